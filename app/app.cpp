@@ -127,9 +127,9 @@ void log_ready(configuration const& c, endpoint const& grpc, endpoint const& htt
     return spdlog::info("ready version={} shows={} dashboard={}://{}/", version(),
                         c.history.shown.string(), c.tls.on() ? "https" : "http", to_string(http));
   spdlog::info(!c.is_durable()
-                   ? "everything is in memory and lost when the server stops"
-                   : "clusters with their tasks, keys and barriers survive a restart, and jobs and "
-                     "sessions that hold values unless they say durable: false");
+                   ? "all data is in memory and is lost when the server stops"
+                   : "clusters with their tasks, keys and barriers survive a restart; jobs and "
+                     "sessions that hold values do so too, unless submitted with durable: false");
   spdlog::info("ready version={} grpc={} http={} dashboard={}://{}/ tls={}", version(),
                to_string(grpc), to_string(http), c.tls.on() ? "https" : "http", to_string(http),
                c.tls.on() ? "on" : "off");
@@ -177,7 +177,7 @@ void app::stop() {
   watchdog.enter("webhooks");
   if (webhooks_) webhooks_->stop();
 
-  watchdog.enter("answering parked calls");
+  watchdog.enter("answering waiting calls");
   engine_.carry_out([this] {
     access_.stop();
     store_.pools().stop();
@@ -195,7 +195,7 @@ void app::stop() {
   watchdog.enter("stores of torch.distributed");
   torch_->stop();
 
-  watchdog.enter("values on their way to the disk");
+  watchdog.enter("writing values to the disk");
   store_.stop_files();
 
   watchdog.enter("history");
@@ -204,7 +204,7 @@ void app::stop() {
   watchdog.enter("gRPC streams");
   engine_.finish([this] { return wire_.stop(); });
 
-  watchdog.enter("giving up the lead");
+  watchdog.enter("releasing the leadership");
   store_.leadership().resign();
 }
 
@@ -213,9 +213,8 @@ void lift_limit_of_queues(core::config& c) {
   if (c.queue_capacity != 0) return;
   c.queue_capacity = c.queue_capacity_max;
   spdlog::warn(
-      "queues without a limit of their own max={} why=\"--queue-capacity 0; what waits takes "
-      "memory, "
-      "in the end all there is\"",
+      "queues of jobs have no limit of their own max={} why=\"--queue-capacity 0; queued calls can "
+      "use up the memory\"",
       c.queue_capacity_max);
 }
 

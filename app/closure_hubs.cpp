@@ -182,7 +182,7 @@ void closure_hubs::remove_soon(std::string cluster) {
   engine_.context().post([this, cluster = std::move(cluster)] {
     auto const id = clusters_.state().find(cluster);
     if (!id || !clusters_.remove(cluster).ok()) return;
-    pools_.remove(*id, "cluster '" + cluster + "' went with its program");
+    pools_.remove(*id, "cluster '" + cluster + "' was removed together with its program");
   });
 }
 

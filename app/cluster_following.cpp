@@ -111,7 +111,7 @@ void cluster_following::start(std::vector<cluster_spec> const& found) {
     };
     h.failed = [this, post, &source](cluster_error const& e) {
       post([this, &source, line = std::string(e.what())] {
-        warn(source, line + "; the cluster stays as it is");
+        warn(source, line + "; the cluster is left unchanged");
       });
     };
     h.recovered = [this, post, &source] {
@@ -140,10 +140,10 @@ void cluster_following::stop() {
 void cluster_following::changed(cluster_source const& source, cluster_spec const& found) {
   auto const& name = source.declaration.name;
   auto const cluster = hub_.state().find(name);
-  if (!cluster) return warn(source, "the cluster was deleted; what its source says is ignored");
+  if (!cluster) return warn(source, "the cluster was deleted; changes of its source are ignored");
   auto const spec = declared(source, found);
   auto const done = spec ? hub_.redeclare(*cluster, *spec) : spec.error();
-  if (!done.ok()) return warn(source, done.message + "; the cluster stays as it is");
+  if (!done.ok()) return warn(source, done.message + "; the cluster is left unchanged");
   warn_of_gaps(source, found);
 }
 

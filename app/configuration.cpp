@@ -44,7 +44,7 @@ muster::result<port_range> parse_port_range(std::string_view text) {
   }
   return muster::status{
       muster::code::invalid_argument,
-      "'" + std::string(text) + "' is no range of ports; write FIRST-LAST, as in 9000-9009"};
+      "'" + std::string(text) + "' is not a range of ports; write FIRST-LAST, as in 9000-9009"};
 }
 
 bool endpoint::is_loopback() const {
@@ -98,9 +98,11 @@ std::string problem_with_tls(tls_settings const& s) {
     return s.key.empty() ? "--tls-cert needs --tls-key, the key of that certificate"
                          : "--tls-key needs --tls-cert, the certificate of that key";
   if (!s.client_ca.empty() && !s.on())
-    return "--tls-client-ca asks clients for certificates, which needs --tls-cert and --tls-key";
+    return "--tls-client-ca needs --tls-cert and --tls-key: clients show certificates only over "
+           "TLS";
   if (s.client_required && s.client_ca.empty())
-    return "--tls-client-required needs --tls-client-ca, which says whose certificates count";
+    return "--tls-client-required needs --tls-client-ca, the authority that issues the clients' "
+           "certificates";
   return {};
 }
 
@@ -110,30 +112,27 @@ std::string problem_with_store(configuration const& c) {
                          !s.password_file.empty() || !s.advertise.empty();
   if (!s.where)
     return has_flags ? "--store-ca, --store-cert, --store-key, --store-password-file and "
-                       "--advertise say how --store is used: give that, too"
+                       "--advertise need --store"
                      : std::string();
-  if (!c.data_dir.empty())
-    return "--data-dir and --store are two places for the same thing: give one of them";
+  if (!c.data_dir.empty()) return "--data-dir and --store cannot be combined: give one of them";
   if (auto problem = problem_with(s); !problem.empty()) return problem;
   using std::chrono::seconds;
   if (s.lease < seconds(2) || s.lease > seconds(60) || s.lease % seconds(1) != core::duration(0))
-    return "--store-lease: whole seconds from 2s to 60s";
+    return "--store-lease must be whole seconds, from 2s to 60s";
   return {};
 }
 
 std::string problem_with_history(configuration const& c) {
   if (c.history.limits.bytes_max != 0 && c.history.limits.bytes_max < history_bytes_least)
-    return "--history-bytes-max: at least 1MiB, or 0, which keeps nothing";
-  if (c.history.limits.age < std::chrono::minutes(1)) return "--history-age: at least 1m";
+    return "--history-bytes-max must be at least 1MiB, or 0 to keep no history";
+  if (c.history.limits.age < std::chrono::minutes(1)) return "--history-age must be at least 1m";
   if (!c.history.directory.empty() && !c.is_durable())
-    return "--history-dir keeps what people look at beside --data-dir or --store: give one of them";
+    return "--history-dir needs --data-dir or --store: give one of them";
   if (!c.is_read_only()) return {};
   if (!c.data_dir.empty() || c.store.where)
-    return "--read-only shows a directory that is written to by nobody: leave --data-dir and "
-           "--store "
-           "out";
+    return "--read-only cannot be combined with --data-dir or --store: leave them out";
   if (c.life.supervise || c.torch.listen || !c.cluster_sources.empty())
-    return "--read-only takes no tasks: leave --supervise, --torch and clusters that are followed "
+    return "--read-only cannot be combined with --supervise, --torch or --cluster-from: leave them "
            "out";
   return {};
 }
@@ -143,7 +142,7 @@ std::string problem_with_torch(configuration const& c) {
     return "--torch-from: " + from.error().message;
   if (c.torch.listen && !c.clusters.empty() && c.clusters.front().torch_port)
     return "--torch and torch=PORT of cluster " + c.clusters.front().name +
-           ", which is the main one, say the same: leave one of them out";
+           ", the main cluster, set the same port: leave one of them out";
   return {};
 }
 
@@ -167,9 +166,9 @@ std::string problem_with_access(configuration const& c) {
   if (auto const relays = parse_networks(c.connections.proxy_from); !relays)
     return "--proxy-from: " + relays.error().message;
   if (!c.tls.roles.empty() && c.tls.client_ca.empty())
-    return "--tls-role is about certificates of clients, which --tls-client-ca asks for: add it";
+    return "--tls-role needs --tls-client-ca, which asks clients for certificates: add it";
   if (c.auth == auth_mode::off && !c.token_file.empty())
-    return "--token-file names tokens, and --auth is off: leave one of them out";
+    return "--token-file has no effect with --auth off: leave one of them out";
   if (c.auth == auth_mode::on && !c.is_durable() && c.token_file.empty() && c.tls.roles.empty())
     return "--auth on needs tokens: add --data-dir DIR, where they are kept, or --token-file FILE";
   return {};

@@ -35,11 +35,11 @@ muster::status data_directory::begin(std::string const& version, coordination_hu
   if (!format) return format.error();
   auto const& f = *format;
   if (f.version() > journal::format_known)
-    return {code::failed_precondition, "was written by a newer server (" + f.written_by() +
-                                           ", format " + std::to_string(f.version()) +
-                                           "; this one knows " +
-                                           std::to_string(journal::format_known) +
-                                           "): start that one, or name another directory"};
+    return {code::failed_precondition,
+            "was written by a newer server (" + f.written_by() + ", format " +
+                std::to_string(f.version()) + "; this server supports format " +
+                std::to_string(journal::format_known) +
+                " and earlier); start the newer server, or use another directory"};
   auto tokens = journal::load_tokens(*store_);
   if (!tokens) return tokens.error();
   tokens_ = std::move(*tokens);
@@ -134,14 +134,12 @@ void data_directory::start(journal::journal_options o) {
 
 void data_directory::written(std::uint64_t durable, muster::status const& failed) {
   if (!failed.ok())
-    dependencies_.tell(
-        {core::coordination::severity::error,
-         "journal_failed",
-         {},
-         name_,
-         failed.message +
-             "; nothing that has to be written down is taken any more: find out what is "
-             "wrong with the disk, then start the server again"});
+    dependencies_.tell({core::coordination::severity::error,
+                        "journal_failed",
+                        {},
+                        name_,
+                        failed.message + "; the server refuses all requests that have to be "
+                                         "stored: repair the disk, then restart the server"});
   tell_room();
   commits_.on_durable(durable, failed, dependencies_.now());
 }
@@ -187,7 +185,7 @@ muster::status data_directory::refusal() const {
   if (!journal_ || !journal_->full()) return {};
   auto const facts = journal_->facts();
   if (facts.disk_is_full) return no_room_status(facts);
-  return {code::resource_exhausted, name_ + " is behind: " + mib(facts.waiting_bytes) +
+  return {code::resource_exhausted, name_ + " is slow: " + mib(facts.waiting_bytes) +
                                         " wait to be written; try again in a second"};
 }
 
@@ -196,9 +194,9 @@ muster::status data_directory::no_room_status(journal::journal_facts const& fact
   auto const free = facts.free_bytes.value_or(0);
   // A large write can need more than the reserve, and a quota can be below the free space.
   auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
-                                  : "a write found no room";
+                                  : "a write failed for lack of space";
   return no_room(name_, mib(free) + " are free, and " + why +
-                            "; make room, the server then goes on by itself");
+                            "; free some space, the server then continues by itself");
 }
 
 // Reports once when the disk becomes full, and once when it has space again.

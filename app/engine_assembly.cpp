@@ -47,7 +47,7 @@ coro::task_group::error_hook engine_assembly::on_task_error() {
     try {
       std::rethrow_exception(error);
     } catch (std::exception const& e) {
-      spdlog::error("a task failed, stopping task={} error=\"{}\"", name, e.what());
+      spdlog::error("a part of the server failed, stopping part={} error=\"{}\"", name, e.what());
     }
     failed_ = true;
     request_stop();

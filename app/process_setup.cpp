@@ -27,7 +27,7 @@ sigset_t stop_signals() {
 }
 
 extern "C" void exit_at_once(int) {
-  write_log_line(spdlog::level::warn, "told to stop a second time, leaving at once");
+  write_log_line(spdlog::level::warn, "second request to stop, exiting at once");
   ::_exit(1);
 }
 
@@ -111,7 +111,7 @@ void descriptor_shortage::noticed() {
   }
   spdlog::warn(
       "no file descriptor is left, new connections wait until others are closed limit={} "
-      "remedy=\"a higher limit: ulimit -n, LimitNOFILE of systemd\"",
+      "remedy=\"raise the limit: ulimit -n, or LimitNOFILE of systemd\"",
       limit_);
 }
 
@@ -135,8 +135,9 @@ void stop_watchdog::enter(std::string step) {
 void stop_watchdog::watch() {
   std::unique_lock lock(mutex_);
   if (changed_.wait_until(lock, deadline_, [this] { return over_; })) return;
-  write_log_line(spdlog::level::err,
-                 "no end of '" + step_ + "' within --stop-timeout, leaving without it");
+  write_log_line(
+      spdlog::level::err,
+      "'" + step_ + "' did not end within --stop-timeout, exiting without waiting for it");
   ::_exit(1);
 }
 

@@ -27,7 +27,7 @@ constexpr auto pause_after_old_data = 1s;
 
 // Must not block on the log, because no request may be answered in the meantime.
 [[noreturn]] void end_process(std::string const& why) {
-  write_log_line(spdlog::level::err, "leaving at once, since " + why);
+  write_log_line(spdlog::level::err, "exiting at once: " + why);
   ::_exit(exit_lease_lost);
 }
 
@@ -141,8 +141,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       // A server with old data would lose jobs that were acknowledged.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
       spdlog::warn(
-          "standby http={} store={} why=\"{}; this server has given the lead back and tries "
-          "again\"",
+          "standby http={} store={} why=\"{}; this server has resigned and tries again\"",
           http, name, why);
       set({why, {}});
       told.reset();

@@ -216,7 +216,7 @@ void store_assembly::watch_blobs() {
     core::values_moved m;
     for (auto const id : closures)
       m.moves.push_back(
-          {core::move_kind::lost, id, false, {}, "its worker, which had it, is gone"});
+          {core::move_kind::lost, id, false, {}, "the worker that stored it was lost"});
     pools().moved(std::move(m));
   };
   auto const copied = [this](std::vector<core::closure_id> closures) {

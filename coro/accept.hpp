@@ -82,9 +82,9 @@ class acceptor final : public acceptor_base {
     auto admitted = server_.admit(*state, options_.needs, options_.name);
     if (!admitted.status.ok()) return refuse(std::move(state), std::move(admitted));
     if (calls_.full()) {
-      server_call_state::abandon(
-          std::move(state),
-          grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls of " + options_.name));
+      server_call_state::abandon(std::move(state),
+                                 grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                              "too many concurrent calls of " + options_.name));
       return;
     }
     calls_.spawn(options_.name, run(std::make_unique<Call>(std::move(state))));

@@ -31,7 +31,7 @@ void write_secret(fs::path const& file, std::string const& text) {
   auto const fresh = fs::path(file.string() + ".new");
   ::unlink(fresh.c_str());
   open_file const made(fresh, O_WRONLY | O_CREAT | O_EXCL);
-  if (!made) fail("cannot be made");
+  if (!made) fail("cannot be created");
   if (made.write(text) != 0 || made.sync() != 0 || ::rename(fresh.c_str(), file.c_str()) != 0)
     fail("cannot be written");
 }
@@ -44,8 +44,9 @@ muster::result<agent_networks> agent_networks::from(std::vector<std::string> con
   for (auto const& word : words) {
     auto const equals = word.find('=');
     if (equals == 0)
-      return muster::status{code::invalid_argument,
-                            "'" + word + "' names no cluster: write CLUSTER=NET, or NET for all"};
+      return muster::status{
+          code::invalid_argument,
+          "'" + word + "' has no cluster name; use CLUSTER=NET, or NET for all clusters"};
     auto& into = equals == std::string::npos ? all : own[word.substr(0, equals)];
     auto network = equals == std::string::npos ? word : word.substr(equals + 1);
     if (!network.empty()) into.push_back(std::move(network));
@@ -121,7 +122,7 @@ void access::read_certificates() {
         at == std::string::npos ? std::nullopt : enumerator_named<core::role>(text.substr(at + 1));
     if (!role || at == 0)
       throw start_error("--tls-role " + text +
-                        ": write NAME=ROLE, a role is viewer, submitter, worker or admin");
+                        ": must be NAME=ROLE, where ROLE is viewer, submitter, worker or admin");
     core::token t;
     t.id = "certificate:" + text.substr(0, at);
     t.role = *role;
@@ -144,9 +145,9 @@ void access::begin() {
   gate_.require();
   bool const looks = engine_.config.is_read_only();
   if (looks && keeper_.state().all().empty() && engine_.config.tls.roles.empty())
-    throw start_error("--read-only " + engine_.config.history.shown.string() +
-                      ": no token stands in it; name a file with tokens with --token-file, or "
-                      "listen on 127.0.0.1");
+    throw start_error(
+        "--read-only " + engine_.config.history.shown.string() +
+        ": the directory contains no tokens; add --token-file FILE, or listen on 127.0.0.1");
   if (!looks && engine_.config.is_durable() && !keeper_.state().has_admin(engine_.clock.now()))
     make_first_admin();
   keeper_.start();
@@ -163,8 +164,8 @@ void access::make_first_admin() {
     file = engine_.config.data_dir / "admin.token";
   if (file.empty())
     throw start_error(
-        "--store has no admin's token yet: name a file for the first one with --admin-token-file "
-        "FILE");
+        "--store contains no admin token yet; add --admin-token-file FILE, the file that the first "
+        "one is written to");
   wanted_token w;
   w.role = core::role::admin;
   w.allow_exec = true;
@@ -187,7 +188,7 @@ void access::read_file() {
                          "token_file_ignored",
                          {},
                          {},
-                         all.error().message + "; what was read before goes on"});
+                         all.error().message + "; the tokens that were read before stay valid"});
   }
   bool const first = !file_seen_;
   file_seen_ = changed;
@@ -197,7 +198,9 @@ void access::read_file() {
                   "token_file_read",
                   {},
                   {},
-                  std::to_string(keeper_.state().all().size()) + " tokens are known"});
+                  "--token-file was read again; the server now accepts " +
+                      std::to_string(keeper_.state().all().size()) +
+                      (keeper_.state().all().size() == 1 ? " token" : " tokens")});
 }
 
 void access::watch_file() {
@@ -237,14 +240,16 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
   o.cut = [this, limit](std::string const& peer) {
     gate_.note_cut();
     tell_flood("connection_cut", peer,
-               "its calls were reset soon after they came, more than " + limit);
+               "it reset calls right after starting them, more than the limit of " + limit);
   };
   auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
                       std::to_string(o.listener.waiting.silent.per_second) + " a second";
   gate_.on_silent_flood = [this, silent](std::string const& address) {
     engine_.context().post([this, silent, address] {
-      tell_flood("silent_connections", address,
-                 "it has opened and left connections without a word, more than " + silent);
+      tell_flood(
+          "silent_connections", address,
+          "it opened and closed connections without sending anything, more than the limit of " +
+              silent);
     });
   };
   o.listener.waiting.silent_flood = [this](std::string const& address) {
@@ -262,7 +267,7 @@ void access::tell_flood(std::string const& kind, std::string const& who, std::st
                 kind,
                 {},
                 who,
-                what + (others ? "; " + std::to_string(others) + " more since the last line"
+                what + (others ? "; " + std::to_string(others) + " more since the last message"
                                : std::string())});
 }
 

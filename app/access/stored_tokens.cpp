@@ -22,8 +22,8 @@ muster::status check_format(journal::store& s, std::string const& version) {
   if (!format) return format.error();
   auto& f = *format;
   if (f.version() > journal::format_known)
-    return {code::failed_precondition,
-            "was written by a newer server (" + f.written_by() + "): use that one's program"};
+    return {code::failed_precondition, "was written by a newer server (" + f.written_by() +
+                                           "); use the 'muster' program of that version"};
   if (f.version() == journal::format_known) return {};
   f.set_version(journal::format_known);
   f.set_written_by(version);
@@ -46,7 +46,7 @@ muster::result<stored_tokens> stored_tokens::open(
     journal::etcd::access const& a, std::string const& version,
     std::function<void(std::string const& why)> over) {
   auto lead = journal::etcd::lead_alone(
-      a, "muster token", "ask that one with --url, or stop it, and those that stand by", over);
+      a, "muster token", "use --url to ask that server, or stop it and its standby servers", over);
   if (!lead) return lead.error();
   auto const name = a.where.text();
   auto opened = journal::etcd::etcd_store::open(

@@ -77,11 +77,12 @@ void history_keeper::open() {
   if (opened)
     store_ = std::move(*opened);
   else
-    engine_.tell({core::coordination::severity::warning,
-                  "history_failed",
-                  {},
-                  {},
-                  "what happens is not kept for the next start: " + opened.error().message});
+    engine_.tell(
+        {core::coordination::severity::warning,
+         "history_failed",
+         {},
+         {},
+         "the history is not stored and ends with this process: " + opened.error().message});
 }
 
 template <class Decode, class Take>
@@ -138,7 +139,8 @@ void history_keeper::report_unreadable() {
                 {},
                 engine_.config.history_directory().string(),
                 std::to_string(rows) +
-                    " records of the history are damaged and are skipped; the rest is shown"});
+                    (rows == 1 ? " record of the history is" : " records of the history are") +
+                    " damaged and skipped; the rest is shown"});
 }
 
 // Reads steps of programs that have not ended. An active rank has made a step within this time, or
@@ -180,7 +182,7 @@ void history_keeper::begin() {
                   "server_started",
                   {},
                   {},
-                  "the server was started again; the one before wrote last " +
+                  "the server was restarted; the previous process last wrote its history " +
                       in_words(engine_.clock.now() - last) + " ago"});
   events_kept_ = engine_.events().last();
   machines_kept_ = engine_.clock.now();

@@ -83,7 +83,7 @@ torch::torch_server_options served_stores::options(perimeter& p) {
   };
   o.out_of_descriptors = p.out_of_descriptors();
   o.failed = [](std::string const& what) {
-    spdlog::error("a task failed, stopping task={}", what);
+    spdlog::error("a part of the server failed, stopping part={}", what);
     request_stop();
   };
   return o;

@@ -19,9 +19,10 @@ class no_stores : public torch_assembly {
 };
 
 start_error refusal(std::string const& setting) {
-  return start_error(setting +
-                     ": this build of Muster has no stores of torch.distributed; it was configured "
-                     "with MUSTER_WITH_TORCH_STORE=OFF");
+  return start_error(
+      setting +
+      ": this build of Muster does not serve TCPStores of torch.distributed; it was configured "
+      "with MUSTER_WITH_TORCH_STORE=OFF");
 }
 
 void no_stores::open() {

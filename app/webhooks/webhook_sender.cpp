@@ -47,17 +47,18 @@ std::string without(std::string const& url, std::string text) {
 
 std::string problem_with(webhook_settings const& s, bool insecure) {
   if (s.urls.size() > webhook_settings::urls_max)
-    return "--webhook: " + std::to_string(webhook_settings::urls_max) + " addresses at most";
+    return "--webhook: at most " + std::to_string(webhook_settings::urls_max) +
+           " addresses can be given";
   for (auto const& url : s.urls) {
     bool const tls = url.starts_with("https://");
     if (host_of(url).empty() || (!tls && !url.starts_with("http://")))
-      return "--webhook " + shown_url(url) + ": write https://HOST/PATH";
+      return "--webhook " + shown_url(url) + ": must be https://HOST/PATH";
     if (!tls && !insecure && !is_of_this_machine(host_of(url)))
       return "--webhook " + shown_url(url) +
-             ": notices would cross the network unencrypted; use https, or add --insecure";
+             ": alerts would cross the network unencrypted; use https, or add --insecure";
   }
   if (s.urls.empty() && !s.secret_file.empty())
-    return "--webhook-secret-file signs what --webhook posts: add that";
+    return "--webhook-secret-file needs --webhook, whose messages it signs: add it";
   return {};
 }
 
@@ -94,7 +95,7 @@ muster::status webhook_sender::start() {
     if (!text || text->size() < secret_bytes_least || text->size() > secret_bytes_most)
       return {code::failed_precondition,
               "--webhook-secret-file " + path.string() + ": " +
-                  (text ? "from 16 to 4096 bytes, not " + std::to_string(text->size())
+                  (text ? "must have 16 to 4096 bytes, not " + std::to_string(text->size())
                         : text.error().message)};
     secret_ = std::move(*text);
   }
@@ -158,7 +159,7 @@ void webhook_sender::post(std::string const& body) {
     ++(done.ok() ? posted_ : failed_);
     if (fails_[i] == !done.ok()) continue;
     fails_[i] = !done.ok();
-    tell_(done.ok(), shown_url(url) + (done.ok() ? " takes notices again" : ": " + done.message));
+    tell_(done.ok(), shown_url(url) + (done.ok() ? " accepts alerts again" : ": " + done.message));
   }
 }
 

@@ -76,7 +76,7 @@ class lister {
       return;
     if (items_.size() == limits_.entries_max)
       throw pack_error("more than " + std::to_string(limits_.entries_max) +
-                       " files and directories; say in .musterignore what to leave out");
+                       " files and directories; list files to exclude in .musterignore");
     items_.push_back(std::move(i));
     if (directory) walk(path);
   }
@@ -97,8 +97,8 @@ class lister {
     auto const by_name = (fs::path(path).parent_path() / target).lexically_normal();
     if (target.is_absolute() || within.empty() || *within.begin() == ".." ||
         (!by_name.empty() && *by_name.begin() == ".."))
-      throw pack_error("'" + path + "' is a symbolic link that leads out of it, to '" +
-                       target.string() + "'; leave it out by a line in .musterignore");
+      throw pack_error("'" + path + "' is a symbolic link to '" + target.string() +
+                       "', outside of the directory; exclude it in .musterignore");
     return target.string();
   }
 
@@ -109,7 +109,7 @@ class lister {
                       items_.end(), [](item const& a, item const& b) { return a.size > b.size; });
     auto text = size_in_words(bytes_) + " of files, the limit is " +
                 size_in_words(limits_.bytes_max) +
-                "; say in .musterignore what to leave out. The largest:";
+                "; list files to exclude in .musterignore. The largest:";
     for (std::size_t i = 0; i < shown; ++i)
       text += "\n  " + size_in_words(items_[i].size) + "  " + items_[i].path;
     return pack_error(text);
@@ -171,7 +171,7 @@ class writer {
                                    std::error_code(errno, std::generic_category()));
       got += static_cast<std::uint64_t>(n);
       if (got > i.size || (n == 0 && got < i.size))
-        throw pack_error("'" + i.path + "' has changed while it was packed");
+        throw pack_error("'" + i.path + "' changed while it was packed; try again");
       if (n == 0) return;
       if (archive_write_data(a_.get(), buffer_.data(), static_cast<std::size_t>(n)) != n)
         check(ARCHIVE_FATAL);
@@ -180,7 +180,7 @@ class writer {
 
   void check(int said) const {
     if (said < ARCHIVE_WARN)
-      throw pack_error(std::string("the archive cannot be made: ") +
+      throw pack_error(std::string("the archive cannot be created: ") +
                        archive_error_string(a_.get()));
   }
 
@@ -211,7 +211,7 @@ packed_tree pack(fs::path const& directory, tree_limits const& limits,
                  std::function<void(packed_tree const&)> const& progress) {
   try {
     if (!fs::is_directory(directory))
-      throw pack_error("'" + directory.string() + "' is no directory");
+      throw pack_error("'" + directory.string() + "' is not a directory");
     packed_tree made;
     writer to(directory, made);
     for (auto const& i : lister(directory, limits).list()) {

@@ -91,7 +91,7 @@ class unpacker {
       throw unpack_error(shown + "has a name of more than " + std::to_string(name_bytes_max) +
                          " bytes");
     if (name.empty() || !stays_inside(name) || has_dots(name))
-      throw unpack_error(shown + "leads out of it");
+      throw unpack_error(shown + "leads outside of the directory");
     if (archive_entry_hardlink(entry)) throw unpack_error(shown + "is a hard link");
     switch (archive_entry_filetype(entry)) {
       case AE_IFDIR:
@@ -105,11 +105,11 @@ class unpacker {
         auto const* const target = archive_entry_symlink(entry);
         if (!target || fs::path(target).is_absolute() ||
             !stays_inside(fs::path(name).parent_path() / target))
-          throw unpack_error(shown + "is a symbolic link that leads out of it");
+          throw unpack_error(shown + "is a symbolic link to a place outside of the directory");
         return;
       }
       default:
-        throw unpack_error(shown + "is no file, directory or symbolic link");
+        throw unpack_error(shown + "is not a file, directory or symbolic link");
     }
   }
 
@@ -149,7 +149,7 @@ class unpacker {
 
   static std::string reason(archive* a) {
     auto const* const said = archive_error_string(a);
-    return said ? shortened(to_utf8(said), reason_bytes_max) : "no reason is told";
+    return said ? shortened(to_utf8(said), reason_bytes_max) : "unknown reason";
   }
 
   // Throws on errors. Warnings only concern names that the C locale cannot represent.

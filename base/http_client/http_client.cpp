@@ -35,11 +35,11 @@ http_error check_headers(http_request const& r) {
   auto const bad = [](std::string_view text) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
   };
-  if (bad(r.method)) return refused("the method has a line break");
-  if (bad(r.token)) return refused(r.url + ": the token has a line break in it");
+  if (bad(r.method)) return refused("the method contains a line break");
+  if (bad(r.token)) return refused(r.url + ": the token contains a line break");
   for (auto const& [name, value] : r.headers)
     if (bad(name) || bad(value))
-      return refused(r.url + ": header " + name + " has a line break in it");
+      return refused(r.url + ": header " + name + " contains a line break");
   return {};
 }
 
@@ -130,7 +130,7 @@ struct http_client::impl {
     parser->get().body().size = piece.size();
     socket.limit(limit(streaming));
     auto const ec = socket.read_some(*parser);
-    if (ec && ec != http::error::need_buffer) return broken(t, ec, "in the middle of the answer");
+    if (ec && ec != http::error::need_buffer) return broken(t, ec, "while reading the answer");
     piece.resize(piece.size() - parser->get().body().size);
     return piece;
   }

@@ -167,14 +167,14 @@ bool certificate_check::note(bool accepted, X509_STORE_CTX* context) {
       fault_ += "; it is for " + names_of(at) + ", not for " + host_;
       break;
     case http_failure::certificate_expired:
-      fault_ += "; it was good until " + time_text(X509_get0_notAfter(at));
+      fault_ += "; it expired at " + time_text(X509_get0_notAfter(at));
       break;
     case http_failure::certificate_not_yet_valid:
-      fault_ += "; it is good from " + time_text(X509_get0_notBefore(at));
+      fault_ += "; it is not valid before " + time_text(X509_get0_notBefore(at));
       break;
     default:
       fault_ += "; it was issued by '" + name_text(X509_get_issuer_name(at)) +
-                "', the authorities are " +
+                "', the trusted authorities are " +
                 (options_.ca_file.empty() ? "the system's" : "those of " + options_.ca_file);
   }
   return accepted;

@@ -21,7 +21,7 @@ muster::result<http_target> parse_http_url(std::string_view url) {
   auto authority = rest.substr(0, slash);
   if (slash < rest.size()) t.path = rest.substr(slash);
   if (t.path.starts_with('?')) t.path = "/" + t.path;
-  if (url.find_first_of(" \r\n\t") != std::string::npos) return wrong("has blanks");
+  if (url.find_first_of(" \r\n\t") != std::string::npos) return wrong("contains spaces");
   if (authority.starts_with('[')) {
     auto const end = authority.find(']');
     if (end == std::string_view::npos) return wrong("']' is missing");
@@ -35,7 +35,8 @@ muster::result<http_target> parse_http_url(std::string_view url) {
   if (!authority.empty()) {
     if (!authority.starts_with(':')) return wrong("expected ':' after ']'");
     auto const port = parse_number(authority.substr(1));
-    if (!port || *port == 0 || *port > 65535) return wrong("the port is no number up to 65535");
+    if (!port || *port == 0 || *port > 65535)
+      return wrong("the port must be a number from 1 to 65535");
     t.port = std::to_string(*port);
   }
   if (t.host.empty()) return wrong("the host is missing");

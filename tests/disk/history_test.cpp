@@ -224,12 +224,14 @@ TEST_F(history_on_disk, flags_that_do_not_fit_are_named) {
     return f.err;
   };
   EXPECT_NE(said({"--data-dir", data, "--history-bytes-max", "1KiB"})
-                .find("--history-bytes-max: at least"),
+                .find("--history-bytes-max must be at least"),
             std::string::npos);
-  EXPECT_NE(said({"--history-dir", data}).find("--history-dir keeps"), std::string::npos);
-  EXPECT_NE(said({"--data-dir", data, "--read-only", data}).find("--read-only shows"),
+  EXPECT_NE(said({"--history-dir", data}).find("--history-dir needs"), std::string::npos);
+  EXPECT_NE(said({"--data-dir", data, "--read-only", data})
+                .find("--read-only cannot be combined with --data-dir"),
             std::string::npos);
-  EXPECT_NE(said({"--read-only", data, "--supervise"}).find("takes no tasks"), std::string::npos);
+  EXPECT_NE(said({"--read-only", data, "--supervise"}).find("cannot be combined with --supervise"),
+            std::string::npos);
   auto const none =
       c.run({"serve", "--read-only", c.file("nothing").string(), "--http", "127.0.0.1:0"});
   EXPECT_NE(none.status, 0);

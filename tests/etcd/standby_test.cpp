@@ -201,7 +201,7 @@ TEST_F(standby, an_old_leader_that_wakes_up_tells_nothing_and_writes_nothing) {
     EXPECT_EQ(said, "");
   }
   EXPECT_EQ(a_->running().wait(), 4) << a_->running().errors();
-  EXPECT_TRUE(a_->running().says("leaving at once, since"));
+  EXPECT_TRUE(a_->running().says("exiting at once: "));
   EXPECT_EQ(b_->key("k"), "new");
 }
 

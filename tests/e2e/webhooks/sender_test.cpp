@@ -83,7 +83,7 @@ TEST_F(webhook_sender_test, tries_again_where_that_may_help_and_tells_once_of_ea
   ASSERT_TRUE(await([&] { return said().size() == 2; }));
   EXPECT_EQ(said()[0], (std::pair<bool, std::string>(false, service.url() + "/…: answered 503")));
   EXPECT_EQ(said()[1],
-            (std::pair<bool, std::string>(true, service.url() + "/… takes notices again")));
+            (std::pair<bool, std::string>(true, service.url() + "/… accepts alerts again")));
 }
 
 TEST_F(webhook_sender_test, follows_no_redirect_and_does_not_insist) {
