@@ -1,4 +1,4 @@
-// Agents of a cluster, by hand: calls into its coordination service as the wire would make them.
+// Calls the coordination service of a cluster directly, in place of clients on the network.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class agents {
   explicit agents(engine& e, std::string cluster = "default")
       : engine_(e), cluster_(std::move(cluster)) {}
 
-  /// The answer to a call, empty while it is parked.
+  /// The answer to a call; empty while the call is parked.
   struct pending {
     std::optional<coordination::fault_ptr> fault;
   };

@@ -1,4 +1,4 @@
-// Agents in the listing of tasks, and their barriers.
+// Coordination clients in the listing of tasks, and their barriers.
 #include "tests/web/agents.hpp"
 
 #include "tests/web/fixture.hpp"
@@ -149,7 +149,7 @@ TEST_F(barriers, a_running_one_says_who_is_missing) {
   a.join(3);
   auto const parked = a.enter(0, "epoch/1 end");
   auto const list = get_json(path);
-  ASSERT_EQ(list.at("barriers").as_array().size(), 2u);  // and the one of registration
+  ASSERT_EQ(list.at("barriers").as_array().size(), 2u);  // and the registration barrier
   EXPECT_EQ(text_at(list, "/barriers/0/id"), "epoch/1 end");
   EXPECT_EQ(text_at(list, "/barriers/0/state"), "RUNNING");
   EXPECT_EQ(number_at(list, "/barriers/0/arrived_count"), 1);

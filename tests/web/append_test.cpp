@@ -71,7 +71,7 @@ TEST_F(append, a_refusal_names_the_line_it_is_about) {
   EXPECT_EQ(number_at(v, "/accepted"), 1'000);
   EXPECT_EQ(text_at(v, "/field"), "args");
   EXPECT_TRUE(text_at(v, "/detail").starts_with("line 1202: args: there is no ")) << r.body;
-  // What is wrong with none of them is told of the first that was not taken.
+  // An error that concerns no single line is reported at the first line that was not accepted.
   post_json("/api/v1/jobs/" + id_ + "/seal", "");
   EXPECT_EQ(
       number_at(json::parse(lines("\n{\"function\":\"f\"}\n{\"function\":\"f\"}\n").body), "/line"),

@@ -116,7 +116,7 @@ TEST_F(assets, everything_embedded_is_served_plain_and_compressed) {
     EXPECT_EQ(fetch(path, "gzip;q=0").header("Content-Encoding"), "");
   }
 #ifdef MUSTER_WITH_DASHBOARD
-  EXPECT_GE(embedded_assets().size(), 5u);  // a page is more than one script
+  EXPECT_GE(embedded_assets().size(), 5u);
 #endif
 }
 

@@ -1,4 +1,4 @@
-// Waiting at a barrier over REST, beside agents.
+// Waits at a barrier over REST together with coordination clients.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 
@@ -20,7 +20,7 @@ class barrier_wait : public web_fixture {
   bool answered(agents::call const& c) {
     return core_engine().run([&](engine_services&) { return c->fault.has_value(); });
   }
-  /// In a thread with a client of its own.
+  /// Waits in a thread with its own client.
   std::future<http_response> waiting(std::string const& target) {
     return std::async(std::launch::async, [url = url(target)] {
       http_client other;
@@ -68,7 +68,7 @@ TEST_F(barrier_wait, ends_with_its_client) {
   s.close();
   EXPECT_TRUE(eventually([&] { return parked() == 0; }));
   EXPECT_FALSE(has_barrier());
-  // The agents who come meanwhile go on waiting for the task.
+  // The clients that arrive now keep waiting for the task.
   agents a(core_engine());
   auto const first = a.enter(0, "b"), second = a.enter(1, "b");
   raw_socket again(port());

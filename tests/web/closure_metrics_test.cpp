@@ -1,4 +1,4 @@
-// The text of the families on closures, tasks and logs.
+// Text of the metric families on closures, tasks and logs.
 #include "web/metrics/closure_metrics.hpp"
 
 #include <gtest/gtest.h>

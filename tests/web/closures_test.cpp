@@ -45,8 +45,8 @@ TEST_F(closures, one_tells_its_state_and_attempts) {
   EXPECT_NE(text_at(queued, "/attempts/0/outcome").find("cable cut"), std::string::npos);
 }
 
-// b"MPY2", a callable and a pickle that do not matter here, the text, its length, b"MPYR"; and with
-// an input, how many flags and b"MPYI" behind.
+// The format is b"MPY2", callable, pickle, text, its length, b"MPYR". With an input, flags, their
+// number and b"MPYI" follow.
 TEST_F(closures, a_pickled_call_tells_what_its_client_says_of_the_arguments) {
   auto const text_of = [&](std::string const& call) {
     auto const body = R"({"closures":[{"function":"python:3.11","args":[{"$bytes":")" +
@@ -67,7 +67,7 @@ TEST_F(closures, a_pickled_call_tells_what_its_client_says_of_the_arguments) {
   EXPECT_EQ(text_of("MPY2" + std::string(2000, 'x') + std::string("\xd0\7\0\0MPYR", 8)), "none");
 }
 
-// Once it answers quickly, a worker is sent more than it has slots.
+// A worker that answers quickly is sent more closures than it has slots.
 TEST_F(closures, one_that_was_prefetched_is_queued_and_tells_where) {
   auto& w = add_worker(worker::habit::hold, 3, 1);
   json::value last;

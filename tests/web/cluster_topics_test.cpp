@@ -1,4 +1,4 @@
-// The topics on clusters, as a client of the socket sees them.
+// WebSocket topics on clusters.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
@@ -130,7 +130,7 @@ TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was
   agents a(core_engine());
   a.join(3);
   a.beat(2);
-  a.report(2, "out of memory");  // the last sign of life
+  a.report(2, "out of memory");
   auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
   socket s(port());
   s.receive("hello");
@@ -140,8 +140,8 @@ TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was
   EXPECT_EQ(text_at(snap, "/ages/default/jobs/worker").at(2), '-') << "an age would move it";
 }
 
-// The first page was told of the heartbeat before the agent's end, the second one opens right after
-// it.
+// The first client received the heartbeat before the task failed. The second subscribes right
+// afterwards.
 TEST_F(cluster_topics, a_page_that_opens_as_an_agent_ends_is_not_told_an_age_of_before) {
   agents a(core_engine());
   a.join(3);
@@ -150,7 +150,7 @@ TEST_F(cluster_topics, a_page_that_opens_as_an_agent_ends_is_not_told_an_age_of_
   first.send(sub("agents"));
   auto const before = first.receive("snap", "agents");
   EXPECT_NE(text_at(before, "/ages/default/jobs/worker").at(2), '-');
-  a.report(2, "out of memory");  // the last sign of life
+  a.report(2, "out of memory");
   auto const seen = get_json("/api/v1/clusters/default/tasks/worker/2").at("last_seen_ms");
   json::value delta;
   do {

@@ -1,4 +1,4 @@
-// Clusters over REST: declared, looked at, forgotten.
+// Clusters over REST: declare, read, delete.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

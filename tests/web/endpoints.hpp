@@ -1,4 +1,4 @@
-// Ports of clusters that nobody listens on, as few as told. Engine thread.
+// Fake ports of clusters, without listeners, up to `ports_max`. Engine thread.
 #pragma once
 
 #include <map>

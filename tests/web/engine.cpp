@@ -14,7 +14,6 @@ core::time_point clock_now() {
   return std::chrono::floor<core::duration>(wall + (std::chrono::steady_clock::now() - steady));
 }
 
-// Small limits, so that tests reach them.
 server::blob_store_options blob_options() {
   server::blob_store_options o;
   o.limits.bytes_max = 8 << 20;
@@ -114,7 +113,7 @@ void engine::fill_disk() {
   run([this](engine_services&) { refusal_ = no_room("/data", "12 MiB are free"); });
 }
 
-// Hubs of other clusters have no timer here: what they do by themselves is tested elsewhere.
+// Hubs of other clusters have no timer here; other tests cover their timed work.
 server::pools_dependencies engine::dependencies_of_pools(core::config config) {
   return {.find = [this](std::string_view name) { return coordination_->state().find(name); },
           .main = [this] { return endpoints_.main(); },
@@ -235,7 +234,7 @@ void worker::lose(std::string const& reason) {
     h.apply(d);
     h.detach(stream);
   };
-  // A stopped engine runs nothing any more, and knows no sinks.
+  // A stopped engine runs nothing, and has no sinks.
   auto done = std::make_shared<std::promise<void>>();
   if (engine_.post([&](server::hub& h) { gone(h), done->set_value(); })) done->get_future().wait();
 }

@@ -1,5 +1,5 @@
-// A real hub on a thread of its own, as small as it can be: what the web layer talks to in tests.
-// Its workers are sinks that answer as told.
+// A real hub on its own thread, as the counterpart of the web layer in tests. Its workers are sinks
+// controlled by the test.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,8 @@ namespace muster::web::test {
 
 class engine final {
  public:
-  /// `agents`: tasks of the main cluster, "default", in job "worker"; none: closure workers only.
+  /// @param agents Tasks of job "worker" in the main cluster, "default". With 0 the cluster has
+  /// only closure workers.
   explicit engine(core::config config = {}, std::uint32_t agents = 0,
                   core::coordination::limits limits = {}, bool keeps_tokens = true);
   ~engine();
@@ -36,7 +37,7 @@ class engine final {
         [work = std::move(work)](engine_services& services) { work(services.pools.main()); });
   }
 
-  /// Runs `f(hub&)` or `f(engine_services&)` on the engine thread and gives what it returned.
+  /// Runs `f(hub&)` or `f(engine_services&)` on the engine thread, and returns its result.
   template <class F>
   auto run(F f) {
     using value = value_of<F>;
@@ -53,25 +54,25 @@ class engine final {
     return future.get();
   }
 
-  /// Refuses work from now on, as a server that stops does; answers parked calls first.
+  /// Answers parked calls, then refuses work, as a stopping server does.
   void stop();
 
-  /// Tokens of this server, engine thread; it asks for them once its gate requires them.
+  /// Returns the tokens of this server. The gate decides whether it requires them. Engine thread.
   server::token_keeper& tokens() { return keeper_; }
   server::gate& gate() { return gate_; }
   /// Engine thread.
   torch_stores& torch() { return torch_; }
-  /// Called on the engine thread with each token that ends.
+  /// Called on the engine thread with each token that is revoked or expires.
   std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
 
-  /// One more event of the feed.
+  /// Adds an event to the feed.
   void tell(server::log_event what) {
     run([&](engine_services&) { events_.add({}, std::move(what)); });
   }
 
-  /// With limits that say `journalled` what is written is durable soon; after this nothing is.
+  /// Makes every later write fail. With `journalled` limits, earlier writes soon become durable.
   void fail_disk(std::string const& why);
-  /// From now on nothing new that has to be written is taken.
+  /// Makes the server refuse new changes that have to be stored.
   void fill_disk();
 
  private:
@@ -81,7 +82,7 @@ class engine final {
   server::pools_dependencies dependencies_of_pools(core::config config);
 
   coro::engine_context context_{std::make_unique<grpc::CompletionQueue>()};
-  // Engine thread, from here on.
+  // Engine thread only, from here on.
   bool stopped_ = false;
   coro::timer closures_due_{context_}, coordination_due_{context_};
   server::commit_queue commits_;
@@ -101,7 +102,7 @@ class engine final {
   std::thread thread_;
 };
 
-/// A worker that is attached for as long as it lives. What it has belongs to the engine thread.
+/// A worker that is attached until it is destroyed. Its state belongs to the engine thread.
 class worker final : public server::hub_worker {
  public:
   enum class habit { hold, echo, fail };
@@ -111,16 +112,16 @@ class worker final : public server::hub_worker {
          std::vector<std::pair<std::string, std::uint32_t>> resources = {});
   ~worker() override;
 
-  /// Ends what is held with this value (its own arguments when empty).
+  /// Finishes all held closures with this value, or with their own arguments if it is empty.
   void finish_all(std::string const& value = {}, core::encoding e = core::encoding::json);
   void fail_all(std::string const& message);
-  /// The n-th closure it holds logs a line, or says how far it is.
+  /// Logs a line, or reports progress, for the n-th closure that it holds.
   void log(std::string const& text, std::size_t n = 0,
            server::log_level level = server::log_level::info);
   void progress(double fraction, std::string const& text, std::size_t n = 0);
-  /// The n-th closure it holds waits for a value.
+  /// Makes the n-th held closure wait for a value.
   void wait(std::size_t n = 0);
-  /// The connection breaks.
+  /// Breaks the connection.
   void lose(std::string const& reason);
   std::size_t holds();
 
@@ -131,7 +132,7 @@ class worker final : public server::hub_worker {
   habit const habit_;
 };
 
-/// True as soon as `condition` is, false when it has not become so within ten seconds.
+/// Waits up to ten seconds for `condition`. Returns whether it became true.
 bool eventually(std::function<bool()> const& condition);
 
 }  // namespace muster::web::test

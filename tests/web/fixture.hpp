@@ -1,4 +1,4 @@
-// A web server on a port of its own over a real engine, and the ways tests talk to it.
+// A web server on its own port over a real engine, and a client for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,18 +22,18 @@ namespace json = boost::json;
 
 class web_fixture : public ::testing::Test {
  protected:
-  /// Before the first request; what is not called starts with the defaults.
+  /// Starts the server. Without this call, the first request starts it with the defaults.
   void start(web_options options = {}, core::config config = {}, std::uint32_t agents = 0,
              core::coordination::limits limits = {});
-  /// The same where tokens are required. `admin_` is one.
+  /// Starts a server that requires tokens. `admin_` is an admin's token.
   void start_guarded(web_options options = {}, bool keeps_tokens = true);
-  /// What a --token-file with these lines would say.
+  /// Reads tokens as from a --token-file with these lines.
   void read_tokens(std::string const& text);
-  /// A credential.
+  /// Returns a new token.
   std::string make_token(core::role r, std::vector<std::string> clusters = {},
                          bool allow_exec = false);
   std::string make_token(server::wanted_token const& w);
-  /// With this credential; empty: none.
+  /// Sends a request with this token; empty: none.
   http_response send_as(std::string const& token, std::string const& method,
                         std::string const& path, std::string const& body = {});
   void TearDown() override;
@@ -54,10 +54,10 @@ class web_fixture : public ::testing::Test {
                      std::string const& body = {}, std::string const& type = "application/json");
   http_response send(http_request const& r);
 
-  /// Expects the status and gives the JSON body.
+  /// Expects the status, and returns the JSON body.
   json::value get_json(std::string const& path, unsigned status = 200);
   json::value post_json(std::string const& path, std::string const& body, unsigned status = 200);
-  /// Submits n echo closures; gives the answer.
+  /// Submits n echo closures, and returns the answer.
   json::value submit(std::size_t n, std::string const& extra = {});
 
   void stop_web(std::chrono::milliseconds grace = std::chrono::seconds(5));

@@ -1,4 +1,4 @@
-// The page's golden messages and what the server writes have the same keys and types.
+// The dashboard's golden messages have the same keys and types as the server's messages.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -34,7 +34,7 @@ std::string kind(json::value const& v) {
   return v.is_number() ? "number" : json::to_string(v.kind()).data();
 }
 
-// Arrays are compared by their first elements; an empty one fits any.
+// Compares arrays by their first elements; an empty array fits any.
 void expect_same_shape(json::value const& want, json::value const& got, std::string const& at) {
   ASSERT_EQ(kind(want), kind(got)) << at;
   if (want.is_object()) {
@@ -128,7 +128,7 @@ TEST(golden, logs) {
 
 class golden_hello : public test::web_fixture {};
 
-// Rows have names that the test does not choose, so the first of each side are compared.
+// Compares the first row of each side, since the server chooses the names of rows.
 class golden_rows : public test::web_fixture, public ::testing::WithParamInterface<char const*> {};
 
 TEST_P(golden_rows, have_the_same_shape) {

@@ -1,4 +1,4 @@
-// Clients that do not say what they want, or not in time: who is closed, and who makes room.
+// Slow and silent clients: which are disconnected, also to make room for others.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -44,7 +44,7 @@ TEST_F(half_open, a_header_that_trickles_is_cut_off) {
   std::thread trickle([&s] {
     while (s.send("x")) std::this_thread::sleep_for(5ms);
   });
-  trickle.join();  // ends: that is the point
+  trickle.join();  // ends because the server closes
   EXPECT_EQ(metric(dropped("header_timeout")), 1);
 }
 
@@ -73,7 +73,7 @@ TEST_F(half_open, a_body_that_trickles_is_cut_off) {
   std::thread trickle([&s] {
     while (s.send(" ")) std::this_thread::sleep_for(5ms);
   });
-  trickle.join();  // ends: that is the point
+  trickle.join();  // ends because the server closes
   EXPECT_EQ(metric(dropped("body_timeout")), 1);
   EXPECT_EQ(metric(half_open_now), 0);
 }

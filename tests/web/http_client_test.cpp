@@ -55,7 +55,7 @@ TEST_F(client, reconnects_when_the_server_has_closed_the_connection) {
   start(options);
   EXPECT_EQ(get("/livez").status, 200u);
   raw_socket other(port());
-  other.receive_all();  // our own idle connection is as old as this one, and closed with it
+  other.receive_all();  // the server closes the client's idle connection, too
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get("/livez").status, 200u);
 }
 

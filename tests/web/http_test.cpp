@@ -40,8 +40,7 @@ TEST_F(http, pipelined_requests_are_answered_in_order) {
   EXPECT_NE(nope, std::string::npos);
 }
 
-// The bytes after such a request can be its body or another request. A proxy in front of the server
-// can decide differently than the server.
+// A proxy in front of the server could interpret the bytes after such a request differently.
 TEST_F(http, a_body_without_a_certain_end_is_a_400_and_the_end) {
   start();
   std::string const behind = "GET /livez HTTP/1.1\r\n" + host + "Connection: close\r\n\r\n";
@@ -191,7 +190,7 @@ TEST_F(http, head_has_the_headers_of_get_and_no_body) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
 }
 
-// Returns the header without Date, `Connection: close` and the values of Content-Length. Bodies
+// Returns the header without Date, `Connection: close` and the value of Content-Length. Bodies
 // differ in length, since they contain times and counters.
 std::string fields_of(std::string const& head) {
   std::string kept;
@@ -209,7 +208,7 @@ std::string fields_of(std::string const& head) {
 TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
   start();
   auto const job = text_at(submit(3), "/id");
-  EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);  // so that join does not wait
+  EXPECT_EQ(post("/api/v1/jobs/" + job + "/cancel").status, 200u);  // lets join return
   auto paths = std::vector<std::string>{"/", "/nothing", "/api/v1/nothing"};
   for (auto const& r : all_routes()) {
     std::string path(r.pattern);
@@ -218,7 +217,7 @@ TEST_F(http, head_of_every_resource_has_the_fields_of_get) {
     if (path.find('{') == std::string::npos) paths.push_back(path);
   }
   ASSERT_GT(paths.size(), 25u);
-  // One connection for all paths: a body after a HEAD answer would break the next answer.
+  // Uses one connection: a body after a HEAD answer would break the next answer.
   raw_socket s(port());
   for (auto const& path : paths) {
     s.send("HEAD " + path + " HTTP/1.1\r\n" + host + "\r\n");

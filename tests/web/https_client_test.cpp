@@ -1,4 +1,4 @@
-// The HTTP client over TLS, and against servers that misbehave.
+// The HTTP client over TLS, and against misbehaving servers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -164,7 +164,7 @@ TEST_F(https, a_ca_file_that_is_none_is_named) {
   EXPECT_TRUE(has(error_of(c, server.url()), "holds no certificate in PEM form"));
 }
 
-/// The path of a pipe, as `<(…)` of a shell is one, with the content of a file.
+/// Returns the path of a pipe with this content, like `<(…)` in a shell.
 std::string piped(std::string const& text) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);

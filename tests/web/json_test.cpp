@@ -174,7 +174,7 @@ TEST(json_in, empty_containers_have_no_members) {
   }
 }
 
-// Whatever the parser accepts, walking it gives the same tree.
+// Walking a parsed document gives the same tree as the parser.
 boost::json::value rebuilt(json_ref const& at) {
   if (at.type() == json_type::array) {
     boost::json::array a;

@@ -1,4 +1,4 @@
-// Logs live over the WebSocket: snapshot, deltas, the end, and what is bounded.
+// Live logs over the WebSocket: snapshot, deltas, end, bounds.
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 #include "web/live/log_topic.hpp"
@@ -114,7 +114,7 @@ TEST_F(log_topics, a_topic_that_was_given_up_begins_anew_with_higher_numbers) {
   auto const seq = number_at(s.receive("snap", of_closure), "/seq");
   s.send(sub(of_closure, false));
   s.send(sub("counters"));
-  for (int i = 0; i < 3; ++i) s.receive("d", "counters");  // the hub has looked meanwhile
+  for (int i = 0; i < 3; ++i) s.receive("d", "counters");  // lets the hub sample its state
   w->log("2", 0);
   s.send(R"({"t":"resume","boot":"9f27c0de51a3b8e4","topics":{")" + of_closure +
          "\":" + std::to_string(seq) + "}}");
@@ -171,7 +171,7 @@ TEST_F(log_topic_parts, keeps_the_newest_lines_and_says_that_there_were_earlier_
   t.update(lines(log_lines_shown));
   EXPECT_TRUE(t.can_serve(old));
   t.update(lines(1));
-  EXPECT_FALSE(t.can_serve(old));  // one that it has not seen is gone
+  EXPECT_FALSE(t.can_serve(old));  // a line that the client has not received was dropped
 }
 
 TEST_F(log_topic_parts, bytes_are_bounded_too) {

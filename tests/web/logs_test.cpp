@@ -1,4 +1,4 @@
-// The lines and the progress of closures over REST.
+// Log lines and progress of closures over REST.
 #include <future>
 
 #include "tests/web/fixture.hpp"

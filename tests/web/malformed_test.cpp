@@ -1,5 +1,4 @@
-// One table of what clients get wrong: each is answered with a problem that names it, and the
-// server goes on.
+// Malformed requests: each gets a problem that names the error, and the server keeps working.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -11,7 +10,7 @@ struct bad_request {
   char const* type;
   std::string body;
   unsigned status;
-  char const* detail;  // contained in the answer's detail
+  char const* detail;  // a part of the answer's detail
 };
 
 class malformed : public web_fixture {};

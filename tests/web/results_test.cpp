@@ -9,7 +9,7 @@ class results : public web_fixture {
  protected:
   void SetUp() override {
     web_options options;
-    options.send_buffer_bytes = 64 * 1024;  // so that a slow reader is felt early
+    options.send_buffer_bytes = 64 * 1024;  // makes a slow reader take effect early
     start(options);
   }
   std::string path_of(json::value const& job, std::string const& query = {}) {
@@ -127,7 +127,7 @@ TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
   slow.send("GET " + path_of(job) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   std::string all = slow.receive(1000);
   auto const before = resident_bytes();
-  // The server answers others while this one does not read.
+  // The server serves others while this client does not read.
   for (int i = 0; i < 200; ++i) EXPECT_EQ(get("/api/v1/overview").status, 200u);
   EXPECT_LT(resident_bytes(), before + (16u << 20));
   std::size_t bytes = all.size();

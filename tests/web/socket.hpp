@@ -1,4 +1,4 @@
-// A WebSocket client for tests: plain interface, every wait limited to ten seconds.
+// A blocking WebSocket client for tests. Every wait ends after ten seconds.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -22,16 +22,16 @@ class socket {
   ~socket();
   socket(socket const&) = delete;
 
-  /// 101, or what the handshake was answered.
+  /// Returns the status of the handshake; 101 if it succeeded.
   unsigned status() const;
-  /// False when the connection is gone.
+  /// Returns false if the connection is closed.
   bool send(std::string const& text);
   bool send_binary(std::string const& bytes);
-  /// The next message; null when the connection ended.
+  /// Returns the next message; null when the connection is closed.
   boost::json::value receive();
-  /// The next message of this type (and topic); null when the connection ended first.
+  /// Returns the next message of this type and topic; null when the connection closes first.
   boost::json::value receive(std::string const& type, std::string const& topic = {});
-  /// After the end: the close code the server gave, 0 without one.
+  /// Returns the server's close code after the end; 0 without one.
   unsigned close_code() const;
   void drop();
 

@@ -1,4 +1,4 @@
-// Who comes late to barriers, over REST.
+// Latecomers at barriers over REST.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -12,7 +12,7 @@
 namespace muster::web::test {
 namespace {
 
-// name{label="value"} number
+// Returns whether the line has the form name{label="value"} number.
 bool is_sample(std::string const& line) {
   auto const name = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
   if (name == 0 || name == std::string::npos) return false;
@@ -210,7 +210,7 @@ TEST(process_facts, start_time_is_the_same_in_every_reading) {
   auto const first = read_process_facts().start_time_s;
   EXPECT_GT(first, 0);
   wait_for_next_second();
-  // A start that is computed anew differs by rounding, too, but not in each reading.
+  // A recomputed start time would differ by rounding, though not in each reading.
   for (int i = 0; i < 100; ++i) ASSERT_EQ(read_process_facts().start_time_s, first);
 }
 
@@ -224,7 +224,7 @@ TEST_F(server_facts, openapi_describes_what_is_served) {
       auto const& o = operation.as_object();
       EXPECT_TRUE(o.contains("operationId") && o.contains("responses")) << path;
       if (method != "get" || path.find('{') != json::string_view::npos) continue;
-      auto const status = get(std::string(path)).status;  // each is really there
+      auto const status = get(std::string(path)).status;  // the operation exists
       bool const needs_disk = o.at("responses").as_object().contains("409");
       EXPECT_TRUE(status == 200 || (needs_disk && status == 409)) << path << " " << status;
     }

@@ -125,7 +125,7 @@ TEST(tasks_topic, more_tombstones_than_are_kept_need_a_snapshot) {
   EXPECT_FALSE(topic.can_serve(topic.seq() + 1));
 }
 
-// Applying deltas at any rhythm gives what a snapshot says.
+// Applying the deltas gives the same rows as a snapshot.
 TEST(tasks_topic, snapshot_plus_deltas_is_the_snapshot_of_later) {
   tasks_topic topic;
   std::uint64_t seed = 7;
@@ -199,7 +199,7 @@ TEST(agents_topic, who_registers_comes_whole) {
   EXPECT_EQ(parse(topic.snapshot()).at("rows"), d.at("rows"));
 }
 
-// Who comes back between two looks of a page is told whole, not as a change of what it forgot.
+// A task that left and returned between two deltas is sent as a full row.
 TEST(agents_topic, who_went_and_came_back_comes_whole) {
   agents_topic topic;
   topic.update({agent(0, well)}, 0, start, "");
@@ -211,8 +211,8 @@ TEST(agents_topic, who_went_and_came_back_comes_whole) {
   EXPECT_EQ(d.at_pointer("/rows/train~1worker:0/state"), "LATE");
 }
 
-// Ages are up to a message's `now`: those of an earlier look would make a heartbeat later than it
-// was.
+// Ages are relative to the `now` of their message. Older ages would make a heartbeat look too
+// recent.
 TEST(agents_topic, ages_are_of_the_moment_of_their_message) {
   agents_topic topic;
   topic.update({agent(0, well)}, 0, start, R"({"train":"A"})");
@@ -226,7 +226,7 @@ TEST(agents_topic, ages_are_of_the_moment_of_their_message) {
   EXPECT_EQ(parse(topic.delta_for(2)).at("ages").at("train"), "C");
 }
 
-// A heartbeat that is as old as another was two seconds ago is a new one.
+// The same age two seconds later means a new heartbeat.
 TEST(agents_topic, the_same_ages_later_are_told_again) {
   agents_topic topic;
   for (auto const after : {0s, 2s})
@@ -234,7 +234,7 @@ TEST(agents_topic, the_same_ages_later_are_told_again) {
   EXPECT_TRUE(topic.delta_for(1));
 }
 
-// A barrier that 7,000 of 10,000 are late for, as a run (3,000 have come) and at random.
+// 7,000 of 10,000 tasks become late for a barrier: consecutive ones, and at random.
 TEST(agents_topic, thousands_that_turn_late_at_once_are_a_small_message) {
   for (bool const scattered : {false, true}) {
     agents_topic topic;

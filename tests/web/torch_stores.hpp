@@ -1,5 +1,4 @@
-// Stores of torch.distributed without sockets: tests hand in what clients would send. Engine
-// thread.
+// TCPStores without sockets: tests pass in the requests of clients. Engine thread.
 #pragma once
 
 #include <map>

@@ -92,7 +92,7 @@ TEST_F(websocket, a_watched_row_tells_each_heartbeat) {
   auto const snap = s.receive("snap", "tasks");
   auto const row = json::serialize(snap.at("rows").at("i").at(0));
   s.send(R"({"t":"rows","ids":[)" + row + "]}");
-  submit(1);  // a first change, so that the subscription is known to be at work
+  submit(1);  // its delta shows that the subscription works
   ASSERT_FALSE(s.receive("d", "tasks").is_null());
   workers_[0]->finish_all();
   EXPECT_FALSE(s.receive("d", "tasks").is_null());
@@ -126,7 +126,7 @@ TEST_F(websocket, resume_goes_on_from_the_number_the_client_has) {
   auto d = s.receive("d", "tasks");
   ASSERT_FALSE(d.is_null());
   EXPECT_EQ(number_at(d, "/from"), seq);
-  // The first may be from before the next look at the engine, and empty.
+  // The first delta may precede the next sample of the engine, and be empty.
   if (d.at("rows").at("i").as_array().empty()) d = s.receive("d", "tasks");
   EXPECT_EQ(d.at("rows").at("index"), (json::value{2}));
 }
@@ -364,8 +364,8 @@ TEST_F(websocket, garbage_frames_end_only_their_connection) {
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
-// A raw client that has been greeted and has begun a text frame of four bytes: what it sends next
-// is its payload.
+// Completes the handshake as a raw client, and begins a text frame of four bytes. The bytes sent
+// next are its payload.
 void begin_a_frame(raw_socket& s, std::string const& before = {}) {
   s.send(
       "GET /api/v1/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -377,7 +377,7 @@ void begin_a_frame(raw_socket& s, std::string const& before = {}) {
 std::string const close_frame = "\x88\x02\x03\xe8", refusal_frame = "\x88\x02\x03\xf0";
 std::string const not_utf8 = "\xff\xff\xff\xff";
 
-// The frame fails while the server waits for the end of its own closing.
+// The broken frame arrives while the server waits for the end of its own close.
 TEST_F(websocket, a_session_ends_when_a_broken_frame_follows_an_erroneous_message) {
   auto options = quick();
   options.timeouts.websocket_write = 200ms;

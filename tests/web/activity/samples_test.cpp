@@ -1,4 +1,4 @@
-// The server's numbers over time, with a clock of our own.
+// Time series of server metrics, with a fake clock.
 #include "web/metrics/samples.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What workers did, over REST: the stream, traces, a worker's history, samples.
+// Worker activity over REST: the stream, traces, a worker's history, samples.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -17,7 +17,7 @@ class stream : public web_fixture {
   core::time_point now() {
     return core_engine().run([](server::hub& h) { return h.now(); });
   }
-  /// Work that takes a while on a worker that holds n closures; gives the submission.
+  /// Submits n closures that a worker holds. Returns the submission.
   json::value work(worker& w, std::size_t n) {
     auto job = submit(n);
     EXPECT_TRUE(eventually([&] { return w.holds() == n; }));
@@ -28,7 +28,7 @@ class stream : public web_fixture {
     auto const begun = now();
     EXPECT_TRUE(eventually([&] { return now() - begun > time; }));
   }
-  /// Bars show when their 100 ms are over.
+  /// Bars appear when their 100 ms are over.
   json::value settled(std::string const& path = "/api/v1/stream") {
     pass(110ms);
     return get_json(path);
@@ -252,8 +252,7 @@ TEST_F(stream, all_can_be_had_as_a_trace) {
   EXPECT_EQ(spans(get_json("/api/v1/stream/trace?job=" + text_at(job, "/id"))).all.size(), 2u);
 }
 
-// Some may take a millisecond and be bars of their own: nobody is given what others did, either
-// way.
+// Short spans may be merged or kept; in both cases no function gets the time of another.
 TEST_F(stream, nobody_is_given_what_other_functions_did) {
   add_worker(worker::habit::echo, 7, 16);
   std::string closures;

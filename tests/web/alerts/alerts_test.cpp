@@ -1,4 +1,4 @@
-// Each rule of alerts: when it speaks, what it says, and that it falls silent.
+// Each alert rule: when it fires, its text, and that it clears.
 #include "web/alerts/alerts.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct alert_rules : testing::Test {
     spec.stuck_after = 10s;
     facts.agents[0].view.generation.state = coordination::generation_state::running;
   }
-  /// All there is, "rule: title".
+  /// Returns all alerts as "rule: title".
   std::vector<std::string> said() const {
     std::vector<std::string> texts;
     for (auto const& i : alerts_of(facts)) texts.push_back(i.rule + ": " + i.title);
@@ -284,7 +284,7 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   EXPECT_EQ(many[3].since, now - 19min);
   EXPECT_EQ(many[3].title, "324 more closures queued for what no worker has");
 
-  // Of what asks for a function alone the item is another one.
+  // Demand for a function alone is reported by another alert.
   pool().unmet_demand.items.resize(1);
   pool().unmet_demand.items[0].needs = {};
   EXPECT_TRUE(said().empty());

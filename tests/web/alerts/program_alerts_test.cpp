@@ -1,4 +1,4 @@
-// The rules of alerts on programs.
+// Alert rules on programs.
 #include <gtest/gtest.h>
 
 #include "web/alerts/alerts.hpp"

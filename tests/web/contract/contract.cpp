@@ -1,4 +1,4 @@
-// Finds the operation of an exchange and compares; keeps what was seen.
+// Finds the operation of an exchange, compares both, and records what was seen.
 #include "tests/web/contract/contract.hpp"
 
 #include <charconv>
@@ -13,7 +13,7 @@ namespace muster::web::test {
 
 namespace {
 
-// The part of a URL behind the host, as a request of the server.
+// Parses the path and query of a URL as the server does.
 request parsed_target(http_request const& asked) {
   request r;
   r.method = asked.method;
@@ -26,7 +26,7 @@ request parsed_target(http_request const& asked) {
   return r;
 }
 
-// A parameter's text as the value that its schema means.
+// Converts a parameter's text to the type of its schema.
 json::value value_of_text(json::object const& schema, std::string const& text) {
   auto const* type = schema.if_contains("type");
   if (type && *type == "integer")
@@ -35,7 +35,7 @@ json::value value_of_text(json::object const& schema, std::string const& text) {
     if (text == "true" || text == "1") return true;
     if (text == "false" || text == "0") return false;
   }
-  if (auto const* words = schema.if_contains("enum"))  // taken in small letters, too
+  if (auto const* words = schema.if_contains("enum"))  // matches in any letter case
     for (auto const& word : words->as_array())
       if (equal_ignoring_case(word.as_string(), text)) return word;
   return json::string(text);
@@ -178,7 +178,7 @@ void collect_unseen(json::value const& schema, std::string const& at,
 std::vector<std::string> contract::unseen() {
   std::vector<std::string> all;
   std::map<std::string, bool, std::less<>>
-      common;  // components/responses: each seen with some operation
+      common;  // components/responses that some operation returned
   for (auto const& [id, operation] : operations_) {
     for (auto const& [status, outcome] : operation->at("responses").as_object()) {
       bool const seen = statuses_[id].contains(static_cast<unsigned>(std::stoul(status)));

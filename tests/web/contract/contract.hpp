@@ -1,6 +1,6 @@
-// What /openapi.json promises, held against what tests send and get: requests that were accepted
-// fit it, and so does every answer, without anything that it does not tell. And the other way
-// round: it tells nothing that no test has seen. One for the whole process; test thread only.
+// Checks /openapi.json against the requests and answers of tests. Accepted requests and all answers
+// must fit the description, and every described item must occur in a test. Per process; test thread
+// only.
 #pragma once
 
 #include <map>
@@ -17,13 +17,13 @@ class contract {
  public:
   static contract& instance();
 
-  /// What of the exchange the description does not allow; empty if all is well.
+  /// Returns how the exchange violates the description; empty if it does not.
   std::string breach(http_request const& asked, http_response const& answer);
-  /// What it describes and nobody has seen.
+  /// Returns the described items that no test has seen.
   std::vector<std::string> unseen();
 
   json::value const& document() const { return document_; }
-  /// Of an operationId.
+  /// Returns the operation with an operationId.
   json::object const& operation(std::string_view id) const {
     return *operations_.at(std::string(id));
   }
@@ -42,10 +42,10 @@ class contract {
   json::value const document_;
   json_schema schemas_;
   std::map<std::string, json::object const*> operations_;
-  std::map<std::string, std::set<unsigned>> statuses_;  // seen, by operation
+  std::map<std::string, std::set<unsigned>> statuses_;  // by operation
 };
 
-/// "application/json" of "Application/JSON; charset=utf-8".
+/// Returns "application/json" for "Application/JSON; charset=utf-8".
 std::string media_of(std::string_view content_type);
 
 }  // namespace muster::web::test

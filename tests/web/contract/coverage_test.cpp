@@ -1,5 +1,5 @@
-// That the description can be read, and that the tests of this program see all of it: the latter is
-// asked of a run of all of them in one process (MUSTER_CONTRACT_COVERAGE), since each sees a part.
+// The description is valid, and the tests of this program cover it. The coverage is checked only if
+// all tests run in one process (MUSTER_CONTRACT_COVERAGE).
 #include <algorithm>
 #include <cstdlib>
 
@@ -18,7 +18,8 @@ struct exception {
   }
 };
 
-/// What no test here sees, and where it is seen. One that ends with * is all that begins so.
+/// Items that no test of this program covers, and the test that does. A trailing * matches any
+/// suffix.
 constexpr exception exceptions[] = {
     {"any 421", "http.only_names_of_this_machine_are_answered_on_loopback, from a socket"},
     {"any 431", "http.a_header_beyond_the_limit_is_a_431, from a socket"},

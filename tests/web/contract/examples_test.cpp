@@ -1,5 +1,5 @@
 // Tags and examples of /openapi.json: each operation has them, they fit their schemas, and the
-// server takes those of requests.
+// server accepts the example requests.
 #include <algorithm>
 #include <set>
 
@@ -21,7 +21,7 @@ struct openapi_examples : web_fixture {
         visit(std::string(path), std::string(method), operation.as_object());
   }
 
-  /// The example of a media type; nothing: it has none.
+  /// Returns the example of a media type, or null.
   static json::value const* example_of(json::value const& media) {
     auto const& m = media.as_object();
     if (auto const* one = m.if_contains("example")) return one;
@@ -104,7 +104,8 @@ TEST_F(openapi_examples, each_operation_with_lines_names_the_schema_of_a_line) {
                                                        {"streamResults", "ResultLine"}}));
 }
 
-// What exists only after another request is 404, and a token that was never issued 401.
+// A resource that only another request creates gives 404, and a token that was never issued gives
+// 401.
 TEST_F(openapi_examples, requests_are_answered_as_described) {
   start_guarded();
   std::set<std::string> const made{"submitJob", "createPerWorkerValue", "createToken",

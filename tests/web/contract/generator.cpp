@@ -1,4 +1,4 @@
-// Values of schemas: the ends of each range more often than what lies between.
+// Generates values of schemas, with a preference for the ends of each range.
 #include "tests/web/contract/generator.hpp"
 
 #include <regex>
@@ -15,7 +15,7 @@ constexpr std::size_t ids_kept = 20;
 
 std::string const durations[] = {"0",     "0s",   "1us",  "1ms",      "250ms",
                                  "1m30s", "365d", "007s", "3650000d", "99999999999999999999d"};
-// Waits are short, or the run would be long.
+// Waits are short to keep the run short.
 std::string const waits[] = {"0", "1ms", "5ms", "1000us"};
 std::string const tasks[] = {"worker:0", "worker:1", "worker:2", "worker", "gpu:999999999999999999",
                              "a:b:3",    "é"};

@@ -1,5 +1,5 @@
-// Random requests that fit /openapi.json, and ones that nearly do. What it makes depends on the
-// seed and on what it was shown of answers: ids of theirs come again. One thread.
+// Generates random requests that fit /openapi.json, or nearly do. The results depend on the seed
+// and on the answers seen, whose ids are reused. One thread.
 #pragma once
 
 #include <map>
@@ -21,11 +21,11 @@ class generator {
  public:
   generator(contract& of, std::uint64_t seed) : contract_(of), random_(seed) {}
 
-  /// Of an operation drawn at random, or of this one.
+  /// Returns a request of `operation`, or of a random operation if it is empty.
   drawn_request draw(std::string_view operation = {});
-  /// The same with something wrong in it, as a rule.
+  /// Returns the request with a change that usually makes it invalid.
   drawn_request spoil(drawn_request r);
-  /// Remembers ids in it.
+  /// Remembers the ids in an answer.
   void learn(std::string const& answer);
 
  private:

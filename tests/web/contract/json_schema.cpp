@@ -1,4 +1,4 @@
-// The keywords of JSON Schema, one function for the values of a type.
+// Keywords of JSON Schema, with a function per type.
 #include "tests/web/contract/json_schema.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// JSON Schema, as much of it as /openapi.json uses: whether a value fits, and random ones that do.
-// A keyword that is not known fails, so that none is passed over in silence. One thread.
+// The part of JSON Schema that /openapi.json uses: validates values. An unknown keyword is an
+// error, so that no keyword is ignored silently. One thread.
 #pragma once
 
 #include <boost/json.hpp>
@@ -14,15 +14,15 @@ namespace json = boost::json;
 
 class json_schema {
  public:
-  /// Of the document that holds what schemas refer to. REQUIRES: it outlives this.
+  /// @param document The document that "$ref" refers to. REQUIRES: it outlives this object.
   explicit json_schema(json::value const& document) : document_(document) {}
 
-  /// Objects may have no members but those that their schemas name.
+  /// Whether objects may have only the members that their schemas name.
   bool strict = false;
-  /// The schemas of members that a value had, by their address.
+  /// Addresses of the schemas of all members that values had.
   std::set<json::value const*> seen;
 
-  /// What does not fit, and where; empty if all does.
+  /// Returns what does not fit, and where; empty if everything fits.
   std::string misfit(json::value const& schema, json::value const& v, std::string const& at = "");
   /// Follows "$ref".
   json::value const& resolved(json::value const& schema) const;
@@ -38,7 +38,7 @@ class json_schema {
   json::value const& document_;
 };
 
-/// How many characters UTF-8 text has.
+/// Returns the number of characters of a UTF-8 text.
 std::size_t characters(std::string_view text);
 
 }  // namespace muster::web::test

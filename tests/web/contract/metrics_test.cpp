@@ -1,5 +1,5 @@
-// /metrics by the rules of the text format and of its usual linter (promtool check metrics): each
-// family told once, names with base units, suffixes and labels that fit the type.
+// /metrics follows the text format and the rules of `promtool check metrics`: one declaration per
+// family, base units, suffixes and labels that fit the type.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -54,7 +54,7 @@ std::optional<sample> parsed_sample(std::string const& line) {
   return s;
 }
 
-// A problem is a line of `wrong`.
+// Appends a line to `wrong` for each problem.
 families parse(std::string const& text, std::vector<std::string>& wrong) {
   families all;
   std::string now;

@@ -1,6 +1,6 @@
-// Requests drawn at random from /openapi.json: one that fits it is never refused as malformed, and
-// neither those nor others get a status that it does not tell, or one of the server's own errors.
-// MUSTER_CONTRACT_SEED and MUSTER_CONTRACT_CASES run others, and more.
+// Random requests from /openapi.json. A valid request is never rejected as malformed, and no
+// request gets an undocumented status or an internal error. MUSTER_CONTRACT_SEED and
+// MUSTER_CONTRACT_CASES change the seed and the number of requests.
 #include <cstdlib>
 
 #include "tests/web/contract/generator.hpp"
@@ -49,7 +49,7 @@ TEST_P(random_requests, fit_and_are_not_refused_or_are_refused_as_told) {
     auto const answer = send_drawn(d);
     ++statuses[answer.status];
     EXPECT_TRUE(spoilt || !is_refusal_of_form(answer.status)) << answer.status << answer.body;
-    // A worker that is asked for something may be silent, or lose its connection on a busy machine.
+    // A worker can be silent, or lose its connection on a busy host.
     bool const of_a_worker = answer.status == 503 || answer.status == 504;
     EXPECT_TRUE(answer.status < 500 || of_a_worker) << answer.status << answer.body;
     g.learn(answer.body);

@@ -1,5 +1,5 @@
-// What the description tells and an ordinary day does not bring: full tables, sessions of client
-// programs, late tasks. The fixture holds each answer against it.
+// Rare answers that the description contains: full tables, sessions of client programs, late tasks.
+// The fixture checks each answer.
 #include "base/text.hpp"
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"

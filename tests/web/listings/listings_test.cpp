@@ -1,5 +1,5 @@
-// Listings of closures and values, graphs, what a worker holds: each route with its filters, bad
-// input and unknown ids.
+// Listings of closures and values, graphs, and a worker's closures: filters, bad input and unknown
+// ids.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -20,7 +20,7 @@ class listings : public web_fixture {
     for (auto const& c : page.at("closures").as_array()) out.push_back(number_at(c, "/index"));
     return out;
   }
-  // Every page until there is no more.
+  // Fetches all pages.
   std::vector<std::int64_t> all_indexes(std::string const& path, std::string const& list) {
     std::vector<std::int64_t> out;
     std::string token;
@@ -33,7 +33,7 @@ class listings : public web_fixture {
     } while (!token.empty() && out.size() < 10'000);
     return out;
   }
-  /// A gRPC session.
+  /// Opens a gRPC session.
   std::string open_session() {
     return core::text(core_engine().run([](server::hub& h) {
       core::open_session e;
@@ -374,7 +374,7 @@ TEST_F(listings, the_graph_of_few_has_closures_and_of_many_functions) {
   }
 }
 
-/// A busy engine: whoever asks it waits for so long before each step.
+/// A busy engine: each step waits for `each` first.
 class brake {
  public:
   brake(engine& e, std::chrono::milliseconds each) { hold(e, each, on_); }
@@ -387,7 +387,7 @@ class brake {
     e.post(std::function<void(engine_services&)>([&e, each, on](engine_services&) {
       if (!*on) return;
       std::this_thread::sleep_for(each);
-      // What the engine's own thread posts would come before what others wait with.
+      // A post from the engine's own thread would overtake waiting requests.
       std::jthread([&] { hold(e, each, on); });
     }));
   }
@@ -397,7 +397,7 @@ class brake {
 TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
   auto const path = "/api/v1/jobs/" + text_at(submit(30'000), "/id") + "/graph";
   {
-    brake const held(core_engine(), std::chrono::milliseconds(130));  // of 250
+    brake const held(core_engine(), std::chrono::milliseconds(130));  // of 250 ms
     auto const g = get_json(path);
     EXPECT_FALSE(g.at("complete").as_bool());
     EXPECT_EQ(number_at(g, "/of"), 30'000);
@@ -411,7 +411,7 @@ TEST_F(listings, a_graph_that_there_was_no_time_for_says_how_far_it_is) {
     EXPECT_FALSE(g.at("complete").as_bool());
     EXPECT_EQ(number_at(g, "/of"), 30'000);
   }
-  // The engine may still be held, and the machine busy.
+  // The engine may still be held, and the host may be busy.
   bool complete = false;
   for (int i = 0; i < 100 && !complete; ++i) complete = get_json(path).at("complete").as_bool();
   EXPECT_TRUE(complete);

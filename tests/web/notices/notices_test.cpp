@@ -1,4 +1,4 @@
-// What of the alerts is told to whoever does not look.
+// Alerts that are sent to people who do not watch the dashboard.
 #include "web/notices/notices.hpp"
 
 #include <gtest/gtest.h>

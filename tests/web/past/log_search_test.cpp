@@ -1,4 +1,4 @@
-// Which lines have a text: of closures, from disk, and of ranks, from their workers.
+// Search in log lines: of closures on disk, and of ranks at their workers.
 #include "tests/web/past/past_fixture.hpp"
 #include "tests/web/rest/program_fixture.hpp"
 
@@ -50,7 +50,7 @@ TEST_F(past_fixture, a_search_that_cannot_be_is_refused_with_its_name) {
 }
 
 struct rank_search : program_fixture {
-  // Ranks print what stands there; pieces end where the test says.
+  // Ranks print `printed`; the pieces end where the test says.
   json::value search(std::string const& query, std::vector<std::string> const& printed,
                      std::size_t piece = 1'000) {
     auto asked = std::async(std::launch::async, [&] {

@@ -1,4 +1,4 @@
-// Machines of a time, and of a program.
+// Hosts at a past time, and of a program.
 #include "tests/web/past/past_fixture.hpp"
 #include "tests/web/rest/program_fixture.hpp"
 
@@ -46,7 +46,7 @@ struct machines_of_a_program : program_fixture {
 
 TEST_F(machines_of_a_program, are_one_of_each_of_its_hosts) {
   past.machine(1s, "", "host-a", 1);      // the server's own
-  past.machine(1s, "ps:0", "host-a", 1);  // first by name, and runs no rank
+  past.machine(1s, "ps:0", "host-a", 1);  // first by name; runs no rank
   past.machine(1s, "worker:0", "host-a", 1);
   past.machine(1s, "worker:5", "host-a", 1);
   past.machine(1s, "worker:6", "host-b", 1);

@@ -1,4 +1,4 @@
-// A server with a history on disk that the test has written.
+// A server whose history on disk the test has written.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace muster::web::test {
 using namespace std::chrono_literals;
 using server::history_kind;
 
-/// Some noon, in Unix ms.
+/// An arbitrary noon in Unix ms.
 constexpr std::int64_t noon_ms = 1'728'000'000'000;
 constexpr core::time_point noon = core::time_point(std::chrono::milliseconds(noon_ms));
 
@@ -34,7 +34,7 @@ class written_past {
   void keep(history_kind kind, core::duration after_noon, std::string bytes) {
     store_->keep({kind, noon + after_noon, std::move(bytes)});
   }
-  /// From here on it is read.
+  /// Ends writing, and starts reading.
   server::past_reader& reader() {
     store_->stop();
     if (!reader_.there()) reader_.start(*store_);
@@ -126,7 +126,7 @@ struct past_fixture : web_fixture {
     web_fixture::TearDown();
     past.reader().stop();
   }
-  /// Of the list of that name, the texts under the key.
+  /// Returns the texts under `key` in the elements of the array `list`.
   static std::vector<std::string> texts(json::value const& answer, std::string const& list,
                                         std::string const& key) {
     std::vector<std::string> found;

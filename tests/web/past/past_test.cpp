@@ -1,4 +1,4 @@
-// What was before what is in memory is read from disk, by time, page by page.
+// Data that is too old for memory is read from disk, by time and page by page.
 #include "tests/web/past/past_fixture.hpp"
 #include "web/rest/past/past_charts.hpp"
 
@@ -68,7 +68,7 @@ TEST_F(past_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
   EXPECT_EQ(get_json(path).at("t").as_array().size(), 60u);
 }
 
-// Two workers; one closure goes over the middle of two steps.
+// Two workers. A closure spans the boundary between two steps.
 TEST_F(past_fixture, what_workers_did_is_told_by_steps_and_by_function) {
   core::span_page page;
   page.names.lanes = {{0, "worker", 0, 1}, {1, "worker", 1, 1}};
@@ -139,7 +139,7 @@ TEST_F(past_fixture, of_more_functions_than_there_is_room_for_the_rest_is_one) {
     EXPECT_EQ(f.at("ended"), f.at("name") == "" ? 10 : 1);
 }
 
-// Nobody would be told of a page that is larger than what he has room for.
+// A client cannot receive a page larger than its buffer.
 TEST_F(past_fixture, a_page_of_large_records_ends_and_goes_on) {
   std::string const text(1 << 20, 'x');
   for (int i = 0; i < 6; ++i) past.event(i * 1s, "default", text + std::to_string(i));

@@ -1,4 +1,4 @@
-// What one token may have at one time, over REST.
+// Limits of a token, over REST.
 #include <deque>
 
 #include "tests/web/fixture.hpp"
@@ -7,7 +7,7 @@ namespace muster::web::test {
 namespace {
 
 struct access_limits : web_fixture {
-  /// Sends a request so many times, all before one is answered. Returns the answers.
+  /// Sends a request `times` times, all before the first answer. Returns the answers.
   std::vector<std::string> post_at_once(int times, std::string const& token,
                                         std::string const& path, std::string const& body) {
     std::deque<raw_socket> all;
@@ -23,7 +23,7 @@ struct access_limits : web_fixture {
   }
 };
 
-/// So many as a list in JSON.
+/// Returns a JSON list of n closures.
 std::string closures(int n) {
   std::string all;
   for (int i = 0; i < n; ++i) all += std::string(i ? "," : "") + R"({"function":"f"})";
@@ -233,7 +233,7 @@ TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
   EXPECT_EQ(refused.status, 429u);
   EXPECT_NE(refused.body.find("15 queued closures, its limit is 20"), std::string::npos)
       << refused.body;
-  // It takes nothing from whoever submitted the first.
+  // A retry by another user counts against that user's limit.
   auto const again = send_as(admin_, "POST", cancelled + "/retry");
   ASSERT_EQ(again.status, 201u) << again.body;
   auto const path = "/api/v1/jobs/" + std::string(json::parse(again.body).at("id").as_string());

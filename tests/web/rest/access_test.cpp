@@ -1,5 +1,5 @@
-// Tokens over REST and WebSocket: the table of docs/tokens.md cell by cell, whose jobs they are,
-// clusters, the page's cookie, and what ends with a token.
+// Tokens over REST and WebSocket: the permissions table of docs/tokens.md, ownership of jobs,
+// clusters, the dashboard's cookie, and effects of a token's end.
 #include <fstream>
 #include <map>
 #include <regex>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::array<core::role, 4> roles = {core::role::viewer, core::role::submitter,
                                              core::role::worker, core::role::admin};
 
-/// Of docs/tokens.md: an operation's id, and for each of `roles` whether it may.
+/// Reads the table of docs/tokens.md: for each operation id, which of `roles` may call it.
 std::map<std::string, std::array<bool, 4>> documented_table() {
   std::map<std::string, std::array<bool, 4>> all;
   std::ifstream file(MUSTER_SECURITY_DOC);
@@ -34,7 +34,7 @@ std::map<std::string, std::array<bool, 4>> documented_table() {
   return all;
 }
 
-/// A path that the route serves, of things that are not there.
+/// Returns a path of the route with ids that do not exist.
 std::string some_path(route const& r) {
   std::string path(r.pattern);
   for (auto const& [name, value] : std::map<std::string, std::string>{

@@ -1,4 +1,4 @@
-// What was seen of an attempt, over REST.
+// Details of an attempt over REST.
 #include "tests/web/rest/program_fixture.hpp"
 
 namespace muster::web::test {

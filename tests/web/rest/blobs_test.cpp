@@ -1,4 +1,4 @@
-// Blobs over REST: put, got, asked for, and everything that is refused.
+// Blobs over REST: put, get, head, and every refusal.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -59,7 +59,7 @@ TEST_F(blobs, have_a_length_that_is_told_before_they_are_got) {
   EXPECT_TRUE(get("/api/v1/blobs/" + std::string(name)).body == big);
 }
 
-// A limit on the size of files stands for a disk that fails half way.
+// A limit on the size of files simulates a disk that fails during a write.
 TEST_F(blobs, that_meet_a_failing_disk_are_a_503_with_the_reason) {
   start();
   auto const big = std::string((3 << 20) + 7, 'a');
@@ -101,7 +101,7 @@ TEST_F(blobs, that_are_too_large_are_413_and_too_many_429) {
   auto const r = put(none, std::string((4 << 20) + 1, 'x'));
   EXPECT_EQ(r.status, 413u) << r.body;
   EXPECT_EQ(text_at(json::parse(r.body), "/limit"), "4194304 bytes");
-  // Of 4 MiB of "a", "b" and "c"; 8 MiB is the limit of all.
+  // SHA-256 of 4 MiB of "a", "b" and "c". The limit of all blobs is 8 MiB.
   EXPECT_EQ(put("299285fc41a44cdb038b9fdaf494c76ca9d0c866672b2b266c1a0c17dda60a05",
                 std::string(4 << 20, 'a'))
                 .status,

@@ -1,4 +1,5 @@
-// What a Python closure calls, over REST: in the listing of its job, of values, alone, explained.
+// The callable of a Python closure over REST: in the listing of its job, in values, by itself, and
+// explained.
 #include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 
@@ -6,7 +7,7 @@ namespace muster::web::test {
 namespace {
 
 struct callables : web_fixture {
-  /// A session that holds values, with one closure that calls train.step.
+  /// Opens a session that holds values, and schedules a closure that calls train.step.
   std::string schedule() {
     return core_engine().run([](server::hub& h) {
       core::open_session open;

@@ -1,4 +1,4 @@
-// Datasets over REST: seen by those who may, page by page.
+// Datasets over REST: permissions and pages.
 #include "server/hub/id_parsing.hpp"
 #include "tests/support/hub_sinks.hpp"
 #include "tests/web/fixture.hpp"

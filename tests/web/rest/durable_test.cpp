@@ -1,5 +1,4 @@
-// A server with a data directory: what it tells of it, and what it answers when the disk has
-// failed.
+// A server with a data directory: its status, and its answers after a disk failure.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -73,7 +72,7 @@ TEST_F(durable_server, whose_disk_fails_takes_only_jobs_that_are_not_kept) {
             R"({"durable":false,"closures":[{"function":"muster.echo","args":[1]}]})", 201);
   EXPECT_EQ(get(job).status, 200u);
   EXPECT_EQ(get(value).status, 200u);
-  // Its end is in memory alone, and was told to nobody.
+  // The cancellation is only in memory, and was not acknowledged.
   EXPECT_EQ(send("POST", job + "/cancel").status, 503u);
   EXPECT_EQ(get(job).status, 503u);
   EXPECT_NE(get(job).body.find("no space left on device"), std::string::npos);

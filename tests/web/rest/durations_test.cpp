@@ -1,4 +1,4 @@
-// How long executions of a job took, over REST.
+// Execution times of a job over REST.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

@@ -69,7 +69,7 @@ TEST_F(idempotency, a_header_that_contradicts_the_body_or_is_too_long_is_refused
   EXPECT_EQ(post_keyed(jobs_path, std::string(256, 'k'), plain, 201).at("state"), "QUEUED");
 }
 
-// A Protobuf string on the disk keeps the key.
+// The key is stored in a Protobuf string, which must be UTF-8.
 TEST_F(idempotency, a_header_that_is_not_utf8_is_refused) {
   auto const body = R"({"closures":[{"function":"muster.echo"}]})";
   auto const refused = post_keyed(jobs_path, "caf\xe9", body, 400);

@@ -1,4 +1,4 @@
-// Objects over REST: seen by those who may, page by page, and deleted.
+// Objects over REST: permissions, pages and deletion.
 #include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using core::object_id;
 using core::objects::object_spec;
 
-/// A session that makes objects, and notes the answers to its calls.
+/// A session that creates objects, and records the answers to its calls.
 struct object_session : server::session_sink {
   void on_outcome(core::outcome const&) override {}
   void on_notice(core::session_notice const&) override {}
@@ -30,7 +30,7 @@ struct objects : web_fixture {
     if (engine_) core_engine().run([this](server::hub& h) { h.detach(id); });
     web_fixture::TearDown();
   }
-  /// "ps:0" is here, and a session of each token.
+  /// Attaches the task "ps:0", and a session of each token.
   void prepare(std::string const& submitter = {}, std::string const& other = {}) {
     core_engine().run([&, this](server::hub& h) {
       holder.attach(h);

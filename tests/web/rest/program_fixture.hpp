@@ -1,5 +1,4 @@
-// A program of two ranks that a sink runs: it notes what it is asked, and answers when the test
-// says so.
+// A program of two ranks on a worker that the test controls.
 #pragma once
 
 #include <string>
@@ -13,7 +12,7 @@ namespace muster::web::test {
 
 using namespace std::chrono_literals;
 
-/// A worker that takes ranks, notes what it is asked, and answers when the test says so.
+/// A worker that accepts ranks, records requests, and answers when the test says so.
 struct rank_worker : server::hub_worker {
   void on_rank_orders(core::rank_orders const&) override {}
   void on_log_query(server::rank_log_query const& q) override { queries.push_back(q); }
@@ -29,7 +28,7 @@ struct program_fixture : web_fixture {
   std::string path;
   core::program_id id{};
 
-  /// `more`: members of the request, each with a comma behind it.
+  /// @param more Further members of the request, each followed by a comma.
   void start_with_ranks(web_options options = {}, std::string const& more = {}) {
     start(options);
     core_engine().run([this](server::hub& h) {
@@ -60,7 +59,7 @@ struct program_fixture : web_fixture {
     });
   }
   core::rank_name rank(std::uint32_t n) const { return {id, 1, n}; }
-  /// The questions that wait at the worker, once there are so many.
+  /// Waits until n queries are pending at the worker, and returns them.
   std::vector<server::rank_log_query> await_queries(std::size_t n) {
     for (;;) {
       auto all = core_engine().run([this](server::hub&) { return w.queries; });

@@ -1,4 +1,4 @@
-// Programs over REST as far as nobody takes them: tests/e2e/programs_test.cpp has ranks of real
+// Programs over REST before a worker accepts them; tests/e2e/programs_test.cpp has ranks of real
 // workers.
 #include <set>
 

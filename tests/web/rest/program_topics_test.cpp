@@ -1,4 +1,4 @@
-// Programs live over the WebSocket: the list, and one program with its ranks and their last lines.
+// Live programs over the WebSocket: the list, and a program with its ranks and their last lines.
 #include "tests/web/rest/program_fixture.hpp"
 #include "tests/web/socket.hpp"
 
@@ -15,7 +15,7 @@ struct program_topics : program_fixture {
   static std::string sub(std::string const& topic, bool on = true) {
     return (on ? R"({"t":"sub","topic":")" : R"({"t":"unsub","topic":")") + topic + "\"}";
   }
-  /// The next delta that has this row.
+  /// Returns the next delta that contains this row.
   json::value next_row(socket& s, std::string const& of, std::string const& row) {
     for (;;) {
       auto const d = s.receive("d", of);
@@ -95,7 +95,7 @@ TEST_F(program_topics, last_lines_are_asked_for_while_somebody_looks) {
   EXPECT_EQ(await_lines_queries(2).at(1).sizes, (std::vector<std::uint64_t>{20, 21}));
   s.send(sub(topic, false));
   s.send(sub("counters"));
-  for (int i = 0; i < 3; ++i) s.receive("d", "counters");  // the hub has looked meanwhile
+  for (int i = 0; i < 3; ++i) s.receive("d", "counters");  // lets the hub sample its state
   say_last_lines({});
   auto const asked = lines_queries().size();
   for (int i = 0; i < 100; ++i) s.receive("d", "counters");

@@ -1,5 +1,5 @@
-// Programs over REST whose ranks a sink runs: every member of what is shown, and logs. Ranks of
-// real workers: tests/e2e/programs_test.cpp.
+// Programs over REST whose ranks a sink runs: all members and logs. Ranks of real workers:
+// tests/e2e/programs_test.cpp.
 #include <future>
 
 #include "tests/web/rest/program_fixture.hpp"
@@ -167,7 +167,7 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
     say(w.stream, 0, 12);
     say(w.stream, 1, 10);
     say(core::stream_id{99}, 1, 50);  // another worker's
-    say(w.stream, 7, 3);              // there is none
+    say(w.stream, 7, 3);              // does not exist
     h.apply(core::change_program{{}, id, core::program_wish::stop_at, {1, 20}});
   });
   auto const p = get_json(path);
@@ -208,7 +208,7 @@ TEST_F(rest_programs, refuse_more_questions_for_logs_than_wait) {
 
 TEST_F(rest_programs, that_end_show_it_in_their_cluster) {
   start_with_ranks();
-  // As if it had declared it itself.
+  // Declares the cluster of the program as the program would.
   post_json("/api/v1/clusters", R"({"jobs":{"worker":2},"name":")" + core::text(id) + "\"}", 201);
   auto const ends = [this] {
     auto const c = get_json("/api/v1/clusters/" + core::text(id));

@@ -1,11 +1,11 @@
-// What failed in a job runs again over REST; gangs and unmet demand that wait; orders about a task.
+// Retries of failed closures over REST, gangs and pending demand, and commands for a task.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
 namespace {
 
 struct retry : web_fixture {
-  /// A job of n closures that all have failed.
+  /// Submits a job of n closures that all fail.
   std::string failed_job(std::size_t n, std::string const& extra = {}) {
     std::string closures;
     for (std::size_t i = 0; i < n; ++i)
@@ -57,7 +57,7 @@ TEST_F(retry, is_refused_with_the_reason) {
   post_json("/api/v1/jobs/nonsense/retry", "", 404);
   auto const bad = post_json("/api/v1/jobs/" + running + "/retry", R"({"name":1})", 400);
   EXPECT_EQ(text_at(bad, "/field"), "name");
-  // As many characters as may be, and too many bytes.
+  // Few enough characters, but too many bytes.
   std::string name;
   while (name.size() < 300) name += "\u00e4";
   auto const large =
@@ -156,7 +156,7 @@ TEST_F(waiting, gangs_say_why_they_wait) {
             "the connected workers have no room for the 2 closures of gang 'g' at one time, even "
             "when idle");
   EXPECT_EQ(number_at(all, "/more"), 0);
-  // Its members are closures of their function that wait, though for no worker yet.
+  // The gang's members count as waiting, not as queued.
   for (auto const* path : {"/api/v1/functions", "/api/v1/overview"}) {
     auto const told = get_json(path);
     EXPECT_EQ(text_at(told, "/functions/0/name"), "muster.echo") << path;

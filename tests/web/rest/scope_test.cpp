@@ -1,5 +1,4 @@
-// What a token that is bound to clusters sees of a server with several: nothing of the others, in
-// REST and over the WebSocket.
+// A token that is bound to clusters sees nothing of other clusters, over REST and WebSocket.
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 
@@ -89,7 +88,7 @@ TEST_F(scope, events_of_other_clusters_and_of_the_server_are_left_out) {
     EXPECT_TRUE(contains(seen(admin_), part)) << part;
 }
 
-// The program runs on `train`, and its own cluster is called as its id.
+// The program runs on `train`. Its own cluster is named like its id.
 TEST_F(scope, the_coordination_cluster_of_a_program_is_seen_with_the_cluster_that_it_runs_on) {
   auto const exec = make_token(core::role::submitter, {"train"}, true);
   auto const r = send_as(exec, "POST", "/api/v1/programs",

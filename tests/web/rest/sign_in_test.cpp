@@ -1,4 +1,4 @@
-// Sign-ins of browsers: the cookie, what ends one, and how many there are.
+// Sign-ins of browsers: the cookie, expiry and limits.
 #include "server/hub/access/token_text.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
@@ -33,7 +33,7 @@ struct sign_in : web_fixture {
   unsigned jobs_with(std::string const& cookie) {
     return request("GET", "/api/v1/jobs", cookie).status;
   }
-  /// Returns a WebSocket that was opened with this cookie and has greeted.
+  /// Returns a WebSocket that was opened with this cookie, after the server's hello.
   std::unique_ptr<socket> open_socket(std::string const& cookie) {
     socket::options o;
     o.cookie = cookie;

@@ -1,4 +1,4 @@
-// Stacks of ranks over REST, whose worker answers when the test says so.
+// Stacks of ranks over REST; the test answers for the worker.
 #include <future>
 
 #include "tests/web/rest/program_fixture.hpp"

@@ -1,4 +1,4 @@
-// Stacks of workers' processes over REST; the worker answers when the test says so.
+// Stacks of workers' processes over REST; the test answers for the worker.
 #include <future>
 
 #include "tests/web/rest/worker_fixture.hpp"

@@ -1,4 +1,4 @@
-// Steps and barriers of a run, over REST: from memory and from disk.
+// Steps and barriers of a run over REST, from memory and from disk.
 #include <future>
 
 #include "tests/web/past/past_fixture.hpp"
@@ -16,7 +16,7 @@ struct rest_timeline : program_fixture {
     program_fixture::TearDown();
     past.reader().stop();
   }
-  /// Rank 0 makes so many steps of 100 ms; the first has no time.
+  /// Rank 0 makes n steps of 100 ms; the first has no duration.
   void make_steps(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; i += doctor::step_report::marks_max - 1) {
       doctor::step_report r;
@@ -109,7 +109,7 @@ TEST_F(rest_timeline, tells_who_came_when_to_barriers_and_when_ranks_began) {
   EXPECT_EQ(number_at(get_json(path + "/attempts/1"), "/barriers/0/came_us/1"), 5'000);
 }
 
-// Each program finds its own steps on the disk; this one has some number.
+// Stores steps of 100 programs on disk, since the id of this program is not known in advance.
 TEST_F(rest_timeline, is_read_from_disk_where_memory_does_not_know) {
   for (std::uint64_t program = 0; program < 100; ++program) {
     doctor::step_segment s{core::program_id{program}, 1, noon, noon, noon + 1s, 1, {}};
@@ -153,7 +153,7 @@ TEST_F(rest_timeline, says_what_cannot_be) {
   EXPECT_EQ(get("/api/v1/programs/prog_zz/timeline").status, 404u);
 }
 
-// One of a million that is slow is seen, and half of them is half of them.
+// The longest sample is never lost, and the median is that of all samples.
 TEST(step_pictures, keep_the_median_and_the_longest_of_any_number) {
   spread_samples<15> few;
   EXPECT_EQ(few.median(), 0u);

@@ -1,4 +1,4 @@
-// Stores of torch.distributed over REST.
+// TCPStores over REST.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
@@ -17,7 +17,7 @@ struct rest_torch : web_fixture {
       return static_cast<std::uint64_t>(*s.coordination.state().find("train"));
     });
   }
-  /// `f(clients&)`, on the engine thread.
+  /// Runs `f(clients&)` on the engine thread.
   template <class F>
   void at_store(F f) {
     core_engine().run([this, f](engine_services&) { f(core_engine().torch().of(id)); });

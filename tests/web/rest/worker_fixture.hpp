@@ -1,4 +1,4 @@
-// A server with one worker, which a test speaks for.
+// A server with one worker that the test controls.
 #pragma once
 
 #include "tests/web/fixture.hpp"
@@ -9,7 +9,7 @@ template <class Worker = server::hub_worker>
 struct worker_fixture : web_fixture {
   Worker w;
 
-  /// It serves the function "f".
+  /// Starts a server with a worker of the function "f".
   void start_with_worker() {
     start();
     core_engine().run([this](server::hub& h) {
