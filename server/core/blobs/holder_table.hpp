@@ -38,14 +38,14 @@ struct holder_limits {
   std::size_t names_max = 100'000;
   /// Holders of one value. Further copies are not registered; their holders may keep them.
   std::size_t holders_max = 8;
-  /// For a value to refer to an announced output.
+  /// Time for a value to refer to an announced output.
   duration told = std::chrono::seconds(30);
   /// After this time, referenced outputs are also put to the server, so that they survive their
   /// holders.
   duration copied = std::chrono::seconds(10);
-  /// For a holder to begin to put a value. Then another holder is asked.
+  /// Time for a holder to begin to put a value. Then another holder is asked.
   duration put_within = std::chrono::seconds(5);
-  /// For a process to reconnect. Then its values are lost.
+  /// Time for a process to reconnect. Then its values are lost.
   duration away = std::chrono::seconds(3);
 };
 
