@@ -75,8 +75,8 @@ constexpr closure_reason reason_of(closure_state s) {
 /// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< name the task, since its worker holds state
-    task,      ///< be the task `name`
+    by_name,   ///< to name its task, because these workers hold state
+    task,      ///< to be the task `name`
     label,     ///< `name`=`value`
     resource,  ///< `amount` of `name`
     free,      ///< `amount` of `name`, which exists but is in use
@@ -101,7 +101,7 @@ struct worker_lack {
   std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of the workers that could run it
   std::string cordoned_task{};                         ///< the first cordoned one
   std::uint64_t starting = 0;                          ///< workers that start later
-  duration starts_in{};                                ///< until the first of them does
+  duration starts_in{};                                ///< time until the first of them does
   std::optional<unmet_need> need{};                    ///< if unsatisfiable
 
   bool operator==(worker_lack const&) const = default;
@@ -133,7 +133,7 @@ struct input_place {
   /// Tasks that hold it in memory; for input_made_again, that held it.
   std::vector<std::string> holders{};
   closure_id made_by{};  ///< input_made_again: the closure that computes it…
-  duration made_for{};   ///< …and since when
+  duration made_for{};   ///< …and how long it has run
 
   bool operator==(input_place const&) const = default;
 };
@@ -170,15 +170,15 @@ struct explanation {
   duration prefetched_for{};
   std::uint32_t slots = 0;          ///< prefetched: slots of its worker
   bool retracted = false;           ///< prefetched: it was asked back
-  std::string emptied{};            ///< exclusive: the worker that finishes its other closures…
-  std::uint64_t emptied_holds = 0;  ///< …of which these remain
+  std::string emptied{};            ///< exclusive: the worker that is drained for it…
+  std::uint64_t emptied_holds = 0;  ///< …and the number of closures it still holds
   std::string function{};           ///< busy
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
   // Running.
   std::optional<value_wait> waits{};
   bool stop_requested = false;
-  std::optional<duration> away_for{};  ///< its worker's disconnection
+  std::optional<duration> away_for{};  ///< since its worker's disconnection
   duration requeue_in{};  ///< the closure is requeued then, unless that worker reconnects
   // Ended.
   std::optional<core::failure> error{};
@@ -187,7 +187,7 @@ struct explanation {
 
   std::uint32_t workers_lost = 0;  ///< if it must run alone
   // The attempt before the last.
-  std::uint32_t lost_attempt = 0;  ///< or 0
+  std::uint32_t lost_attempt = 0;  ///< 0: none
   std::string lost_worker{};
   duration lost_ago{};
   attempt_outcome lost{};

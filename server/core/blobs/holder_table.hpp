@@ -84,7 +84,8 @@ class holder_table {
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// Values that only the worker's previous process held are lost. REQUIRES: the id is unused.
+  /// Adds a process. Values that only the worker's previous process held are lost. REQUIRES: the id
+  /// is unused.
   void open(holder_id id, holder_hello hello);
   /// Removes a process with all its values.
   void close(holder_id id, time_point now);
