@@ -1,8 +1,7 @@
-// The original agent's own tests (coordination_service_agent_test), by the agent of the C++
-// library: at the real service, and where that never says it, at one that answers as the test
-// wants.
+// Ports of TensorFlow's coordination_service_agent_test to the C++ library. Answers that the real
+// service never gives come from a scripted service.
 //
-// Under other names:
+// Tests with other names:
 //   GetKeyValue_Simple, _WithTimeout, _Timeout_ReturnError, _DelayedResponse_*
 //                              agent.a_key_is_waited_for_until_it_is_set_or_the_time_is_up
 //   TryGetKeyValue_Simple, IncrementKeyValue_Simple, GetKeyValueDir_Simple   agent.keys
@@ -31,8 +30,8 @@ grpc::Status refusal(grpc::StatusCode code, std::string const& message) {
   return {code, message, all.SerializeAsString()};
 }
 
-/// Answers registrations and polls for errors in the order given; then registrations with OK, and
-/// polls when it ends.
+/// Answers registrations and error polls in the given order. Later registrations succeed, and later
+/// polls wait until the service ends.
 class scripted_service : public x::CoordinationService::Service {
  public:
   explicit scripted_service(std::vector<grpc::Status> registrations,
@@ -64,7 +63,7 @@ class scripted_service : public x::CoordinationService::Service {
   grpc::Status PollForError(grpc::ServerContext*, x::PollForErrorRequest const*,
                             x::PollForErrorResponse*) override {
     if (auto const n = polled_++; n < polls_.size()) return polls_[n];
-    ended_.wait();  // as long as the service lives
+    ended_.wait();  // waits until the service ends
     return refusal(grpc::StatusCode::CANCELLED, "the service ends");
   }
   grpc::Status TryGetKeyValue(grpc::ServerContext*, x::TryGetKeyValueRequest const*,
@@ -110,7 +109,7 @@ TEST(agent_conformance, Connect_InternalErrorShouldBeRetried) {
   EXPECT_EQ(service.registered(), 2u);
 }
 
-// Its own farewell ends the poll that way; nothing has failed.
+// A client's own shutdown also cancels the poll, so this is not an error.
 TEST(agent_conformance, CancelledPollForErrorRequest) {
   scripted_service service({}, {refusal(grpc::StatusCode::CANCELLED, "it has shut down")});
   muster::coordination_agent a(as_task(service.address(), 0));
@@ -193,8 +192,9 @@ TEST(agent_conformance, CancelBarrier_ErroredBarrier_Fails) {
             coordination_code::failed_precondition);
 }
 
-// In place of CancelBarrier_NonExistent_Fails: whoever takes no part may cancel here, so the agent
-// cannot know; the service, as the original's, lets a barrier that does not exist begin cancelled.
+// Replaces CancelBarrier_NonExistent_Fails. Tasks that do not participate may cancel here, so the
+// client cannot detect the error. As in TensorFlow's service, a barrier that does not exist starts
+// cancelled.
 TEST(agent_conformance, CancelBarrier_NonExistent_BeginsCancelled) {
   test_server server(agents(1));
   auto const all = connected(server.address(), 1);

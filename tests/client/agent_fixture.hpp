@@ -1,4 +1,4 @@
-// Agents of the C++ library beside a coordination service of the test's process.
+// Coordination clients of the C++ library with a coordination service in the same process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace muster::test {
 
 using namespace std::chrono_literals;
 
-/// Longer than anything takes, for waits that are expected to end.
+/// A timeout that no test reaches.
 inline constexpr auto long_time = 20s;
 
-/// Tasks connect together and leave at once; a silent one is in error after the time given.
+/// Tasks connect together and leave at once. A task that is silent for `silent` is in error.
 inline coordination::cluster_spec agents(std::uint32_t tasks, core::duration silent = 20s) {
   auto spec = workers(tasks);
   spec.heartbeat_timeout = silent;
@@ -34,7 +34,7 @@ inline coordination_options as_task(std::string const& server, std::uint32_t tas
   return o;
 }
 
-/// So many agents, connected at one time.
+/// Returns `tasks` connected clients.
 inline std::vector<std::unique_ptr<muster::coordination_agent>> connected(
     std::string const& server, std::uint32_t tasks,
     std::function<void(coordination_options&)> const& also = {}) {
@@ -50,13 +50,13 @@ inline std::vector<std::unique_ptr<muster::coordination_agent>> connected(
   return all;
 }
 
-/// In a thread of its own.
+/// Runs `f` in a new thread.
 template <class F>
 auto beside(F f) {
   return std::async(std::launch::async, std::move(f));
 }
 
-/// What `f` raises, which must be an E.
+/// Returns the exception that `f` throws, which must be an E.
 template <class E, class F>
 E raised_by(F f) {
   try {

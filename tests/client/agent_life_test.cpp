@@ -1,11 +1,11 @@
-// How agents live through errors, broken connections, restarts and farewells.
+// Coordination clients during errors, broken connections, restarts and shutdown.
 #include "tests/client/agent_fixture.hpp"
 #include "tests/support/proxy.hpp"
 
 namespace muster::test {
 namespace {
 
-/// Keeps the errors that an agent tells.
+/// Keeps the first error that a client reports.
 struct told_errors {
   std::promise<agent_error> first;
   std::future<agent_error> future = first.get_future();
@@ -54,8 +54,8 @@ TEST(agent_life, an_agent_with_default_options_adopts_the_heartbeat_timeout_of_i
   a.shutdown();
 }
 
-// Neither polls, and silence would tell after 20 s only: it is the closed connection that tells, of
-// the main port as of a cluster's own.
+// Neither client polls, and silence is detected after 20 s. The closed connection reports the
+// failure, for the main port and for a cluster's own port.
 TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {
   auto spec = agents(2);
   spec.errors = coordination::error_delivery::heartbeat;
@@ -135,7 +135,7 @@ TEST(agent_life, a_broken_connection_is_no_error) {
   ASSERT_TRUE(server.parked(4));
   wire.reset();
   ASSERT_TRUE(server.eventually([](test_server::inside& s) { return s.run().parked_calls() < 4; }));
-  ASSERT_TRUE(server.parked(4));  // all of them again
+  ASSERT_TRUE(server.parked(4));  // all of them reconnected
   both[1]->set("k", "v");
   EXPECT_EQ(getting.get(), "v");
   EXPECT_EQ(both[1]->barrier("b", long_time), 0);

@@ -1,4 +1,4 @@
-// What agents of the C++ library can do: keys, barriers, tasks, in threads and coroutines.
+// Functions of the C++ coordination client: keys, barriers and tasks, in threads and coroutines.
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -162,7 +162,7 @@ TEST(agent, a_barrier_that_times_out_counts_as_a_use) {
   auto const e = raised_by<coordination_barrier_error>([&] { both[0]->barrier("b", 50ms); });
   EXPECT_EQ(e.code(), coordination_code::deadline_exceeded);
   EXPECT_EQ(e.use(), 0);
-  // The other one counts from 0 still, and learns from its refusal.
+  // The other client still counts from 0, and learns the number from the refusal.
   EXPECT_THROW(both[1]->barrier("b", long_time), coordination_barrier_error);
   auto other = beside([&] { return both[1]->barrier("b", long_time); });
   EXPECT_EQ(both[0]->barrier("b", long_time), 1);
@@ -177,7 +177,7 @@ TEST(agent, a_barrier_is_cancelled_for_all_by_anyone) {
   all[2]->cancel_barrier("b");
   EXPECT_EQ(raised_by<coordination_barrier_error>([&] { waiting.get(); }).code(),
             coordination_code::cancelled);
-  // The second use: one that took no part learns its number from the service.
+  // A client that did not participate in the second use gets its number from the service.
   auto again = beside([&] { return all[0]->barrier("b", long_time, {0, 1}); });
   ASSERT_TRUE(server.parked(4));
   all[2]->cancel_barrier("b");

@@ -1,4 +1,4 @@
-// The bundled functions, called over the wire.
+// The built-in functions, called over the network.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -52,7 +52,7 @@ TEST_F(bundled, fail_fails_with_the_message) {
 }
 
 TEST_F(bundled, failure_text_that_is_no_utf8_arrives_cleaned) {
-  auto const bytes = std::string("[\"a\xFF\"]");  // not JSON: the argument itself is refused
+  auto const bytes = std::string("[\"a\xFF\"]");  // invalid JSON, so the argument is refused
   std::promise<failure> got;
   s.schedule(s.function("muster.fail"), {bytes},
              [&](outcome const& o) { got.set_value(*o.failure); });
@@ -91,7 +91,7 @@ TEST_F(bundled, cancel_ends_a_sleep_and_what_waits_behind_it) {
     }
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
-  EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);  // the worker is as good as new
+  EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);  // the worker still works
 }
 
 TEST_F(bundled, word_count_gives_an_object) {

@@ -1,5 +1,5 @@
-// A cluster_coordinator whose connection breaks: everything that was scheduled is finished and
-// fetched, every value that workers built stays theirs, nothing is told twice.
+// Broken connections of a cluster_coordinator: all scheduled calls finish, values on workers are
+// kept, and nothing is reported twice.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct coordinator_cut : testing::Test {
       to.function("fail", [](std::string const& why) -> int { throw function_error(why); });
       to.function("counter", [this] { return ++built, std::make_shared<std::atomic<int>>(0); });
       to.function("count", [](std::shared_ptr<std::atomic<int>> at) { return ++*at; });
-      // Each waits until all of its gang are there.
+      // Each call waits for all calls of its gang.
       to.function("meet", [this](context& at, int of) {
         ++met;
         while (met < of && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));
@@ -177,7 +177,8 @@ TEST_F(coordinator_cut, a_gang_that_was_scheduled_while_away_starts_together) {
   EXPECT_EQ(before.fetch(seconds(60)), 4);
 }
 
-// Five that four slots can never start together; in two messages they would be two gangs that can.
+// The gang of five cannot start on four slots. Split into two messages, it would be two gangs that
+// can.
 TEST_F(coordinator_cut, a_gang_with_large_arguments_stays_one_gang_also_when_it_is_sent_again) {
   std::vector<std::tuple<std::string>> const members(5, std::string(100'000, 'x'));
   auto const waits = [this](std::uint64_t closures) {

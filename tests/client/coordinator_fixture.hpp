@@ -1,4 +1,4 @@
-// A server, one worker with four slots and a coordinator, for the tests of cluster_coordinator.
+// A server, a worker with four slots and a coordinator, for the tests of cluster_coordinator.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Full queues, time limits and sessions that continue after errors, as a coordinator's user meets
-// them.
+// Full queues, time limits, and sessions that continue after errors.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -134,7 +133,7 @@ TEST_F(coordinator, join_does_not_wait_for_what_is_scheduled_after_it) {
   auto const before = c->with({.delay = milliseconds(200)}).schedule<int>("add", 1, 1);
   boost::asio::io_context context;
   auto joining = boost::asio::co_spawn(context, c->async_join(), boost::asio::use_future);
-  context.poll();  // it waits now
+  context.poll();  // starts to wait
   auto const after = c->schedule<int>("gate");
   context.run_for(std::chrono::seconds(60));
   ASSERT_EQ(joining.wait_for(milliseconds(0)), std::future_status::ready) << "it waits for both";

@@ -1,4 +1,4 @@
-// muster::cluster_coordinator against a real server and real workers.
+// muster::cluster_coordinator with a real server and real workers.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -153,7 +153,7 @@ TEST_F(coordinator, exactly_one_of_many_callers_gets_the_error) {
       });
     for (auto& t : all) t.join();
     try {
-      c->join();  // done may have come before the error
+      c->join();  // an earlier done() may have missed the error
     } catch (closure_error const&) {
       ++raised;
     }

@@ -1,4 +1,4 @@
-// The distribute coordinator, and what the original gets wrong.
+// The distribute coordinator, including cases where TensorFlow's version fails.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -170,11 +170,11 @@ TEST(held_closures, what_has_run_for_a_while_is_reported_once) {
   registered_function const f{"f", {}, false};
   held_closures held;
   held_closures::clock::time_point const began{std::chrono::hours(1)};
-  held.add(make_job(f, 1));  // nobody has started it
+  held.add(make_job(f, 1));  // not started
   for (std::uint64_t const closure : {2, 3}) {
     auto const j = make_job(f, closure);
     j->began = began;
-    j->finished = closure == 3;  // its answer says more
+    j->finished = closure == 3;  // its answer reports the times
     held.add(j);
   }
   std::vector<std::pair<std::uint64_t, held_closures::clock::duration>> told;

@@ -1,4 +1,4 @@
-// A server that says what no real one says, a stream at a time.
+// A scripted server for answers that no real server gives. Handles one stream at a time.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -49,7 +49,7 @@ class fake_server : public fake_services {
   std::unique_ptr<grpc::Server> server_;
 };
 
-/// Takes the hello and welcomes.
+/// Reads the hello, and sends a welcome.
 inline v1::WorkerMessage greet(worker_stream* s, std::uint32_t credits = 2,
                                bool acknowledges = false) {
   v1::WorkerMessage hello;
@@ -64,7 +64,7 @@ inline v1::WorkerMessage greet(worker_stream* s, std::uint32_t credits = 2,
   return hello;
 }
 
-/// With numbers from `first` on.
+/// Returns a message with `count` closures, numbered from `first`.
 inline v1::ServerMessage closures(int count, std::uint32_t function, int first = 100) {
   v1::ServerMessage m;
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// A worker and a session against a server that says what no real one says.
+// A worker and a session with a server that breaks the protocol.
 #include "tests/client/fake_server.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(fake_server, unknown_function_number_is_a_stale_handle) {
   EXPECT_EQ(worker.join(), 0);
 }
 
-// The first stream breaks the protocol; the worker drops it and comes back.
+// Expects that the worker drops the first stream, which breaks the protocol, and reconnects.
 void expect_to_come_back(std::function<void(v1::ServerMessage&)> spoil, std::string const& says) {
   std::mutex mutex;
   std::string lines;
@@ -83,7 +83,7 @@ TEST(fake_server, slow_welcome_is_not_waited_for) {
   server.on_attach = [&](worker_stream* s) {
     v1::WorkerMessage m;
     if (++attached == 1) {
-      while (s->Read(&m)) {  // never welcomes
+      while (s->Read(&m)) {  // never sends a welcome
       }
       return grpc::Status::OK;
     }

@@ -1,5 +1,4 @@
-// Callables as functions: how arguments become parameters and results bytes, and what is said when
-// they do not.
+// Callables as functions: conversion of arguments and results, and the errors.
 #include "muster/function.hpp"
 
 #include <gtest/gtest.h>

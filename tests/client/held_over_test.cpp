@@ -1,5 +1,5 @@
-// A connection that breaks while functions run: they go on, and their results are taken on the next
-// stream if the server still wants them.
+// Functions continue while the connection is broken. The next stream delivers their results if the
+// server still wants them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -39,7 +39,8 @@ struct held_over : testing::Test {
       return t && t->reconnects >= times && t->state == core::task_state::connected;
     });
   }
-  /// What runs has run for a while: a closure waits for a quarter of that.
+  /// Lets closures run for 2 s. A reconnecting worker may keep a closure for a quarter of its
+  /// running time.
   void let_it_run() { std::this_thread::sleep_for(milliseconds(2'000)); }
 
   test_server server;
@@ -77,7 +78,7 @@ TEST_F(held_over, what_finishes_while_nobody_can_take_it_is_answered_later) {
   auto result = s.call<int>("slow");
   started.acquire();
   let_it_run();
-  wire.cut();  // the answer gets lost on the way
+  wire.cut();  // loses the answer
   proceed.release();
   std::this_thread::sleep_for(milliseconds(50));
   wire.mend();

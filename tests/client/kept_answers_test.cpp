@@ -1,4 +1,4 @@
-// Answers are kept until the server has said that they are on its disk.
+// Workers keep answers until the server reports that they are durable.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void read_to_the_end(worker_stream* s) {
   }
 }
 
-/// Reads until so many closures are answered.
+/// Reads until `count` closures are answered.
 void read_answers(worker_stream* s, int count) {
   v1::WorkerMessage m;
   while (count > 0 && s->Read(&m)) count -= m.closure_size();
@@ -59,7 +59,7 @@ TEST_F(kept_answers, come_again_with_the_next_hello_unless_they_were_taken) {
       read_answers(s, 3);
       acknowledge(s, 1);
       v1::WorkerMessage m;
-      s->Write(closures(1, 999));  // answered at once: what was before it has been read
+      s->Write(closures(1, 999));  // its answer shows that the earlier messages were read
       read_answers(s, 1);
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "killed");
     }
@@ -95,7 +95,8 @@ TEST_F(kept_answers, wait_for_the_disk_before_their_worker_leaves) {
     read_answers(s, 1);
     drain(s);
     std::thread later([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // time to do it wrong
+      // Time for a wrong answer to arrive.
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
       acknowledged = true;
       acknowledge(s, 1);
     });

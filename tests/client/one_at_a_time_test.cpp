@@ -12,7 +12,7 @@ namespace {
 std::atomic<int> inside = 0;
 std::atomic<int> most_inside = 0;
 
-/// Not safe for two at a time, and slow enough that two would meet.
+/// Not thread-safe, and slow enough for concurrent calls to overlap.
 struct counter {
   explicit counter(int first) : next(first) {}
 

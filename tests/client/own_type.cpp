@@ -1,4 +1,4 @@
-// Does not compile: a test looks at what the compiler says.
+// Does not compile. A test checks the error messages.
 #include "muster/function.hpp"
 
 struct sample {

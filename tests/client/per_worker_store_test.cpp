@@ -1,4 +1,4 @@
-// What a worker keeps, and how it comes into the arguments of those that name it.
+// A worker's stored values, and their use as arguments.
 #include "client/worker/per_worker_store.hpp"
 
 #include <gtest/gtest.h>

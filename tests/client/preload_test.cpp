@@ -1,5 +1,4 @@
-// Launchers that stay over attempts of programs with `preload`, on a worker that a server made by
-// hand orders about.
+// Launchers of programs with `preload`, which survive attempts, with a scripted server.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -17,9 +16,9 @@ struct preloads_of_ranks : ranks_of_a_worker {
   void SetUp() override {
     if (::access(python, X_OK) != 0) GTEST_SKIP() << "takes Python";
     ::signal(SIGPIPE,
-             SIG_IGN);  // as `muster worker` does: launchers die while they are told things
+             SIG_IGN);  // as in `muster worker`, since launchers can die during a write
   }
-  /// Until a launcher that is stopped has an order to start in its standard input.
+  /// Waits until a stopped launcher has a start order in its standard input.
   static void await_order(pid_t launcher) {
     file_descriptor const in(
         ::open(("/proc/" + std::to_string(launcher) + "/fd/0").c_str(), O_RDONLY | O_NONBLOCK));
@@ -68,12 +67,12 @@ TEST_F(preloads_of_ranks, stay_for_the_next_attempt_of_the_program) {
       EXPECT_EQ(h.ends[0].exit_status(), 0u);
       if (attempt != 2) continue;
       EXPECT_EQ(read_file(file("where1")), read_file(file("where2")));
-      // Its launcher is killed while it stays: the next attempt has a new one.
+      // After its launcher was killed, the next attempt gets a new one.
       ::kill(launcher(2), SIGKILL);
       noticed.get_future().wait();
     }
     EXPECT_NE(read_file(file("where3")), read_file(file("where2")));
-    // It dies when it has been given an order, and has begun nothing.
+    // The launcher dies after it received an order, and before it starts a rank.
     auto const stays = launcher(3);
     ::kill(stays, SIGSTOP);
     s->Write(order(4));

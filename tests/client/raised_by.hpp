@@ -1,4 +1,4 @@
-// What a call throws, as its text.
+// Returns the message of an exception.
 #pragma once
 
 #include <exception>
@@ -6,7 +6,7 @@
 
 namespace muster::test {
 
-/// Empty: nothing.
+/// Returns an empty string if `f` throws nothing.
 template <class F>
 std::string raised_by(F f) {
   try {

@@ -1,4 +1,4 @@
-// The parts of a worker's side of programs that start nothing.
+// The worker's rank bookkeeping, without processes.
 #include "client/programs/rank_table.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(rank_table, offers_all_that_it_holds_and_keeps_what_the_server_keeps) {
   EXPECT_EQ(offer.held(0).pid(), 10u);
   EXPECT_TRUE(offer.held(3).has_ended());
   EXPECT_FALSE(t.reports()) << "the hello has said it";
-  t.ended({7, 1, 2}, with_status(9));  // meanwhile
+  t.ended({7, 1, 2}, with_status(9));  // before the answer arrives
   v1::ProgramsWelcome answer;
   answer.add_kept(0);
   auto const unwanted = t.settle(answer);

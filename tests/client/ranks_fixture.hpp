@@ -1,4 +1,4 @@
-// A worker that runs ranks of programs, and a server that says by hand what it shall do.
+// A worker that runs ranks of programs, and a scripted server.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,10 +60,10 @@ inline bool there(std::string const& file) {
   return true;
 }
 
-/// What a server has heard of ranks on one stream.
+/// The reports about ranks on one stream.
 struct heard {
   explicit heard(worker_stream* s) : stream(s) {}
-  /// Reads until so many ranks have begun and ended; false: the stream is over.
+  /// Reads until this many ranks have begun and ended. Returns false when the stream ends.
   bool until(std::size_t began, std::size_t over) {
     while (pids.size() < began || ends.size() < over)
       if (!next()) return false;
@@ -103,7 +103,7 @@ struct heard {
 };
 
 struct ranks_of_a_worker : testing::Test {
-  /// Runs a worker against `streams`, one a connection, until the last has returned.
+  /// Runs a worker against `streams`, one per connection, until the last has returned.
   void serve(std::vector<std::function<void(worker_stream*, v1::WorkerMessage const&)>> streams,
              program_options o = {}) {
     std::promise<void> done;

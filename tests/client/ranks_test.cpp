@@ -1,4 +1,4 @@
-// A worker that runs ranks of programs, and a scripted server that sends it orders.
+// A worker that runs ranks of programs, and a scripted server.
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {
@@ -42,7 +42,7 @@ TEST_F(ranks_of_a_worker, begin_end_and_are_forgotten) {
            EXPECT_EQ(h.logs[1].data(), "1 of 2 on [0,1]\noops\n");
            EXPECT_TRUE(h.logs[1].complete());
            EXPECT_FALSE(h.logs[2].known());
-           // A repeated order starts no ranks; the worker reports their ends again.
+           // A repeated order starts no ranks. The worker reports their ends again.
            s->Write(order);
            while (h.said[0] < 2 || h.said[1] < 2) ASSERT_TRUE(h.next());
            v1::ServerMessage forget;
@@ -174,7 +174,7 @@ TEST_F(ranks_of_a_worker, are_killed_when_the_server_is_not_heard_for_the_lease)
           ASSERT_TRUE(h.until(1, 1));
           EXPECT_TRUE(h.ends[0].lease_ran_out());
           EXPECT_FALSE(alive(h.pids[0]));
-          // An order is refused while the lease has run out.
+          // An order is refused while the lease has expired.
           s->Write(start(1, "sleep 1000", 2));
           h.ends.clear();
           ASSERT_TRUE(h.until(0, 1));

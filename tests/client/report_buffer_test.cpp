@@ -1,4 +1,4 @@
-// What goes out, in which order, and what happens when there is more than fits.
+// Order of reports, and behaviour when the buffer is full.
 #include "client/worker/report_buffer.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct report_buffer_test : testing::Test {
   void log(report_buffer::origin const& of, std::string_view text) {
     buffer().log(of, v1::LOG_INFO, text);
   }
-  /// What is in the outbox, in words; it is empty and not yet sent then.
+  /// Returns the content of the outbox as text, and empties it without marking it as sent.
   std::vector<std::string> taken() {
     std::vector<std::string> all;
     while (!out.empty()) {
@@ -119,7 +119,7 @@ TEST_F(report_buffer_test, nothing_leaks_from_the_account_over_many_rounds) {
   for (int round = 0; round < 1'000; ++round) {
     for (int i = 0; i < 20; ++i) log(a, "some text of a line");
     auto const lines = drained();
-    ASSERT_EQ(lines.size(), 13u) << round;  // as many as fit, and how many did not
+    ASSERT_EQ(lines.size(), 13u) << round;  // as many as fit, and the number of dropped lines
     ASSERT_EQ(lines.back(), "10/1 * … 8 lines dropped");
     send_all();
   }
@@ -134,7 +134,7 @@ TEST_F(report_buffer_test, of_progress_the_newest_goes_out_now_and_then) {
   EXPECT_EQ(buffer().drain(out, now + 10ms), now + 100ms);
   buffer().progress(a, 0.4, "fourth");
   EXPECT_EQ(taken(), list{});
-  EXPECT_EQ(wakes, 2);  // the second drain is arranged for
+  EXPECT_EQ(wakes, 2);  // for the second drain
   EXPECT_EQ(buffer().drain(out, now + 100ms), std::nullopt);
   EXPECT_EQ(taken(), list{"10 at 40 fourth"});
 }

@@ -1,4 +1,4 @@
-// What functions of a real worker log and report, as the server keeps it.
+// Logs and progress of functions on a real worker, as the server stores them.
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -16,7 +16,7 @@ using list = std::vector<std::string>;
 struct reports_test : testing::Test {
   test_server server;
 
-  /// The lines of the closure that a session scheduled n-th.
+  /// Returns the lines of the n-th closure that a session scheduled.
   list lines(std::uint64_t closure) {
     return server.on_engine([&](server::hub& h) {
       list out;
@@ -97,7 +97,7 @@ TEST_F(reports_test, a_flood_never_blocks_and_what_was_dropped_is_counted) {
   auto const page = server.on_engine([id = core::closure_id{closure.load()}](server::hub& h) {
     return h.logs().after({*h.logs().job_of(id), id}, 0, 100'000);
   });
-  // Every number came or is in a count, in order: here those of the lines that are still kept.
+  // Each number arrived in order or is part of a count. This checks the lines still stored.
   ASSERT_FALSE(page.lines.empty());
   EXPECT_LE(page.lines.size(), server::log_limits{}.closure_lines_max);
   std::optional<long> last;

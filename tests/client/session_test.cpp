@@ -46,12 +46,12 @@ TEST(session, is_told_why_it_is_refused) {
 }
 
 TEST(session, pending_queue_has_a_limit) {
-  test_server server;  // nobody works, the queue of the server takes 10
+  test_server server;  // no worker; the server's queue takes 10
   session s({.server = server.address(), .queue_capacity = 10, .pending_max = 50});
   auto const f = s.function("f");
   std::string const args = "[\"" + std::string(100'000, 'x') + "\"]";  // fills HTTP/2's windows
   std::uint64_t token = 0;
-  do {  // until what is refused stays refused
+  do {  // until the queue stays full
     while (token < 100'000 && s.try_schedule(f, {args}, token)) ++token;
   } while (s.flush(milliseconds(50)));
   EXPECT_LT(token, 100'000u);

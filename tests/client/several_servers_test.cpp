@@ -1,4 +1,4 @@
-// Sessions and workers that are told several addresses.
+// Sessions and workers with several server addresses.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr auto nobody = "127.0.0.1:1";
 
-/// Serves nobody, and says so.
+/// A standby that refuses to serve.
 struct standby : fake_server {
   standby() {
     auto const no = [](auto*) {
@@ -34,7 +34,7 @@ TEST(server_list, goes_round) {
   EXPECT_EQ(chosen_server(list), "a:1");
   pass_over(list, "a:1");
   EXPECT_EQ(chosen_server(list), "b:2");
-  pass_over(list, "a:1");  // somebody else's news of the same
+  pass_over(list, "a:1");  // another caller's report of the same server
   EXPECT_EQ(chosen_server(list), "b:2");
   pass_over(list, "b:2");
   EXPECT_EQ(chosen_server(list), "c:3");
@@ -51,7 +51,7 @@ TEST(several_servers, a_session_passes_over_who_is_not_there) {
   EXPECT_EQ(s.close(), "");
 }
 
-// Its stream is not resumable, so no closure is sent before one has opened it.
+// No closure is sent before a server has opened the session, since the stream is not resumable.
 TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
   test_server server;
   standby other;
@@ -67,7 +67,7 @@ TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
   EXPECT_EQ(s.close(), "");
 }
 
-// Its word stands where there is no other one, or what it says is not that it does not serve.
+// The error of the only server, or an error other than "does not serve", ends the session.
 TEST(several_servers, a_session_ends_with_the_word_of_the_only_one) {
   standby other;
   session s({.server = other.address()});
@@ -114,7 +114,7 @@ TEST(several_servers, of_which_none_is_there_are_given_up) {
   EXPECT_THROW(s.wait_open(), session_error);
 }
 
-// The pauses of a session grow to 2 s: eight of them take more than 3 s.
+// The pauses of a session grow to 2 s, so eight of them take more than 3 s.
 TEST(several_servers, a_session_pauses_once_for_all_addresses) {
   test_server server;
   std::string all;

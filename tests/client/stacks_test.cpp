@@ -1,4 +1,4 @@
-// Where ranks are: Python programs write their stacks, others are said not to.
+// Stacks of ranks: Python programs write their stacks; other programs are reported as unsupported.
 #include <map>
 
 #include "client/programs/native_stacks.hpp"
@@ -7,7 +7,7 @@
 namespace muster::test {
 namespace {
 
-// Each says that it is there by a file of its rank.
+// Each rank creates a file named after it when it is ready.
 std::string script(std::string const& up) {
   return "import os, time\n"
          "def waits_here():\n"
@@ -94,7 +94,7 @@ TEST_F(ranks_of_a_worker, with_own_copies_of_the_code_have_equal_stacks) {
   }
 }
 
-// As a service of systemd with DynamicUser has it.
+// A systemd service with DynamicUser has such a link.
 TEST_F(ranks_of_a_worker, say_where_they_are_also_behind_a_symbolic_link) {
   temporary_directory real;
   std::filesystem::create_directory_symlink(real.path(), file("link"));
@@ -215,7 +215,7 @@ TEST_F(ranks_of_a_worker, put_no_file_of_somebody_else_in_place_of_a_stack) {
   }});
 }
 
-// A shell is no place where a rank hangs.
+// The stack of the shell itself does not show where a rank hangs.
 TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1, ": > " + file("up") + "; sleep 1000; :"));
@@ -224,7 +224,7 @@ TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
     ASSERT_TRUE(there(file("up")));
     std::string text;
     auto const until = std::chrono::steady_clock::now() + 10s;  // until the shell has forked
-    auto const both_are_there = [&text] {                       // and it has begun to wait for it
+    auto const both_are_there = [&text] {                       // and waits for the child
       return text.starts_with("A process that") && text.find("clock_nanosleep") != text.npos;
     };
     while (!both_are_there() && std::chrono::steady_clock::now() < until)
@@ -235,7 +235,7 @@ TEST_F(ranks_of_a_worker, behind_a_shell_say_where_the_program_is) {
   }});
 }
 
-// Its signal is blocked, so only a look from outside tells.
+// The rank blocks the signal, so its stack can only be read from outside.
 TEST_F(ranks_of_a_worker, that_do_not_answer_are_looked_at_from_outside) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1,

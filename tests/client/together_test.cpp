@@ -1,5 +1,4 @@
-// What the distribute coordinator runs threads with: the barrier, threads that stop together, and
-// configurations that are merged.
+// Threads of the distribute coordinator: the barrier, joint stops, and merged configurations.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// A client program of python/tests/transcripts: schedules always the same, prints what came of it,
-// and waits for a line of stdin where the connection is to be cut. Whoever records a version
-// compiles this with that version's library.
+// A client program of python/tests/transcripts. It schedules fixed calls, prints the results, and
+// waits for a line of stdin where the connection is to be cut. To record a version, compile it with
+// that version's library.
 //
 //   transcript_client HOST:PORT coordinator|session
 #include <chrono>

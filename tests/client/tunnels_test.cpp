@@ -1,4 +1,4 @@
-// A worker's end of tunnels: connections of ranks, and a server that sends back what comes.
+// The worker's side of tunnels: connections of ranks, and a server that echoes data.
 #include "client/programs/tunnels.hpp"
 
 #include <grpcpp/server.h>
@@ -36,7 +36,7 @@ class echo_of_tunnels final : public v1::TunnelService::Service {
       return {grpc::StatusCode::UNAUTHENTICATED, "no token"};
     if (m.open().key().size() != 32 || m.open().attempt() != 2)
       return {grpc::StatusCode::PERMISSION_DENIED, "not that one"};
-    v1::TunnelBytes rank;  // "store 3" first, where it is for a store
+    v1::TunnelBytes rank;  // begins with "store 3" for a TCPStore
     if (m.open().has_torch_rank()) rank.set_data("store " + std::to_string(m.open().torch_rank()));
     s->Write({});
     if (!rank.data().empty()) s->Write(rank);
@@ -139,7 +139,7 @@ TEST_F(tunnels_of_a_worker, wait_a_while_for_the_server_and_go_over_a_new_one) {
   raw_socket nobody(port);
   EXPECT_TRUE(nobody.closed()) << "it has waited for as long as it may";
   server = std::make_unique<echo_of_tunnels>(at);
-  // gRPC dials in its own time.
+  // gRPC decides when it reconnects.
   for (int i = 0; i < 20; ++i) {
     raw_socket after(port);
     if (after.send("two") && after.receive(3) == "two") return;

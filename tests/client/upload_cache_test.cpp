@@ -1,4 +1,4 @@
-// Uploads unpacked once, copied to ranks, and let go.
+// Uploads are unpacked once, copied to ranks, and removed when unused.
 #include "client/programs/upload_cache.hpp"
 
 #include <gtest/gtest.h>

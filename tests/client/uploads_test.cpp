@@ -1,4 +1,4 @@
-// Ranks of a worker whose code is an upload, which a server made by hand has.
+// Ranks of a worker whose code is an upload from a scripted server.
 #include <absl/strings/escaping.h>
 #include <openssl/sha.h>
 
@@ -25,7 +25,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
   grpc::Status give(grpc::ServerContext* c, blob_stream* s) {
     v1::GetBlob asked;
     bool const came = s->Read(&asked);
-    ++gets;  // who waits for that may have the ranks stopped, which cancels the call
+    ++gets;  // counted first: the test may then stop the ranks, which cancels the call
     if (!came) return grpc::Status::CANCELLED;
     EXPECT_EQ(asked.sha256(), sha256(archive));
     if (hangs) {
@@ -51,7 +51,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
     m.mutable_ranks()->mutable_start(0)->set_upload(absl::BytesToHexString(sha256(archive)));
     return m;
   }
-  /// Why rank 0 could not be started.
+  /// Returns why rank 0 could not be started.
   std::string refused() {
     std::string why;
     serve({[&](worker_stream* s, v1::WorkerMessage const&) {
@@ -68,7 +68,7 @@ struct uploads_of_ranks : ranks_of_a_worker {
   std::string archive, refusal;
   std::atomic<int> gets = 0, given = 0;
   std::atomic<bool> hangs = false, damages = false;
-  bool counts = false;  // it is a failure of the program
+  bool counts = false;  // whether it counts as a failure of the program
 };
 
 TEST_F(uploads_of_ranks, are_the_content_of_their_own_directories_and_come_once) {
@@ -94,7 +94,7 @@ TEST_F(uploads_of_ranks, that_were_got_ahead_of_need_are_there_when_the_server_h
     prepare.set_program(7);
     prepare.set_upload(absl::BytesToHexString(sha256(archive)));
     s->Write(ahead);
-    s->Write(ahead);  // twice is once
+    s->Write(ahead);  // a repetition has no effect
     while (given < 1) std::this_thread::yield();
     refusal = "no such blob";
     s->Write(start_uploaded(1, "[ \"$(cat file)\" = 'of the upload' ]"));
@@ -129,7 +129,7 @@ TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {
     ASSERT_TRUE(h.until(0, 2));
     EXPECT_TRUE(h.ends[0].stopped());
     EXPECT_EQ(h.ends[1].not_started(), "it was stopped before its upload was there");
-    // And nobody waits behind it.
+    // A later start is not blocked.
     hangs = false;
     s->Write(start_uploaded(1, "cat file", 2));
     h.pids.clear();

@@ -1,4 +1,4 @@
-// text.word_count against the coreutils pipeline that defines it.
+// text.word_count, compared with the coreutils pipeline that defines it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -44,7 +44,8 @@ TEST(worker_reconnect, tries_its_servers_in_turn) {
   EXPECT_TRUE(connected(server));
 }
 
-// The server is lost while a function runs: it is asked to stop, and its result goes nowhere.
+// The server is lost while a function runs. The function is asked to stop, and its result is
+// dropped.
 TEST(worker_reconnect, what_runs_when_the_server_is_lost_is_void) {
   auto server = std::make_unique<test_server>();
   auto const port = server->port();
@@ -68,7 +69,7 @@ TEST(worker_reconnect, what_runs_when_the_server_is_lost_is_void) {
   test_server again(o);
   ASSERT_TRUE(connected(again));
   session s2({.server = again.address()});
-  EXPECT_EQ(s2.call<int>("muster.echo", 1).get(), 1);  // still attached: no stray answer
+  EXPECT_EQ(s2.call<int>("muster.echo", 1).get(), 1);  // still attached, without a stray answer
   EXPECT_TRUE(again.eventually([&](auto&) { return was_asked.load(); }));
   EXPECT_EQ(connected(again), true);
 }
@@ -115,7 +116,7 @@ TEST(worker_reconnect, a_server_that_stays_away_is_told_of_once) {
       turned.set_value();
   });
   test_server server;
-  // Behind several tries of the first one.
+  // The real server follows several copies of the unreachable one.
   for (int i = 0; i < 5; ++i) o.servers.push_back("127.0.0.1:1");
   o.servers.push_back(server.address());
   worker_thread worker(o);

@@ -1,4 +1,4 @@
-// A worker's life with servers that come, go, refuse and drain.
+// Workers and servers that start, stop, refuse and drain.
 #include <gtest/gtest.h>
 
 #include <latch>

@@ -1,4 +1,4 @@
-// Values that go from host to host by tickets: two ends of this process, and ends that misbehave.
+// Direct transfer of values between hosts with tickets, also with misbehaving peers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ class peers : public testing::Test {
     gives = std::make_unique<peer_giver>(held, peer_address{"127.0.0.1", 0}, "", limits);
   }
   peer_place holder(std::string const& ticket) const { return {gives->address(), ticket, trusted}; }
-  /// Nothing: it was not served, as `why` says.
+  /// Returns the content, or an empty string and the reason in `why`.
   std::string take(peer_place const& from, std::string const& what, std::uint64_t size) {
     peer_taker once(patience);
     auto const fd = once.take(from, what, size, why);
@@ -56,8 +56,8 @@ class peers : public testing::Test {
   std::unique_ptr<peer_giver> gives;
 };
 
-/// What stands between a giver and who takes: hands on what was said, and then so many bytes, with
-/// a pause after each piece; with the last one it stands still.
+/// A proxy between both peers. It forwards the request and then `bytes` bytes, with a pause after
+/// each piece, and stalls afterwards.
 class wire {
  public:
   wire(std::string const& to, std::size_t bytes, std::chrono::milliseconds pause)
@@ -117,7 +117,7 @@ TEST_F(peers, who_brings_a_ticket_is_given_the_value_once) {
 
 TEST_F(peers, a_ticket_that_comes_before_the_word_of_it_is_good) {
   auto taking = std::async(std::launch::async, [this] { return take(ticket); });
-  std::this_thread::sleep_for(100ms);  // nothing says that somebody waits for it
+  std::this_thread::sleep_for(100ms);  // no event shows that the taker waits
   gives->expect(ticket, name);
   EXPECT_EQ(taking.get(), bytes) << why;
 }
@@ -150,7 +150,7 @@ TEST_F(peers, those_beyond_the_limit_are_hung_up_on) {
     auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
     ASSERT_EQ(take(ticket), "");
   }
-  auto const end = clock::now() + 10s;  // for it to be seen that it has gone
+  auto const end = clock::now() + 10s;  // until its departure is detected
   while (take(ticket).empty()) ASSERT_LT(clock::now(), end) << why;
 }
 
@@ -182,7 +182,7 @@ TEST_F(peers, who_stands_still_or_is_not_there_is_not_tried_again_at_once) {
 
 TEST_F(peers, one_that_is_slower_than_the_server_is_given_up) {
   patience.pace_after = 50ms;
-  wire const slow(gives->address(), bytes.size() + 8, 5ms);  // 3 MB/s
+  wire const slow(gives->address(), bytes.size() + 8, 5ms);
   auto from = holder(ticket);
   from.address = slow.address;
   gives->expect(ticket, name);
@@ -198,7 +198,7 @@ TEST_F(peers, one_that_is_as_fast_as_the_server_was_is_not) {
   gives->expect(ticket, name);
   peer_taker taker(patience);
   taker.by_server(10 << 20, 60s);  // the network is slow
-  taker.by_server(1 << 10, 0s);    // so little says nothing
+  taker.by_server(1 << 10, 0s);    // too few bytes for an estimate
   auto const fd = taker.take(from, name, bytes.size(), why);
   ASSERT_TRUE(fd) << why;
   EXPECT_EQ(mapping(fd.get()).bytes(), bytes);
@@ -214,7 +214,7 @@ TEST_F(peers, a_link_that_is_cut_is_noticed) {
   EXPECT_NE(why.find("timed out"), why.npos) << why;
 }
 
-// What the kernel sends is the memory itself, and its maker writes to it again when nobody has it.
+// The kernel sends directly from the memory, which its producer reuses when no peer holds it.
 TEST_F(peers, what_is_given_is_held_until_it_was_received) {
   if (!region_store::can_be()) GTEST_SKIP() << "this system grants no leases on memory";
   std::string_view const all = bytes;

@@ -1,4 +1,4 @@
-// Memory that is used again, once the kernel reports that nobody has it.
+// Memory is reused once the kernel reports that no process holds it.
 #include "client/blobs/regions.hpp"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ class regions : public testing::Test {
     std::string_view const parts[] = {all.substr(0, 100), all.substr(100)};
     return by.make(name_of(bytes), parts, free_max);
   }
-  /// Whether a descriptor has a content.
+  /// Returns whether a descriptor has this content.
   static bool has(file_descriptor const& fd, std::string const& bytes) {
     return wrong_memory(fd.get(), name_of(bytes), bytes.size()).empty() &&
            mapping(fd.get()).bytes() == bytes;
@@ -67,7 +67,7 @@ TEST_F(regions, that_nobody_has_are_used_again) {
   EXPECT_EQ(inode(fd), was);
   EXPECT_TRUE(has(fd, smaller));
   fd.reset();
-  for (auto const size : {mb / 2, 2 * mb}) {  // too much would be unused, or it does not fit
+  for (auto const size : {mb / 2, 2 * mb}) {  // wastes too much memory, or does not fit
     auto const some = content(size);
     fd = make(by, some);
     EXPECT_NE(inode(fd), was);

@@ -1,4 +1,4 @@
-// Giving and taking memory between two ends of this process, and with ends that misbehave.
+// Shared memory between two peers of this process, also with misbehaving peers.
 #include <absl/strings/escaping.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class sharing : public testing::Test {
     gives.add(name, make_memory(name, bytes), bytes.size());
     return name;
   }
-  /// Null: it is not taken, as `why` says.
+  /// Returns the mapping, or null and the reason in `why`.
   std::shared_ptr<mapping const> take(std::string const& from, std::string const& name,
                                       std::uint64_t size, bool keep = true) {
     why.clear();
@@ -68,7 +68,7 @@ class sharing : public testing::Test {
     EXPECT_EQ(is_taken, *made != nullptr);
     return *made;
   }
-  /// A socket of a holder that answers one question in a way of its own.
+  /// Opens a holder's socket whose answer to the first request is given by `with`.
   std::thread answer_once(std::string const& at, std::function<void(int, unix_packet&)> with) {
     auto listening = std::make_shared<file_descriptor>(listen_at(at, 1));
     fcntl(listening->get(), F_SETFL, 0);
@@ -169,7 +169,7 @@ TEST_F(sharing, memory_that_could_change_is_not_taken) {
   holder.join();
 }
 
-// As regions are: more room than content, and a label at the end.
+// The memory has the format of regions: larger than the content, with a label at the end.
 TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
   std::string const bytes(20, 'b');
   auto const labelled = [](std::string const& of, std::uint64_t size, std::string const& name,
@@ -284,7 +284,7 @@ TEST_F(sharing, another_user_gets_nothing) {
   if (child == 0) {
     std::string ignored;
     if (setuid(65'534) != 0) _exit(9);
-    if (connect_to(at, ignored)) _exit(1);  // it sees that the holder is another user
+    if (connect_to(at, ignored)) _exit(1);  // sees that the holder is another user
     _exit(ignored == "it is another user's" ? 0 : 2);
   }
   int status = 0;

@@ -1,4 +1,4 @@
-// The C interface of the shared library, as Python calls it.
+// The C interface of the shared library that Python uses.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -154,12 +154,12 @@ TEST_F(values_library, an_address_of_all_interfaces_is_told_as_the_one_that_the_
   EXPECT_EQ(std::string(at).find("127.0.0.1:"), 0u) << at;
 }
 
-// Also while other threads are in the library.
+// Forks also while other threads use the library.
 TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
   auto const name = hold("bytes");
   auto const at = socket_of(one);
   close(muster_values_take(other, at.c_str(), name.data(), 5, 1));
-#ifdef __SANITIZE_ADDRESS__  // a forked process may find a lock of its allocator held
+#ifdef __SANITIZE_ADDRESS__  // a forked process could inherit a locked allocator
   std::atomic<bool> over = true;
 #else
   std::atomic<bool> over = false;
@@ -169,7 +169,7 @@ TEST_F(values_library, a_forked_process_keeps_nothing_and_may_begin_anew) {
       muster_values_reserve(one, 1);
       muster_values_unreserve(one, 1);
       close(muster_values_opened(one, name.data()));
-      std::this_thread::sleep_for(std::chrono::microseconds(50));  // others get the mutex, too
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // lets others get the mutex
     }
   });
   for (int i = 0; i < 50; ++i) {
@@ -210,7 +210,7 @@ TEST_F(values_library, go_with_their_holder_also_when_a_forked_process_lives_on)
   ASSERT_GT(read(said[0], at, sizeof at), 0);
   EXPECT_EQ(read_all(muster_values_take(other, at, name.data(), 5, 1)), "bytes");
   EXPECT_EQ(write(forks[1], "x", 1), 1);
-  EXPECT_EQ(read(said[0], &byte, 1), 1);  // the connection was there when it forked
+  EXPECT_EQ(read(said[0], &byte, 1), 1);  // the process forked with an open connection
   kill(holder, SIGKILL);
   EXPECT_EQ(muster_values_wait(other, gone), 1);
   EXPECT_EQ(std::string(gone, 32), name);

@@ -1,4 +1,4 @@
-// cluster_coordinator::submit: calls with errors of their own.
+// cluster_coordinator::submit: each call reports its own error.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -61,7 +61,7 @@ TEST_F(coordinator_submit, an_error_of_a_scheduled_call_does_not_cancel_it) {
   auto const scheduled = c->schedule<int>("gate");
   g.wait_for(2);
   EXPECT_THROW(c->schedule<int>("raise", "whole").fetch(deadline), closure_error);
-  auto const during = c->submit<int>("add", 1, 1);  // waits for no drain
+  auto const during = c->submit<int>("add", 1, 1);  // does not wait for a drain
   EXPECT_EQ(during.fetch(deadline), 2);
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(queued[static_cast<std::size_t>(i)].fetch(deadline), i + 1);
@@ -172,7 +172,8 @@ TEST_F(coordinator_submit, a_gang_can_be_submitted_by_a_coroutine) {
   EXPECT_EQ(result.get(), 10);
 }
 
-// A server without Opened.own_errors schedules what is submitted, also before it has answered.
+// Submitted calls are scheduled if the server lacks Opened.own_errors, also before its answer
+// arrives.
 TEST(coordinator_submit_to_an_older_server, schedules_the_call) {
   fake_server server;
   std::promise<std::uint32_t> later;

@@ -1,4 +1,4 @@
-// A worker's objects beside a server that says again what it has said, and what it should not.
+// A worker's objects with a server that repeats messages, or sends invalid ones.
 #include "client/worker/hosted_objects.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ struct heard {
   std::vector<v1::Failure> failures, failed;
 };
 
-/// Until so many are answered, and objects are made or not.
+/// Reads until there are reports about this many answers and objects.
 heard read_reports(worker_stream* s, std::size_t answers, std::size_t objects) {
   heard h;
   v1::WorkerMessage m;
@@ -85,7 +85,7 @@ struct hosted : testing::Test {
   fake_server server;
   std::atomic<int> made = 0;
 
-  /// Serves the streams one after the other; the worker is drained by the last.
+  /// Serves the streams one after the other. The last stream drains the worker.
   void run(std::vector<std::function<void(worker_stream*)>> streams) {
     std::size_t n = 0;
     server.on_attach = [&](worker_stream* s) {
@@ -143,7 +143,7 @@ TEST_F(hosted, answers_again_and_executes_nothing_twice) {
        [](worker_stream* s) {
          v1::ServerMessage m;
          order_begin(m, true);
-         order_call(m, 3);  // taken: not here any more
+         order_call(m, 3);  // accepted, and not repeated
          order_call(m, 4);
          s->Write(m);
          EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{"4"});
@@ -206,7 +206,7 @@ TEST_F(hosted, knows_the_last_numbers_of_so_many_callers) {
     v1::ServerMessage taken, again;
     taken.mutable_objects()->set_answers_taken(callers);
     s->Write(taken);
-    order_call(again, 1, "count", 2);  // known: not executed
+    order_call(again, 1, "count", 2);  // known, so it is not executed again
     order_call(again, 1, "count", 1);  // the first caller was forgotten
     s->Write(again);
     EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{std::to_string(callers + 1)});
@@ -229,7 +229,7 @@ TEST_F(hosted, takes_unequal_columns_and_unknown_objects_for_nothing) {
   }});
 }
 
-// Who calls on and on would keep a worker that is asked to leave.
+// A caller must not delay a draining worker by sending more calls.
 TEST_F(hosted, execute_nothing_that_comes_once_their_worker_leaves) {
   std::promise<void> reached;
   std::vector<std::string> small;
@@ -241,7 +241,7 @@ TEST_F(hosted, execute_nothing_that_comes_once_their_worker_leaves) {
     for (std::uint64_t n = 1; n <= 20; ++n) order_call(m, n, "large");
     order_call(m, 21, "last");
     s->Write(m);
-    reached.get_future().wait();  // they wait to be read
+    reached.get_future().wait();  // the answers wait for the client to read
     leave.set_drain(true);
     s->Write(leave);
     order_call(more, 22);
@@ -264,7 +264,7 @@ TEST_F(hosted, execute_nothing_that_comes_once_their_worker_leaves) {
   EXPECT_LE(small.size(), 1u) << "of the last before it";
 }
 
-/// Without a stream: what is there to say, and when it wakes who is to say it.
+/// Objects without a stream. Counts the wake-ups that ask for a report.
 struct hosted_alone : testing::Test {
   std::atomic<int> wakes = 0;
   std::promise<void> reached, go_on;
@@ -287,7 +287,7 @@ struct hosted_alone : testing::Test {
     order_build(m, "Tally");
     all.take(*m.mutable_objects());
   }
-  /// Its methods "block" says when all before it is answered.
+  /// Returns a method that signals its start, and then blocks.
   auto blocks() {
     return [this](tally&) {
       reached.set_value();
@@ -338,7 +338,8 @@ TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
   for (int n = 1; n <= 4; ++n) EXPECT_EQ(said().objects().failure_size(), 1);
 }
 
-// An answer may be sent before it has woken anybody: the next one wakes again.
+// A report can include an answer before its wake-up. The next answer still has to wake the
+// reporter.
 TEST_F(hosted_alone, wake_for_each_answer_that_nobody_was_woken_for) {
   begin(object_class<tally>("Tally").method("count", &tally::count));
   for (std::uint64_t n = 1; n <= 20'000; ++n) {

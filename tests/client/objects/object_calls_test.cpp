@@ -1,4 +1,4 @@
-// What a caller sends, and when it waits.
+// Messages of a caller of objects, and when it waits.
 #include "client/objects/object_calls.hpp"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST_F(object_calls_of_a_session, keeps_no_more_of_what_it_has_said_than_was_ask
   EXPECT_LE(static_cast<std::size_t>(filled().taken_size()), 2 * object_calls::calls_max);
 }
 
-// A method that waits, whose call is 5 of another.
+// A waiting method, which runs as call 5 of another object.
 TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
   call_name const within{9, false, 5};
   auto const a = add(), b = add();
@@ -251,7 +251,7 @@ TEST_F(object_calls_of_a_session, ends_those_whose_turn_never_comes) {
   EXPECT_THROW(calls->call_in_turn(place, "read_rows", {"part"}), unavailable_error);
 }
 
-// Nobody may wait for an update, and hear that it was not made.
+// The caller does not wait for an update, so it would not see the failure.
 TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_room_for) {
   std::vector<std::chrono::milliseconds> pauses;
   calls->begin([] {}, [&](auto after) { pauses.push_back(after); });

@@ -1,4 +1,4 @@
-// A server, a worker ps:0 with classes, and a coordinator that makes objects of them.
+// A server, a worker ps:0 with classes, and a coordinator that creates objects of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct counter {
   int n;
 };
 
-/// Whether its numbers come without a gap.
+/// Checks that the numbers are consecutive.
 struct rising {
   void next(int n) { good = good && n == std::exchange(last, n) + 1; }
   bool is_rising() const { return good; }
@@ -41,7 +41,7 @@ struct rising {
   bool good = true;
 };
 
-/// Holds its methods until the test lets them go, and says how many there were at one time.
+/// Blocks its methods until the test opens the gate, and counts living instances.
 struct meeting {
   static inline gate* at = nullptr;
   static inline std::atomic<int> alive = 0;
@@ -53,10 +53,9 @@ struct meeting {
   }
 };
 
-/// Calls another object.
 struct caller {
   int add_to(remote_object const& to, int by) { return to.call<int>("add", by).fetch(); }
-  /// To and fro, so many times.
+  /// Calls back and forth between two objects, `times` times.
   int ask(remote_object const& other, remote_object const& self, int times) {
     return times == 0 ? 0 : other.call<int>("ask", self, other, times - 1).fetch();
   }
@@ -91,7 +90,7 @@ inline test_server_options server_with_grace(milliseconds grace = milliseconds(1
   return o;
 }
 
-/// What it throws.
+/// Returns the exception that `f` throws.
 template <class Error, class F>
 Error thrown_by(F f) {
   try {

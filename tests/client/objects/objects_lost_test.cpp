@@ -1,4 +1,4 @@
-// Objects beside streams that break and tasks that are lost; functions and methods that call them.
+// Objects after broken streams and lost tasks, and functions and methods that call them.
 #include <future>
 #include <memory>
 
@@ -84,7 +84,7 @@ TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
   g.open();
 }
 
-// Where the session is durable, and its objects are not.
+// The session is durable, but its objects are not.
 TEST(objects_of_before, are_told_once_where_the_session_goes_on) {
   fake_server server;
   server.on_session = [](session_stream* s) {

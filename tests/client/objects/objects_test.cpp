@@ -1,4 +1,4 @@
-// Objects of C++ on tasks of C++, made and called by a coordinator of C++.
+// C++ objects on C++ tasks, created and called by a C++ coordinator.
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -40,7 +40,7 @@ TEST_F(objects, execute_the_calls_of_one_caller_in_their_order) {
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(all[static_cast<std::size_t>(i)].fetch(), i + 1);
 }
 
-// What was asked last goes before the end of the session, in its order, whoever calls meanwhile.
+// The last calls are sent in order before the session ends, also while other threads call.
 TEST_F(objects, are_called_in_order_also_by_who_closes) {
   for (int round = 0; round < 20; ++round) {
     auto const name = "rising" + std::to_string(round);
@@ -152,7 +152,8 @@ TEST_F(objects, go_when_they_are_erased_or_their_coordinator_closes) {
 
 TEST_F(objects, outlive_their_coordinator_where_they_are_detached) {
   auto const made = c->create({.task = "ps:0", .name = "steps", .detached = true}, "Counter", 0);
-  EXPECT_EQ(made.call<int>("value").fetch(), 0);  // what waits for its task goes with its caller
+  // Calls that still wait for their task are dropped with their caller.
+  EXPECT_EQ(made.call<int>("value").fetch(), 0);
   (void)made.call<int>("add", 4);
   c.reset();
   cluster_coordinator other({.server = server.address()});

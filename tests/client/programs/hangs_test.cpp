@@ -1,5 +1,5 @@
-// Real processes that hang, as their worker sees them, and the rule that names the rank. Without a
-// server: its part is played here.
+// Detects real hanging processes as their worker does, and names the rank. The test acts as the
+// server.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,7 +24,7 @@ using doctor::hang_news;
 constexpr int size = 4, victim = 1;
 constexpr auto hang_after = 2s;
 
-// All meet by pipes after each step, until the victim hangs: rank 0 lets them go.
+// Ranks synchronize through pipes after each step, until the victim hangs. Rank 0 releases them.
 constexpr char const* hanging_script = R"(
 import os, re, signal, sys, time
 rank, kind, here = int(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -104,7 +104,7 @@ struct hangs_of_processes : testing::Test {
     all.push_back(nullptr);
     return all;
   }
-  /// Looks as a server does, for so long.
+  /// Samples as a server does, for at most `longest`.
   hang_news run(std::chrono::milliseconds longest) {
     auto const until = now() + longest;
     while (now() < until) {

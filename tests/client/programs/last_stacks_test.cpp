@@ -1,4 +1,4 @@
-// Where ranks were that Muster has killed.
+// Stacks of ranks that Muster has killed.
 #include "client/programs/last_stacks.hpp"
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace last_stacks_cases {
 
 using clock = std::chrono::steady_clock;
 
-// Ignores what asks it to end; says that it is there by a file of its rank.
+// Ignores SIGTERM, and creates a file named after its rank when it is ready.
 std::string stubborn(std::string const& up) {
   return "import os, signal, time\n"
          "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -42,7 +42,7 @@ TEST_F(ranks_of_a_worker, that_are_killed_have_said_where_they_were) {
     EXPECT_GE(took, 990ms) << "the grace is theirs";
     EXPECT_LT(took, 10s) << "and not much more";
     EXPECT_EQ(h.ends[3].exit_status(), 3u);
-    std::vector<std::uint32_t> ranks;  // they come with the ends, in as many messages as these
+    std::vector<std::uint32_t> ranks;  // sent with the exit statuses, in as many messages as these
     for (auto const& all : h.last_stacks) {
       EXPECT_EQ(all.program(), 7u);
       EXPECT_EQ(all.attempt(), 1u);

@@ -1,4 +1,4 @@
-// A C++ worker says where its own threads are, while its functions run on.
+// Stacks of a C++ worker's own threads while its functions run.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -10,7 +10,7 @@
 
 namespace muster::test {
 
-// Named in the stack.
+// A function with a name to find in the stack.
 __attribute__((noinline)) int waits_in_a_function(std::latch& started, std::latch& finish) {
   started.count_down();
   finish.wait();

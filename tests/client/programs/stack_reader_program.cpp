@@ -1,4 +1,4 @@
-// What names frames, as muster stack-reader does.
+// Symbolizes frames as `muster stack-reader` does.
 #include <unistd.h>
 
 #include "client/programs/native_stacks.hpp"

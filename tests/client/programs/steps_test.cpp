@@ -1,5 +1,4 @@
-// Steps that ranks say, and where they are told to stop. Whatever a rank writes into its file, the
-// worker goes on.
+// Steps that ranks report, and stops at a step. The worker survives any content of a rank's file.
 #include <map>
 
 #include "tests/client/ranks_fixture.hpp"
@@ -9,7 +8,7 @@ namespace {
 
 constexpr char const* python_package = PYTHON_PACKAGE;
 
-// Counts up to a limit, a step each `ms`, and says into a file at which step it has stopped.
+// Counts to a limit, a step every `ms`. Writes to a file at which step it was stopped.
 std::string counting(std::string const& stopped, int from, int ms) {
   return "import os, sys, time\nsys.path.insert(0, '" + std::string(python_package) +
          "')\nimport muster\nn = " + std::to_string(from) +
@@ -19,7 +18,7 @@ std::string counting(std::string const& stopped, int from, int ms) {
 
 struct steps_heard : heard {
   using heard::heard;
-  /// Until each of so many ranks has said a step, or a further one.
+  /// Waits until this many ranks have reported a step, or a later one.
   bool until_all_move(std::uint32_t ranks) {
     std::map<std::uint32_t, std::uint64_t> const before = last;
     for (;;) {
@@ -97,7 +96,7 @@ TEST_F(ranks_of_a_worker, say_their_steps_and_all_stop_after_the_same) {
       EXPECT_EQ(h.ends[rank].signal(), 0u);
       EXPECT_EQ(read_file(file("stopped" + std::to_string(rank))), std::to_string(most + 1));
     }
-    auto const until = std::chrono::steady_clock::now() + 10s;  // nobody tells when
+    auto const until = std::chrono::steady_clock::now() + 10s;  // no event signals it
     while (!std::filesystem::is_empty(directory / "steps"))
       ASSERT_LT(std::chrono::steady_clock::now(), until) << "their files go with them";
   }});
@@ -130,7 +129,7 @@ TEST_F(ranks_of_a_worker, say_the_newest_steps_where_there_are_many) {
   }});
 }
 
-// In turn: garbage, a cut file, a number that is none, a pipe in its place, nothing at all.
+// Garbage, a truncated file, an invalid number, a pipe in place of the file, and no file.
 TEST_F(ranks_of_a_worker, that_write_anything_for_steps_harm_nobody) {
   std::ofstream(file("count.py")) << counting(file("stopped"), 0, 5);
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
@@ -153,7 +152,7 @@ TEST_F(ranks_of_a_worker, that_write_anything_for_steps_harm_nobody) {
   }});
 }
 
-// Who knows nothing of Muster prints them.
+// Programs without Muster's library print their steps.
 TEST_F(ranks_of_a_worker, have_the_steps_that_they_print) {
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     auto m = start(2,

@@ -1,4 +1,4 @@
-// What ranks and all that they have started have done, by /proc: a made one, and the real.
+// Resource usage of ranks and their descendants, from a fake /proc and the real one.
 #include "client/programs/vitals.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Arrays on the wire: what Python writes byte for byte, and bytes that are none.
+// Array encoding, compared with Python's byte for byte, and invalid encodings.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ std::string error_of(std::string const& bytes) {
   return "none";
 }
 
-// As encode([np.array([[1, 2]], "int32"), "ps", None]) of python/muster/objects/arrays.py.
+// Returns encode([np.array([[1, 2]], "int32"), "ps", None]) of python/muster/objects/arrays.py.
 std::string python_wrote() {
   using namespace std::string_literals;
   return "\x93"
@@ -58,7 +58,7 @@ TEST(arrays, of_rows_are_one) {
 
 TEST(arrays, cut_short_say_so_at_each_byte) {
   auto const whole = python_wrote();
-  auto const last = whole.rfind("ps") + 2;  // what pads behind it is not read
+  auto const last = whole.rfind("ps") + 2;  // the padding behind it is not read
   for (std::size_t n = 0; n < last; ++n)
     EXPECT_TRUE(error_of(whole.substr(0, n)).starts_with("arrays: ")) << n;
   EXPECT_EQ(error_of(whole.substr(0, last)), "none");

@@ -1,4 +1,4 @@
-// Checkpoints on disk: what is cut off or changed is passed over.
+// Checkpoints on disk: truncated or changed ones are ignored.
 #include "client/variables/checkpoint_files.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct checkpoint_files : testing::Test {
     out.object("o", std::to_string(first));
     return out.finish();
   }
-  /// The first number of the newest, which is in all of it.
+  /// Returns the first number of the newest checkpoint, after checking all its rows.
   float found() const {
     auto const newest = newest_checkpoint(path).newest;
     auto const rows = newest->rows("w", 0, 3).first;
@@ -105,7 +105,7 @@ TEST_F(checkpoint_files, that_were_not_finished_are_none_and_go_with_the_next) {
   write(1);
   { checkpoint_writer const given_up(path); }
   EXPECT_TRUE(checkpoints_in(path, true).empty());
-  fs::create_directory(path / "checkpoint-2.tmp");  // of one that was killed
+  fs::create_directory(path / "checkpoint-2.tmp");  // of a killed process
   EXPECT_EQ(write(3), 3u);
   tidy_checkpoints(path, 3, {});
   EXPECT_TRUE(checkpoints_in(path, true).empty());
@@ -115,8 +115,8 @@ TEST_F(checkpoint_files, that_were_not_finished_are_none_and_go_with_the_next) {
   EXPECT_TRUE(checkpoints_in(path, true).empty());
 }
 
-// Runs f in a process of its own until it asks the system for something the n-th time. True: it
-// was killed before that was done; false: it did not ask so often.
+// Runs f in a child process, and kills it at its n-th system call. Returns false if f finished
+// before.
 template <class F>
 bool is_killed_at(int n, F f) {
   auto const child = ::fork();
@@ -128,7 +128,7 @@ bool is_killed_at(int n, F f) {
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  for (int i = 0; i < 2 * n + 1 && WIFSTOPPED(status); ++i) {  // it stops before and after each
+  for (int i = 0; i < 2 * n + 1 && WIFSTOPPED(status); ++i) {  // stops before and after each call
     ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
     ::waitpid(child, &status, 0);
   }
@@ -165,7 +165,7 @@ TEST_F(checkpoint_files, have_states_of_objects_as_json_alone) {
   EXPECT_THROW(in->check_object("w"), std::invalid_argument);
 }
 
-// Expected texts are what json.dumps(…, sort_keys=True) gives.
+// The expected texts are results of json.dumps(…, sort_keys=True).
 TEST_F(checkpoint_files, have_manifests_as_python_writes_them) {
   boost::json::object const o{
       {"b", boost::json::array{1, -2, "x\n\"\\\x7f"}}, {"a", boost::json::object()}, {"ä", "€😀"}};

@@ -1,4 +1,4 @@
-// Checkpoints of objects and variables, at once and from time to time.
+// Checkpoints of objects and variables, on request and periodic.
 #include "muster/checkpoints.hpp"
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ namespace {
 using floats = std::vector<float>;
 using detail::checkpoints_in;
 
-/// Is saved, unless it is told to refuse.
+/// An object that is saved, unless the test makes it refuse.
 struct saved_tally {
   int add(int n) { return count += n; }
   void refuse(bool does) { refuses = does; }
@@ -32,7 +32,7 @@ struct saved_tally {
   bool refuses = false;
 };
 
-/// Lines that the library has logged.
+/// Collects the library's log lines.
 class logged {
  public:
   logged() {
@@ -43,7 +43,7 @@ class logged {
     });
   }
   ~logged() { set_log({}); }
-  /// Waits for a text behind those that earlier calls have found.
+  /// Waits for a text after those that earlier calls have found.
   void wait_for(std::string const& what) {
     std::unique_lock held(mutex_);
     ASSERT_TRUE(changed_.wait_for(held, std::chrono::seconds(20), [&] {
@@ -110,14 +110,14 @@ struct checkpoints : testing::Test {
                                    {4}),
             c.create({.task = of_n, .name = "n", .saved = true}, "Tally")};
   }
-  /// As if the program began anew.
+  /// Simulates a restart of the program.
   model again(std::uint64_t shards = 2, std::string const& of_n = "ps:0") {
     c.reset();
     c.emplace(coordinator_options{.server = server.address()});
     return made_by(*c, shards, of_n);
   }
   std::uint64_t newest() const { return checkpoints_in(path).back(); }
-  /// Until this was made after the call.
+  /// Waits for a checkpoint that began after this call.
   static void wait_for_next(periodic_checkpoints const& made) {
     auto const before = made.last().value_or(0);
     while (made.last().value_or(0) < before + 2) std::this_thread::yield();
@@ -168,7 +168,7 @@ TEST_F(checkpoints, of_what_is_deleted_and_made_again_wait_for_restore) {
   m.n.erase();
   m.v.erase();
   m = made_by(*c, 1, "ps:0");
-  // The newest has no "n", as it was deleted then.
+  // The newest has no "n", which was deleted before.
   EXPECT_THROW(c->restore(path), std::invalid_argument);
   m.n.erase();
   EXPECT_EQ(c->restore(path), newest());
@@ -252,7 +252,7 @@ TEST_F(checkpoints, of_one_moment_hold_what_is_scheduled) {
     detail::checkpoint_reader from(path, number);
     auto const n = at(from, "v0");
     EXPECT_EQ(n, at(from, "v1"));
-    while (vs[0].read().fetch().data[0] <= n) std::this_thread::yield();  // others go on
+    while (vs[0].read().fetch().data[0] <= n) std::this_thread::yield();  // others continue
   }
   over = true;
   schedules.join();
@@ -278,7 +278,7 @@ TEST_F(checkpoints, wait_so_long_for_what_runs) {
       }
     };
     while (!is_held()) std::this_thread::yield();
-  }  // does not wait for what runs
+  }  // does not wait for running calls
   EXPECT_FALSE(std::filesystem::exists(path));
   auto const more = c->schedule<int>("same", 2);
   g.open();

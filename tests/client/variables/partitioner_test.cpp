@@ -1,4 +1,4 @@
-// The rules of TensorFlow, as python/tests/state/test_partitioners.py has them.
+// TensorFlow's partitioning rules, as in python/tests/state/test_partitioners.py.
 #include "muster/partitioner.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Variables of C++ on tasks of C++.
+// C++ variables on C++ tasks.
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -26,7 +26,7 @@ struct variables : objects {
   }
 };
 
-// Whole and in shards alike.
+// Unpartitioned and sharded variables behave alike.
 TEST_F(variables, are_read_assigned_and_added_to) {
   for (auto const& o : {variable_options{.task = "ps:1"}, in_two()}) {
     auto const v = c->make_variable<float>(o, {3, 2});
@@ -113,7 +113,7 @@ TEST_F(variables, say_what_is_wrong_where_it_is_called) {
   EXPECT_THROW(variable<float>().read(), std::logic_error);
 }
 
-// By a client that checks nothing.
+// Sends invalid requests through a client without checks.
 TEST_F(variables, refuse_what_is_wrong_where_they_are) {
   auto const v = c->make_variable<float>({.name = "v"}, {3});
   auto const o = c->get_object("v");
@@ -168,7 +168,7 @@ TEST_F(variables, are_arguments_of_functions_of_many_workers) {
   EXPECT_EQ(w.read().fetch().data, (std::vector<std::int64_t>{1000, 1000, 1000, 1500, 1500, 1500}));
 }
 
-// 36 MB a task: more than a call takes.
+// 36 MB per task exceed the size of a call.
 TEST_F(variables, of_large_shards_go_in_pieces) {
   for (auto const& o : {variable_options{}, in_two("large")}) {
     auto const rows = 9000 * (o.tasks.empty() ? 1 : 2);
@@ -226,7 +226,7 @@ TEST_F(variables, are_saved_and_restored_into_other_shards) {
   EXPECT_THROW(other.save(path, {.keep = 0}), std::invalid_argument);
 }
 
-// Above 8 MiB it is copied beside itself, and saved in pieces.
+// A shard above 8 MiB is copied, and saved in pieces.
 TEST_F(variables, of_large_shards_are_saved_at_one_moment) {
   temporary_directory const folder;
   floats all(std::size_t{3} << 20);

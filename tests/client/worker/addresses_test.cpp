@@ -1,4 +1,4 @@
-// Addresses of servers as people write them, and why one is not reached.
+// Parsing of server addresses, and connection errors.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// A function that waits for a value, as the worker tells it to servers.
+// A worker reports to servers that a function waits for a value.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace muster::test {
 namespace {
 
-/// Takes the hello. `kept`: of what it offers.
+/// Reads the hello, and sends a welcome that keeps `kept` of the offered closures.
 v1::WorkerMessage greet_waiting(worker_stream* s, std::uint32_t nested_max,
                                 std::vector<std::uint32_t> const& kept = {}) {
   v1::WorkerMessage hello;
@@ -30,7 +30,7 @@ v1::WorkerMessage greet_waiting(worker_stream* s, std::uint32_t nested_max,
   return hello;
 }
 
-/// The first one for which it is so.
+/// Returns the first message that satisfies `is`.
 template <class Is>
 v1::WorkerMessage read_until(worker_stream* s, Is const& is) {
   v1::WorkerMessage m;
@@ -55,7 +55,7 @@ v1::ServerMessage closure(v1::WorkerMessage const& hello, std::string const& fun
   return closures(1, static_cast<std::uint32_t>(at), number);
 }
 
-/// One slot; "waits" has its value when "makes" runs.
+/// A worker with one slot. "waits" gets its value when "makes" runs.
 struct waits : testing::Test {
   void run() {
     worker_thread w(options_for(server.address()), [this](worker& to) {
@@ -114,7 +114,7 @@ TEST_F(waits, are_not_told_to_a_server_that_grants_none) {
     s->Write(closure(hello, "waits", 100));
     s->Write(closure(hello, "makes", 101));
     std::this_thread::sleep_for(held_closures::slot_kept + std::chrono::milliseconds(500));
-    comes.release();  // which "makes", in the same slot, could not
+    comes.release();  // "makes" could not run in the same slot
     auto const first = read_until(s, [](auto const& m) { return has_waits(m) || has_answer(m); });
     EXPECT_FALSE(has_waits(first));
     EXPECT_EQ(first.closure(0), 100u);
