@@ -1,5 +1,5 @@
 // Connects a method of a generated AsyncService to a coroutine: keeps request slots posted and
-// spawns a handler per call. Called during setup; handlers run on the engine thread.
+// spawns a handler per call. Called during setup.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -28,7 +28,6 @@ struct accept_options {
   int needs = 0;           // requirement for the caller, passed to grpc_server_options::admit
 };
 
-// Types of AsyncService::RequestX.
 template <class Owner, class Request, class Response>
 using bidi_method = void (Owner::*)(grpc::ServerContext*,
                                     grpc::ServerAsyncReaderWriter<Response, Request>*,
@@ -38,7 +37,7 @@ using unary_method = void (Owner::*)(grpc::ServerContext*, Request*,
                                      grpc::ServerAsyncResponseWriter<Response>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-// Keeps a fixed number of slots with a requested call each. Refills a slot when its call arrives.
+// Keeps a fixed number of slots with a requested call each.
 template <class Call, class Post, class Handler>
 class acceptor final : public acceptor_base {
  public:
@@ -105,8 +104,8 @@ class acceptor final : public acceptor_base {
     call->abandon(a.status);
   }
 
-  // Runs the handler without cancellation exceptions. A cancelled call makes its operations
-  // complete with false, so the handler always reaches its clean-up.
+  // Disables cancellation exceptions. A cancelled call makes its operations complete with false, so
+  // the handler always reaches its clean-up.
   task<void> run(std::unique_ptr<Call> call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await handler_(std::move(call));
@@ -139,8 +138,8 @@ void accept_bidi(grpc_server& server, Service& service,
       server, post, std::move(options), calls, std::move(handler)));
 }
 
-// Serves a unary method, as accept_bidi does. The handler takes
-// std::unique_ptr<server_unary<Request, Response>>.
+// Serves a unary method like accept_bidi. The handler takes std::unique_ptr<server_unary<Request,
+// Response>>.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_unary(grpc_server& server, Service& service,
                   unary_method<Owner, Request, Response> method, accept_options options,

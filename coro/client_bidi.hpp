@@ -1,5 +1,5 @@
-// An outgoing call that streams in both directions, owned by the coroutine that uses it. Request
-// and Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An outgoing call that streams in both directions, owned by its coroutine. Request and Response
+// are Protobuf messages or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -14,7 +14,7 @@
 namespace muster::coro {
 
 // At most one read and one write at a time. Cancelling any awaitable with `terminal` cancels the
-// whole call. The task still completes only when gRPC has returned the operation.
+// whole call; the task still completes only when gRPC has returned the operation.
 template <class Request, class Response>
 class client_bidi {
  public:
@@ -29,7 +29,7 @@ class client_bidi {
   }
   client_bidi(client_bidi const&) = delete;
 
-  // Returns the context, to set metadata, deadline and wait_for_ready before start().
+  // For metadata, deadline and wait_for_ready, before start().
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }
 
   // Starts the call, once. Completes with true when it was sent, or false when it failed and
@@ -68,9 +68,9 @@ class client_bidi {
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Completes once with the call's status, when the server's status has arrived and all its
-  // messages were read, or the call failed. So read until false first, even after a failed write,
-  // or call cancel().
+  // Completes with the call's status, once, when the server has sent it and all its messages were
+  // read, or the call failed. So read until false first, even after a failed write, or call
+  // cancel().
   // @pre start() has completed.
   [[nodiscard]] task<grpc::Status> finish() {
     grpc::Status status;
@@ -79,7 +79,7 @@ class client_bidi {
     co_return status;
   }
 
-  // Cancels the call: operations complete with false, and finish() with CANCELLED.
+  // Operations then complete with false, and finish() with CANCELLED.
   void cancel() { context_.TryCancel(); }
 
  private:

@@ -13,7 +13,7 @@ namespace muster::coro {
 // Calls a method of a generated stub: unary_call(engine, stub, &Stub::PrepareAsyncX, context,
 // request, response). Completes with the call's status, and fills `response` if it is OK.
 // Cancelling with `terminal` completes with CANCELLED. All references outlive the task. `context`
-// serves one call and contains its deadline; without a deadline the wait is unlimited.
+// serves one call; without a deadline in it, the wait is unlimited.
 template <class Stub, class Owner, class Request, class Response>
 [[nodiscard]] task<grpc::Status> unary_call(
     engine_context& engine, Stub& stub,

@@ -1,8 +1,7 @@
 // Execution context of the engine thread. It polls the process's only gRPC completion queue and
-// runs local functions in between. RPCs, timers and coroutines therefore share a thread and need no
-// lock. Owned by the composition root and outlives all its users. One thread calls run(). Other
-// members may only be called on that thread, or before run() by the creator, unless documented
-// otherwise.
+// runs local functions in between, so RPCs, timers and coroutines share a thread and need no lock.
+// Owned by the composition root and outlives its users. Unless documented otherwise, only the
+// thread of run(), or the creator before run(), may call members.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -28,7 +27,7 @@ class engine_context : public asio::execution_context {
  public:
   using executor_type = engine_executor;
 
-  // `queue`: for a server from ServerBuilder::AddCompletionQueue, for a client a plain queue.
+  // `queue`: from ServerBuilder::AddCompletionQueue for a server, a plain queue for a client.
   explicit engine_context(std::unique_ptr<grpc::CompletionQueue> queue);
   // Destroys queued functions without calling them.
   // @pre run() is not running and no operation is pending.
@@ -37,16 +36,16 @@ class engine_context : public asio::execution_context {
   engine_context(engine_context const&) = delete;
 
   // Processes events until close() was called and no gRPC operation, queued function or spawned
-  // coroutine is left. Then shuts the queue down and returns. Call it once. An exception from a
-  // posted function terminates the process.
+  // coroutine is left, then shuts the queue down. Once only. An exception from a posted function
+  // terminates the process.
   void run();
 
   // Makes run() return when its work is done, and cancels all timers. Any thread.
   void close();
 
-  // Queues a function. Returns false, and destroys `fn`, if the engine has ended. Any thread. On
-  // the engine thread, this takes no lock. On other threads, the function passes through the
-  // mailbox, with one wake-up per batch. They block while 1 Mi functions wait there.
+  // Queues a function. Returns false, and destroys `fn`, if the engine has ended. Any thread.
+  // Lock-free on the engine thread. Other threads use the mailbox, with one wake-up per batch, and
+  // block while 1 Mi functions wait there.
   bool post(function fn);
 
   [[nodiscard]] executor_type get_executor() noexcept;
@@ -57,8 +56,8 @@ class engine_context : public asio::execution_context {
   [[nodiscard]] grpc::ServerCompletionQueue& server_queue() noexcept;
   [[nodiscard]] timer_queue& timers() noexcept { return *timers_; }
 
-  // Returns the number of started gRPC operations whose tag has not been returned. Includes request
-  // slots, excludes the engine's alarms.
+  // Returns the number of gRPC operations whose tag is outstanding, including request slots,
+  // without the engine's alarms.
   [[nodiscard]] std::size_t pending_ops() const noexcept { return pending_ops_; }
   // Returns how often another thread had to wake the engine. Any thread.
   [[nodiscard]] std::uint64_t wakes() const noexcept {

@@ -1,5 +1,5 @@
-// Signal between the engine's state and a stream's writer. Several calls of set() wake the single
-// waiter once, which then checks the state. Owned by the stream. Engine thread only.
+// Signal between the engine's state and a stream's writer. Several set() wake the single waiter
+// once, which then checks the state. Owned by the stream. Engine thread only.
 #pragma once
 
 #include <utility>
@@ -20,8 +20,8 @@ class event {
   // Sets the flag. The waiter resumes later from the engine's loop.
   void set();
 
-  // Completes with true when the flag is set, at once if it already is, and clears it. Completes
-  // with false if the task is cancelled (any type).
+  // Completes with true when the flag is set, and clears it. Completes with false if the task is
+  // cancelled (any type).
   // @pre One waiter at a time. The event outlives the wait.
   [[nodiscard]] task<bool> wait();
 

@@ -1,7 +1,6 @@
-// gRPC server whose calls are coroutines, with configuration and a clean shutdown while streams are
-// open. Connections arrive at ports of the builder, or a derived class supplies them. Owned by the
-// composition root and destroyed before the engine_context whose queue it uses. Engine thread, or
-// before run() starts.
+// gRPC server whose calls are coroutines, with a clean shutdown while streams are open. Connections
+// arrive at ports of the builder, or a derived class supplies them. Owned by the composition root
+// and destroyed before the engine_context. Engine thread, or before run() starts.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -24,7 +23,6 @@ namespace muster::coro {
 
 class server_call_state;
 
-// Decision about a call before its handler starts.
 struct admission {
   grpc::Status status;                 // if not OK: the response to the call
   std::string credential;              // credential that admitted the caller; empty: none
@@ -40,12 +38,11 @@ struct grpc_server_options {
   std::chrono::milliseconds keepalive_timeout{30'000};
   // Minimum interval of client pings without data; more frequent pings end the connection.
   std::chrono::milliseconds client_ping_interval_min{5'000};
-  // Decides about each call that accept.hpp serves, given the requirement of its method. Called on
-  // the engine thread.
+  // Decides about each call that accept.hpp serves, given its method's requirement. Engine thread.
   std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
       [](auto const&, int, auto const&) { return admission(); };
   // `call_was_reset` is called when a client cancels a waiting call within this time after its
-  // start. Later cancellations are considered normal.
+  // start. Later cancellations are normal.
   std::chrono::milliseconds reset_soon{1'000};
   std::function<void()> call_was_reset = [] {};
 };
@@ -77,7 +74,7 @@ class grpc_server {
   virtual ~grpc_server();
   grpc_server(grpc_server const&) = delete;
 
-  // Call these two functions before start().
+  // Call these two before start().
   void add_service(grpc::Service& service);
   void add_acceptor(std::unique_ptr<acceptor_base> acceptor);
 
@@ -85,9 +82,9 @@ class grpc_server {
   [[nodiscard]] virtual start_result start();
 
   // Refuses new calls, gives running calls `grace` to end, then cancels them. Completes when all
-  // calls have ended; call engine.close() afterwards. Handlers must return when their operations
-  // fail. A handler that waits for something else must be woken by its on_cancel hook or by
-  // cancelling its task_group. Cannot fail or be cancelled. Once only.
+  // have ended; call engine.close() afterwards. Handlers must return when their operations fail. A
+  // handler that waits for something else must be woken by its on_cancel hook or by cancelling its
+  // task_group. Cannot fail or be cancelled. Once only.
   [[nodiscard]] virtual task<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
@@ -95,7 +92,7 @@ class grpc_server {
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] engine_context& engine() noexcept { return engine_; }
 
-  // Cancels all calls whose caller was admitted by this credential.
+  // Cancels all calls that were admitted by this credential.
   void end_calls_of(std::string const& credential);
 
   // For calls only:
@@ -103,8 +100,8 @@ class grpc_server {
   void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
   // Called when a client has cancelled a call soon after its start and before the response. `peer`:
-  // peer in gRPC's format, stored at the start of the call, because gRPC 1.51 does not provide it
-  // later (newer versions not tested).
+  // in gRPC's format, stored at the start, because gRPC 1.51 does not provide it later (newer
+  // versions not tested).
   virtual void call_reset(std::string const& peer);
   [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
     return std::chrono::steady_clock::now() - came < options_.reset_soon;

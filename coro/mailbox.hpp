@@ -1,6 +1,6 @@
-// Queue from many producer threads to one consumer. Only the producer that finds it idle has to
-// wake the consumer, which then drains all items at once. This costs a tenth of a wake-up per item.
-// Owned by the consumer. Push on any thread, drain on the consumer's.
+// Queue from many producer threads to one consumer. Only the producer that finds it idle wakes the
+// consumer, which drains all items at once, at a tenth of a wake-up per item. Owned by the
+// consumer. Push on any thread, drain on the consumer's.
 #pragma once
 
 #include <condition_variable>
@@ -26,14 +26,14 @@ class basic_mailbox {
   // When `items_max` items wait, push refuses and push_wait blocks.
   explicit basic_mailbox(std::size_t items_max) : items_max_(items_max) {}
 
-  // Appends an item without blocking.
+  // Never blocks.
   [[nodiscard]] push_result push(Item&& item) {
     std::lock_guard lock(mutex_);
     if (closed_ || items_.size() >= items_max_) return {};
     return append(std::move(item));
   }
 
-  // Appends an item, and blocks while the mailbox is full.
+  // Blocks while the mailbox is full.
   // @pre Not called on the consumer's thread.
   [[nodiscard]] push_result push_wait(Item&& item) {
     std::unique_lock lock(mutex_);
@@ -42,8 +42,8 @@ class basic_mailbox {
     return append(std::move(item));
   }
 
-  // Swaps all waiting items into `out`, in order of arrival. The next push requests a wake-up
-  // again. Pass the same vector each time to reuse its memory.
+  // Swaps all waiting items into `out`, in order. The next push requests a wake-up again. Pass the
+  // same vector each time to reuse its memory.
   // @pre `out` is empty.
   void drain(std::vector<Item>& out) {
     check(out.empty(), "a mailbox is drained into an empty vector");
@@ -64,7 +64,7 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // Closes the mailbox if no item waits and no producer is about to wake the consumer. Returns
+  // Closes the mailbox if no item waits and no producer is about to wake the consumer, and returns
   // whether it did. After that, no producer wakes the consumer.
   [[nodiscard]] bool close_if_idle() {
     std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Tags of completion-queue events, and the awaitable for one gRPC operation. This is the hot path:
-// a tag resumes its coroutine directly, without a post. Engine thread only.
+// Tags of completion-queue events, and the awaitable for one gRPC operation. On this hot path, a
+// tag resumes its coroutine directly. Engine thread only.
 #pragma once
 
 #include <boost/asio/associated_allocator.hpp>

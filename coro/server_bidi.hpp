@@ -1,5 +1,5 @@
 // An accepted call that streams in both directions, created by accept_bidi and owned by its
-// handler. Request and Response are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// handler. Messages are Protobuf or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/async_stream.h>
@@ -29,7 +29,7 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
   using server_call<state>::server_call;
 
   // Completes with true when `request` was filled, or false when the client half-closed, cancelled
-  // or disconnected. A pending read detects the end of the stream.
+  // or disconnected. A pending read thus detects a lost client.
   // @pre `request` outlives the read.
   [[nodiscard]] task<bool> read(Request& request) {
     check(!s().finish_started, "no read is started after finish");

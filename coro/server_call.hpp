@@ -1,5 +1,5 @@
 // Common part of accepted calls: context, cancellation, and a state that exists until gRPC has
-// returned every tag. Used through server_bidi and server_unary. Engine thread only.
+// returned every tag. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -90,11 +90,11 @@ class server_call {
   }
 
   // Returns whether the client cancelled, the deadline passed, the connection broke, or cancel()
-  // was called. Becomes true only when gRPC's notification arrives through the queue.
+  // was called, once gRPC's notification has arrived through the queue.
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
-  // Calls `fn` once, from the engine's loop, when cancelled() becomes true; at once if it already
-  // is. Wakes a handler that waits for something else. `fn` is dropped with the handle.
+  // Calls `fn` once, from the engine's loop, when cancelled() becomes true; at once if it is. Wakes
+  // handlers that wait for something else. `fn` is dropped with the handle.
   void on_cancel(function fn) {
     if (state_->cancelled)
       fn();

@@ -1,5 +1,5 @@
-// An accepted unary call, created by accept_unary and owned by its handler. Request and Response
-// are Protobuf messages or grpc::ByteBuffer. Engine thread only.
+// An accepted unary call, created by accept_unary and owned by its handler. Messages are Protobuf
+// or grpc::ByteBuffer. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/async_unary_call.h>

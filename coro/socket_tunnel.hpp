@@ -1,7 +1,6 @@
-// Forwards bytes between a socket and a streaming call whose messages have a field `data`. In each
-// direction, a piece is read when the previous one was forwarded, so the slower side limits the
-// rate. At most two pieces are in flight, besides the buffers of gRPC and the system. Owned by the
-// coroutine that has the call; engine thread only.
+// Forwards bytes between a socket and a streaming call whose messages have a field `data`. A
+// direction reads a piece when it has forwarded the previous one, so the slower side limits the
+// rate, with two pieces in flight. Owned by the coroutine that has the call; engine thread only.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

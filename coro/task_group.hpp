@@ -1,7 +1,6 @@
-// A bounded set of named tasks that can be cancelled and awaited together, with one hook for their
-// exceptions. All coroutines that are not awaited must be started through it. Owned by the object
-// that the tasks use, so that they cannot outlive it. Works on any Asio executor; call it on that
-// executor's thread only.
+// A bounded set of named tasks that can be cancelled and awaited together, with one hook for
+// exceptions. Coroutines that are not awaited must be started through it. Owned by the object that
+// the tasks use, so that they cannot outlive it. Works on any Asio executor, on its thread only.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -31,8 +30,8 @@ class task_group {
   ~task_group();
   task_group(task_group const&) = delete;
 
-  // Runs `body` up to its first suspension, then returns. Returns false if the group is full, and
-  // destroys `body` without running it.
+  // Runs `body` up to its first suspension. Returns false if the group is full; `body` is then
+  // destroyed without running.
   bool spawn(std::string name, task<void> body);
 
   // Signals all current tasks. `terminal` (stop now) reaches every task; `total` and `partial` only

@@ -1,6 +1,6 @@
-// Deadlines of the engine thread: one heap driven by one gRPC alarm. Separate alarms or Asio timers
-// would use a whole core with 10,000 workers. The resolution is that of gRPC's alarms, 1 to 2 ms.
-// The queue belongs to the engine_context, a timer to its user. Engine thread only.
+// Deadlines of the engine thread: one heap driven by one gRPC alarm. One alarm or Asio timer each
+// would use a core with 10,000 workers. The resolution is 1 to 2 ms, that of gRPC's alarms. The
+// queue belongs to the engine_context, a timer to its user. Engine thread only.
 #pragma once
 
 #include <grpcpp/alarm.h>
