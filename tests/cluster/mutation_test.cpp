@@ -1,4 +1,4 @@
-// Whatever stands in a variable or a flag: it is read, or refused in one short line.
+// Any content of a variable or a flag is parsed, or rejected in one short line.
 #include <random>
 
 #include "muster/make_resolver.hpp"
@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-/// A text with a few bytes changed, left out or doubled.
+/// Variants of a text with a few bytes changed, removed or doubled.
 class mutations {
  public:
   explicit mutations(std::string text) : text_(std::move(text)) {}
@@ -40,7 +40,7 @@ class mutations {
   std::mt19937 random_{20'260'101};
 };
 
-/// How many of them are refused.
+/// Returns how many variants are rejected.
 int refused(std::string const& text, std::function<void(std::string const&)> const& read) {
   constexpr std::size_t line_bytes_max = 2'000;
   mutations all(text);

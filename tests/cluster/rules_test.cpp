@@ -1,4 +1,4 @@
-// The names of the original's suite, and the rules its authors did not test.
+// The test names of TensorFlow's suite, and rules that it does not test.
 #include "muster/cluster_rules.hpp"
 #include "tests/cluster/fixture.hpp"
 

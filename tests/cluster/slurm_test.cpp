@@ -1,4 +1,4 @@
-// The names of the original's suite of the Slurm resolver first, then what ours does better.
+// First the test names of TensorFlow's Slurm resolver suite, then further behaviour.
 #include "muster/slurm_resolver.hpp"
 #include "tests/cluster/fixture.hpp"
 

@@ -1,4 +1,4 @@
-// One test per name of the original's suite of the TF_CONFIG resolver.
+// One test per name of TensorFlow's TF_CONFIG resolver suite.
 #include "muster/tf_config_resolver.hpp"
 #include "tests/cluster/fixture.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 using testing::environment;
 using testing::fault_of;
 
-/// The cluster of most tests, with more fields before the end.
+/// Returns the cluster of most tests; `more` adds fields.
 std::string two_jobs(std::string const& more) {
   return R"({"cluster": {"ps": ["ps0:2222", "ps1:2222"],
                          "worker": ["worker0:2222", "worker1:2222", "worker2:2222"]})" +

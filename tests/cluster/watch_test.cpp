@@ -1,4 +1,4 @@
-// The resolver here answers when the test says what, so that nothing depends on time.
+// The resolver answers only when the test tells it to, so nothing depends on time.
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto patience = 60s;
 
-/// What passes between the test's thread and the watch's.
+/// A blocking queue between the test's thread and the watch's thread.
 template <class T>
 class passage {
  public:
@@ -36,7 +36,7 @@ class passage {
   std::deque<T> items_;
 };
 
-struct gone {};  // ends a call that nobody answers any more
+struct gone {};  // ends a call that will not be answered
 
 class scripted_resolver : public cluster_resolver {
  public:

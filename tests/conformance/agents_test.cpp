@@ -1,8 +1,8 @@
-// Whole agents, as client libraries drive them: the original's client_server_test, both the
-// coordination agent's and JAX's. What its agent tests say of the agent itself is in
-// tests/client/agent_conformance_test.cpp, by the agent of the C++ library.
+// Agents driven as client libraries drive them: the client_server_test suites of TensorFlow's
+// coordination agent and of JAX. Tests of the agent itself are in
+// tests/client/agent_conformance_test.cpp.
 //
-// One test stands for several names of both suites:
+// One test here covers several original names:
 //   ClientsShutdownSuccessfully                      ConnectAndShutdownAreBarriers
 //   ClientsReceiveMissedHeartbeatIfAnyClientGoesAway_WithoutErrorPolling
 //                                                    HeartbeatTimeoutWithoutServerToClientConnection
@@ -16,9 +16,9 @@
 //   GetLiveTasksWithoutBeingAMember                  CallingGetAliveTasksWithoutBeingAMember
 //   KeyValueDirGet, KeyValueSet_Duplicate_Fails and _Overwrites, KeyValueTryGet, KeyValueIncrement,
 //   KeyValueDelete and _Directory, AsyncKeyValueGet  key_value_test.cpp
-// Without counterpart: topology_util_test and preemption_sync_manager_test (programs over keys and
-// barriers), mtls_test (the server has no credentials yet), BarrierProxy (threads of one process
-// that share a barrier: in the original's client library).
+// Not ported: topology_util_test and preemption_sync_manager_test (programs built on keys and
+// barriers), mtls_test (see tests/e2e/tls), BarrierProxy (threads of one process that share a
+// barrier, a part of the original client library).
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -95,7 +95,7 @@ TEST_P(conformance, ClientsTerminateIfServiceGoesAway) {
 }
 
 TEST_P(conformance, LateClientsAreOk) {
-  // The client dials before there is a server.
+  // The client connects before the server starts.
   serve(strict(1));
   auto const port = server->port();
   server.reset();
@@ -112,7 +112,7 @@ TEST_P(conformance, ConnectEventuallyTimesOutIfAClientDoesNotShowUp) {
   serve(strict(2));
   auto const a = agent(0).register_task(400ms).get();
   EXPECT_CODE(a, DEADLINE_EXCEEDED);
-  EXPECT_SAYS(a, "task:1");  // the service's own text, before the client's deadline
+  EXPECT_SAYS(a, "task:1");  // the service's message, sent before the client's deadline
   EXPECT_TRUE(a.coordination);
 }
 
@@ -181,7 +181,7 @@ TEST_P(conformance, WaitAtBarrier_RestartAndBarrierAgain_Fails) {
   }
   auto third = (*this)[1].barrier("b", long_time, {}, 2);
   ASSERT_TRUE(server->parked(1));
-  // As a process that has forgotten its counters.
+  // Simulates a process that lost its counters.
   auto const a = (*this)[0].barrier("b", long_time, {}, 0).get();
   EXPECT_CODE(a, INTERNAL);
   EXPECT_SAYS(a, "restarted");
@@ -217,7 +217,7 @@ TEST_P(conformance, BarrierTimeout_ManyLateTasks_ReturnsCorrectError) {
   agent_options o;
   o.job = std::string(128, 'j');
   EXPECT_CODE(agent(0, o).connect(), OK);
-  std::string const id(2'000, '\n');  // three bytes each on the wire
+  std::string const id(2'000, '\n');  // three bytes per character on the wire
   auto const a = (*this)[0].barrier(id, 150ms, {}, 0).get();
   EXPECT_CODE(a, DEADLINE_EXCEEDED) << "and not RESOURCE_EXHAUSTED";
   EXPECT_EQ(a.barrier_counter, 0);
@@ -236,7 +236,7 @@ TEST_P(conformance, Dtor_CancelsOngoingGetKeyValueAndBarrier) {
 }
 
 TEST_P(conformance, EnumerateElevenDevices) {
-  // Process 0 collects what the others say of themselves, and tells everybody.
+  // Process 0 collects the descriptions of the others and distributes them.
   serve(strict(4));
   connect(4);
   for (int i = 1; i < 4; ++i) {

@@ -1,4 +1,3 @@
-// Barriers.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

@@ -1,6 +1,6 @@
-// How an error of one task reaches the others.
-// Without counterpart: DoNotAllowPollForErrorIfHasServiceToClientConnection (T), since this service
-// never connects to its clients.
+// Delivery of one task's error to the others. Not ported:
+// DoNotAllowPollForErrorIfHasServiceToClientConnection (TensorFlow), because this service never
+// connects to its clients.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -115,7 +115,7 @@ TEST_P(conformance, DoNotAllowPollForErrorIfTaskHasShutDown) {
   connect(2);
   (*this)[1].beat_every(fast_beat);
   EXPECT_CODE((*this)[0].shutdown().get(), OK);
-  // Its grace period is the heartbeat timeout; the clock is what this is about.
+  // The grace period equals the heartbeat timeout, so real time must pass.
   std::this_thread::sleep_for(fast_timeout + 100ms);
   EXPECT_CODE((*this)[0].poll_for_error().get(), FAILED_PRECONDITION);
 }

@@ -1,6 +1,6 @@
-// What the conformance tests share: a server and its agents. Test names are those of the original
-// service's suites, so that they can be compared; each runs in both dialects, or its suite names
-// the one that has what it is about.
+// Fixture of the conformance tests: a server and its agents. Test names are those of the original
+// service's suites. Each test runs in both dialects, unless its suite names the only dialect with
+// the feature.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,13 +15,14 @@ using grpc::StatusCode;
 /// Long enough to see that a call stays parked.
 inline constexpr auto a_while = 60ms;
 inline constexpr auto long_time = 20s;
-/// Of tests in which a task falls silent, and how often the others beat.
+/// Heartbeat timeout of tests with a silent task, and the heartbeat interval of the other tasks.
 inline constexpr auto fast_timeout = 500ms;
 inline constexpr auto fast_beat = 100ms;
 
-/// Tasks connect at once and leave at once, and a silent task is in error after `fast_timeout`.
+/// Returns a cluster whose tasks connect and leave without waiting. A silent task fails after
+/// `fast_timeout`.
 coordination::cluster_spec watched(std::uint32_t tasks);
-/// Connecting and leaving are barriers, as JAX has it.
+/// Returns a cluster where connecting and leaving are barriers, as in JAX.
 coordination::cluster_spec strict(std::uint32_t tasks);
 
 inline testing::AssertionResult has_code(answer const& a, StatusCode expected) {
@@ -39,20 +40,20 @@ inline testing::AssertionResult says(answer const& a, std::string const& part) {
 
 class conformance : public testing::TestWithParam<wire_dialect>, protected served_agents {
  protected:
-  /// A new process for the task, on a connection of its own; not registered.
+  /// Creates a process for the task with its own connection; it is not registered.
   coordination_agent& agent(int task, agent_options o = {});
-  /// Registers this many tasks, all at one time.
+  /// Registers the tasks 0 to `tasks` - 1 concurrently.
   void connect(int tasks);
   coordination_agent& operator[](std::size_t i) { return *agents[i]; }
-  /// Polls for errors, and waits until the service has the call: what comes after it on another
-  /// connection could overtake it.
+  /// Polls for errors and waits until the service has received the poll. Otherwise a later call on
+  /// another connection could overtake it.
   pending polling(std::size_t i);
   bool is_x() const { return GetParam() == wire_dialect::xla; }
 };
 
-/// What only TensorFlow's dialect has: ResetTask.
+/// Tests of ResetTask, which only TensorFlow's dialect has.
 class conformance_of_tensorflow : public conformance {};
-/// What only XLA's dialect has: requests name the service's incarnation.
+/// Tests of XLA's dialect, whose requests name the service's incarnation.
 class conformance_of_xla : public conformance {};
 
 inline std::string dialect_name(testing::TestParamInfo<wire_dialect> const& d) {

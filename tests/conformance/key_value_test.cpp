@@ -1,6 +1,5 @@
-// The key-value store.
-// Without counterpart: key_value_store_test's callbacks (a class behind the original's service; the
-// waits it tests are those here), StartWatchKey and friends (local to the original's agents).
+// The key-value store. Not ported: the callbacks of key_value_store_test (an internal class; its
+// waits are tested here), and StartWatchKey and related calls (local to the original agents).
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -120,7 +119,7 @@ TEST_P(key_values, AsyncKeyValueGet_Cancelled) {
 TEST_P(key_values, GetKeyValue_Timeout_ReturnError) {
   auto const a = (*this)[1].get("never", 300ms).get();
   EXPECT_CODE(a, DEADLINE_EXCEEDED);
-  EXPECT_SAYS(a, "never");  // the service's own text, not the client's
+  EXPECT_SAYS(a, "never");  // the service's message, not the client's
   EXPECT_TRUE(a.coordination);
 }
 

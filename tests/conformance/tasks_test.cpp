@@ -1,4 +1,4 @@
-// Registration, heartbeats, and how errors come about.
+// Registration, heartbeats and causes of errors.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -57,7 +57,7 @@ TEST_P(conformance, HeartbeatTimeoutWithoutServerToClientConnection) {
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);
-  // Nobody polls for errors, so the one that is well learns it by its heartbeat.
+  // Without error polling, the healthy task learns of the error from its heartbeat.
   auto const failed = [](test_server::inside& s) {
     return s.run().state() == coordination::generation_state::failed;
   };

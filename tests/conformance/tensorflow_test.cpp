@@ -1,6 +1,6 @@
-// What TensorFlow's dialect alone has: jobs, devices, recoverable tasks and jobs, states by task.
-// Without counterpart: testCoordinationServicePreempted (get_task_states_test). The original's
-// service lives in ps 0 and dies with it; this one is no task.
+// Features of TensorFlow's dialect only: roles, devices, recoverable tasks and roles, states by
+// task. Not ported: testCoordinationServicePreempted (get_task_states_test). The original service
+// runs in ps 0 and dies with it; this service is not a task.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -68,7 +68,7 @@ TEST_F(tensorflow_jobs, GetTaskState) {
   EXPECT_CODE(w.get_task_state({0, 9}).get(), INVALID_ARGUMENT);
 }
 
-// get_task_states_test: a cluster of a training's jobs, whose tasks come back.
+// get_task_states_test: a cluster with the roles of a training, whose tasks are recoverable.
 class task_states : public tensorflow_jobs {
  protected:
   void start() {
@@ -79,7 +79,7 @@ class task_states : public tensorflow_jobs {
     for (auto* a : {&agent("worker", 0), &agent("worker", 1), &agent("ps", 0)})
       EXPECT_CODE(a->connect(), OK);
   }
-  /// "0:ok 1:unavailable", as the first worker is told of its job, or the ps of its own.
+  /// Returns for example "0:ok 1:unavailable": the states that agent `asked` receives for its role.
   std::string states(std::size_t asked) {
     std::string all;
     for (auto const& t : agents[asked]->get_job_state().get().tasks) {
@@ -145,7 +145,7 @@ TEST_F(tensorflow_jobs, ListClusterDevices_DevicesAreNotAddedTwice) {
   EXPECT_EQ(w.wait_for_all({"gpu0"}).get().devices.size(), 1u);
 }
 
-// Not the original's: what its DeviceAttributes say is shown.
+// Not in the original suite: device names are displayed.
 TEST_F(tensorflow_jobs, DevicesAreShownByName) {
   serve(two_jobs());
   auto& w0 = agent("worker", 0);
@@ -199,7 +199,7 @@ TEST_F(tensorflow_jobs, UnrecoverableTaskPropagatesError) {
 TEST_F(tensorflow_jobs, UnavailableTaskCanReconnect) {
   auto spec = watched(1);
   spec.allow_reconnect = true;
-  spec.renew = false;  // or a new generation takes it, whatever was allowed
+  spec.renew = false;  // otherwise a new generation would accept the task anyway
   serve(std::move(spec));
   auto& a = agent("worker", 0);
   EXPECT_CODE(a.connect(), OK);

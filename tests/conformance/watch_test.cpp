@@ -1,4 +1,4 @@
-// Task states and their versions; who is alive.
+// Task states, their versions, and alive tasks.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -66,7 +66,7 @@ TEST_P(conformance, WatchTasksAfterTwoStateChanges) {
 }
 
 TEST_P(conformance, WatchOfAFutureVersionIsRefused) {
-  // The original ends its process here.
+  // The original process exits here.
   serve(loose(1));
   connect(1);
   EXPECT_CODE((*this)[0].watch(1'000).get(), INVALID_ARGUMENT);

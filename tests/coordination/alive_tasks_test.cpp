@@ -1,4 +1,4 @@
-// Who of a set is alive: one answer for all who ask about the same set.
+// Queries for the alive tasks of a set: all callers that ask about the same set get one answer.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

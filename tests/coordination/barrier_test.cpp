@@ -1,4 +1,4 @@
-// Barriers: all or none, each use of an id counted.
+// Barriers release all tasks or none; each use of an id is counted.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

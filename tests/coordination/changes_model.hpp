@@ -1,5 +1,5 @@
-// What somebody knows of the coordination core who only folds its changes. Compared after every
-// step with the core itself, so changes are complete, or a test fails.
+// A model of the coordination core that is built only from its changes. Tests compare it with the
+// core after every step, so a missing change fails a test.
 #pragma once
 
 #include <map>
@@ -12,11 +12,12 @@ namespace muster::core::coordination {
 
 class changes_model {
  public:
-  /// Folds what a step has said.
+  /// Applies the changes of a step.
   void fold(changes const& all) {
     all.each([this](cluster_id id, auto const& one) { fold(id, one); });
   }
-  /// Empty when the core, folded whole, is the same; else the first difference, in words.
+  /// Returns an empty string if the model equals the core, else a description of the first
+  /// difference.
   std::string difference(class clusters const& core) const;
 
  private:
@@ -92,7 +93,7 @@ class changes_model {
   void fold(cluster_id id, barrier_forgotten const& c);
   void fold(cluster_id id, key_changed const& c);
   barrier& running(cluster_id id, barrier_number n);
-  static void fold(cluster_id, rich_at) {}  // stands for another one
+  static void fold(cluster_id, rich_at) {}  // `each` passes the change behind it
   static std::string difference(cluster const& told, cluster const& is);
 
   std::map<cluster_id, cluster> clusters_;

@@ -1,5 +1,4 @@
-// Each step says what became of what, and why, as data. That this is complete is compared after
-// every step of all tests here (see fixture.hpp); these look at the reasons.
+// Changes and their reasons. The fixture checks after every step that the changes are complete.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -123,7 +122,7 @@ TEST(changes, keys_say_whether_they_were_set_counted_or_deleted) {
   s.forget_changes();
   s.set("a/b", "1");
   s.increment("a/b", 2);
-  s.set("a/b", "x");  // refused: it is there
+  s.set("a/b", "x");  // refused: the key exists
   s.erase("a");
   auto const keys = s.changed<key_changed>();
   ASSERT_EQ(keys.size(), 3u);
@@ -134,7 +133,7 @@ TEST(changes, keys_say_whether_they_were_set_counted_or_deleted) {
   EXPECT_EQ(keys[2].is, (key_fact{"a/b", {}, {}}));
 }
 
-// The old generation's end comes before the new one's begin, in one step.
+// In one step, the old generation's end is reported before the new generation's start.
 TEST(changes, a_generation_ends_and_the_next_begins) {
   scene s({.tasks = 1});
   s.enlist(0);

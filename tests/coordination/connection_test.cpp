@@ -1,5 +1,5 @@
-// A dead process is told of seconds after its connection was closed; who is merely silent, stopped
-// or cut off for a moment is judged by heartbeats.
+// A closed connection reports a dead process within seconds. Heartbeats decide about a process that
+// is silent, stopped or briefly disconnected.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// Shortly before a caller gives up it is told whom it waits for.
+// Shortly before its deadline, a call is answered with the tasks that it waits for.
 #include "tests/coordination/fixture.hpp"
 #include "tests/support/text.hpp"
 

@@ -1,5 +1,5 @@
-// Where errors are told by heartbeat, agents do not poll: they live on while the server is away,
-// and hear of what happened with their next beat.
+// With error delivery by heartbeat, agents do not poll. They survive a server restart and receive
+// errors with the next heartbeat.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// The first error that counts reaches everybody, once; what follows is told apart from it.
+// The first error is reported to every task once and is distinguished from its consequences.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -127,7 +127,7 @@ TEST(error_propagation, tells_the_first_cause_apart_from_those_it_took_down) {
   EXPECT_EQ(cause->task, "/job:worker/task:0");
   EXPECT_EQ(cause->peer, "10.0.0.0:4711");
   EXPECT_FALSE(s.agent(0).casualty);
-  // The others die of it.
+  // The other tasks die as a consequence.
   s.report(1, code::internal, "collective failed");
   EXPECT_TRUE(s.agent(1).casualty);
   s.advance(70s);
@@ -141,7 +141,7 @@ TEST(error_propagation, one_that_was_overdue_when_the_first_fell_is_no_casualty)
   s.enlist_all();
   auto const poll = s.poll(2);
   s.advance(10s);
-  s.beat(1);  // the rack dies after this
+  s.beat(1);  // its last heartbeat; task 0 sends none
   s.advance(50s);
   s.beat(2);
   s.advance(40s);

@@ -1,5 +1,5 @@
-// What was written down of the coordination core, summed up as a store does: the last word on each
-// thing. Gives what a restart begins with, and a text to compare.
+// The facts of the coordination core, reduced to the last fact of each key as in a store. Returns
+// the state that a restart begins with.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class fact_book {
   void forget_barrier(std::string const& cluster, std::string const& id) {
     clusters_[cluster].barriers.erase(id);
   }
-  /// A line a fact, without what may differ: times of barriers.
+  /// Returns one line per fact, without values that can differ, such as times of barriers.
   std::string text() const;
 
  private:
@@ -33,8 +33,8 @@ class fact_book {
   std::map<std::string, entry> clusters_;
 };
 
-/// What is wrong with this sum of all that the core said: it is not what the core would say now, or
-/// a core that begins with it is another. Empty: nothing.
+/// Checks that the stored facts match what the core would write now, and that a core restored from
+/// them is equal. Returns a description of the first difference, or an empty string.
 std::string lost_at_restart(clusters const& all, fact_book book, limits const& l, time_point now);
 
 }  // namespace muster::core::coordination

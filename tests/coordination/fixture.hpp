@@ -1,4 +1,4 @@
-// One cluster with time moved by hand, and short words for what agents do to it.
+// One cluster with simulated time, and short functions for the calls of agents.
 //
 //   scene s({.tasks = 2});
 //   auto const a = s.enlist(0);
@@ -6,9 +6,12 @@
 //   s.enlist(1);
 //   EXPECT_EQ(s.code_of(a), code::ok);
 //
-// After every step: the core's own invariants hold, nobody is answered twice or after he is gone,
-// no text is longer than a trailer can carry, a server that began again with what was written down
-// would know the same, and so does who has only folded the changes.
+// The fixture checks after every step:
+// - The invariants of the core hold.
+// - No call is answered twice, or after its caller disconnected.
+// - No message is longer than a trailer can carry.
+// - A server restarted from the stored facts has the same state.
+// - A model built from the changes has the same state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +38,7 @@ inline constexpr time_point start{std::chrono::seconds(1'700'000'000)};
 
 struct setting {
   std::uint32_t tasks = 2;
-  cluster_spec spec = {};  // without jobs: one job "worker" of so many tasks
+  cluster_spec spec = {};  // without roles: one role "worker" with `tasks` tasks
   coordination::limits limits = {};
 };
 
@@ -50,7 +53,7 @@ class scene {
  public:
   explicit scene(setting s = {});
 
-  // Raw.
+  // Sends any request.
   template <class Request>
   call_id ask(Request r, time_point deadline = never) {
     r.from.call = call_id{++last_call_};
@@ -64,18 +67,18 @@ class scene {
     return call;
   }
   void gone(call_id call);
-  /// Time passes, with a tick whenever one was asked for.
+  /// Advances time and sends the ticks that the core asked for.
   void advance(duration d);
-  /// Time passes and nobody looks.
+  /// Advances time without ticks.
   void stall(duration d) { now_ += d; }
   void tick();
   void stop() {
     stopped_ = true;
     take(all.step(now_, coordination::stop{}));
   }
-  /// The server is killed and begins again with what was written down: nobody is answered.
+  /// Simulates a crash and a restart from the stored facts. Open calls are not answered.
   void restart();
-  /// The cluster listens at a port of its own.
+  /// Gives the cluster its own port.
   void listens(std::uint16_t port) { take(all.step(now_, cluster_listens{id, port})); }
   status redeclare(cluster_spec spec);
   status renew(cluster_spec spec);
@@ -83,7 +86,7 @@ class scene {
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 
-  // What agents do. Incarnation 0 means 100 + task.
+  // Calls of agents. Incarnation 0 means 100 + task.
   call_id enlist(task_index t, std::uint64_t incarnation = 0, time_point deadline = never);
   void enlist_all();
   call_id beat(task_index t, std::uint64_t incarnation = 0);
@@ -106,19 +109,19 @@ class scene {
   task_ref ref(task_index t) const;
   std::vector<task_ref> refs(std::vector<task_index> const& who) const;
 
-  // What came of it.
+  // Results of calls.
   bool parked(call_id c) const { return !replies_.contains(c); }
   std::optional<muster::code> code_of(call_id c) const;
   std::string message_of(call_id c) const;
   reply const& reply_to(call_id c) const;
   fault const& fault_of(call_id c) const;
-  std::string value_of(call_id c) const;  // of a key
+  std::string value_of(call_id c) const;  // the value of a key
   std::shared_ptr<task_states const> states_of(call_id c) const;
   agent_state state_of(task_index t);
   std::int64_t version();
   std::vector<log_event> log_events(log_event_kind kind) const;
   void forget_log_events() { log_events_.clear(); }
-  /// What was said of this kind, since that was forgotten last.
+  /// Returns the changes of this type since the last `forget_changes`.
   template <class Change>
   std::vector<Change> changed() const {
     std::vector<Change> of_kind;
@@ -135,8 +138,8 @@ class scene {
   generation_view generation() const { return current().view(now_); }
   std::size_t replies_in_last_step() const { return last_replies_; }
 
-  bool checks_each_step = true;  // false for crowds: it looks at everybody
-  bool speaks_xla = false;       // XLA's dialect: calls name the service
+  bool checks_each_step = true;  // false for large clusters: the checks visit every task
+  bool speaks_xla = false;       // XLA's dialect: calls contain the service's incarnation
   std::optional<std::string> peer_of_caller;
 
   coordination::limits const limits;
@@ -157,7 +160,7 @@ class scene {
   std::size_t last_replies_ = 0;
   fact_book written_;
   changes_model folded_;
-  std::vector<changes> changed_;  // by step
+  std::vector<changes> changed_;  // one element per step
   bool stopped_ = false;
 };
 

@@ -1,5 +1,5 @@
-// No request, however mad, breaks an invariant; whatever comes is answered once. The scene looks
-// after every step.
+// Random requests: invariants hold and each request is answered once. The fixture checks this after
+// every step.
 #include "tests/coordination/fixture.hpp"
 #include "tests/support/simulation/random.hpp"
 
@@ -191,7 +191,7 @@ TEST(fuzz, no_sequence_of_requests_breaks_an_invariant) {
     parked += m.parked();
     generations += m.generations();
   }
-  // The requests must reach the interesting places, or they prove nothing.
+  // The requests must reach the rare states, or the test proves nothing.
   EXPECT_GT(parked, 2'000u);
   EXPECT_GT(generations, 200u);
 }

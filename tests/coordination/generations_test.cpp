@@ -1,4 +1,4 @@
-// A run that has failed or ended makes room for the next; its members cannot disturb it.
+// A failed or ended run is replaced by the next; members of the old run cannot disturb it.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -124,7 +124,7 @@ TEST_F(generation_rules, calls_of_dialect_t_are_known_by_their_address) {
       << "it asks before it registers";
   s.peer_of_caller = "10.0.0.1:5000";
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
-  s.peer_of_caller = "10.0.0.9:1";  // never seen: taken at its word
+  s.peer_of_caller = "10.0.0.9:1";  // unknown address: accepted
   EXPECT_EQ(s.code_of(s.set("k", "v")), code::ok);
 }
 
@@ -227,7 +227,7 @@ TEST(generations, clusters_are_declared_found_and_removed) {
   EXPECT_EQ(s.all.step(s.now(), remove_cluster{"default"}).declared.code, code::not_found);
 }
 
-// Of the process before, as history tells them.
+// Generations of an earlier server process, read from history.
 TEST(generations, of_an_earlier_process_are_remembered_in_their_place) {
   scene s({.tasks = 1});
   for (std::uint64_t i = 1; i <= 18; ++i) {

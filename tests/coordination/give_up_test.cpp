@@ -1,5 +1,5 @@
-// Somebody who is none of the tasks says that the run has failed: everybody hears why, nobody waits
-// on.
+// A caller that is not a task declares the run failed: every task receives the reason and waits
+// end.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,5 +1,5 @@
-// Who hears of a preemption: JAX's processes wait for one key as long as they live, and never again
-// once that wait was lost.
+// Delivery of preemption notices. JAX processes wait for a single key all their life and do not
+// repeat a wait that was lost.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -149,7 +149,7 @@ TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_befor
   EXPECT_EQ(s.current().notices_unheard().count, 1u);
 }
 
-// TensorFlow's dialect names nobody in such a call: its address does, also after a restart.
+// In TensorFlow's dialect this call names no task: the caller is identified by its address.
 TEST_F(notices, the_address_of_a_heartbeat_is_known_after_a_restart) {
   listen_all();
   s.restart();

@@ -1,4 +1,4 @@
-// Tasks that may come and go: their errors are their own.
+// Recoverable tasks can leave and return; their errors do not affect other tasks.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// A cluster that is declared anew: nothing changes for those who are in it.
+// Declaring a cluster again does not affect its members.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// Registration is a barrier: nobody returns before the last has come.
+// Registration is a barrier: no call returns before the last task has registered.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

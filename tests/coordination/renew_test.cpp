@@ -1,4 +1,4 @@
-// A cluster whose generation is ended from outside: the next one knows nothing of it.
+// Renewing a cluster ends its generation; the next generation starts without its state.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,5 +1,5 @@
-// A server is killed and begins again with what it had written down. That everything is written
-// down is checked after each step of every test here, see fixture.hpp; this is what it is good for.
+// Behaviour after the server is killed and restarted from its stored facts. The fixture checks
+// after every step that all facts are stored.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -98,7 +98,7 @@ TEST(restart, barriers_go_on_counting) {
     s.barrier("step", 0, {.counter = n});
     EXPECT_EQ(s.code_of(s.barrier("step", 1, {.counter = n})), code::ok);
   }
-  s.barrier("step", 0, {.counter = 3});  // waits when the server dies, and asks again
+  s.barrier("step", 0, {.counter = 3});  // waits when the server is killed; asks again below
   s.restart();
   auto const a = s.barrier("step", 0, {.counter = 3});
   EXPECT_TRUE(s.parked(a));

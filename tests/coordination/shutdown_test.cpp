@@ -1,4 +1,4 @@
-// Leaving is a barrier of all steady tasks.
+// Shutdown is a barrier of all tasks that are not recoverable.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

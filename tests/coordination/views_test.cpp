@@ -1,4 +1,4 @@
-// What people see: who is late, what waits, what is over.
+// Views for users: late tasks, waits and finished barriers.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// Barriers entered without an agent, as a shell script does over REST.
+// Barriers entered without an agent, as by a shell script over REST.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -10,7 +10,7 @@ struct visitors : testing::Test {
                  b.deadline);
   }
   std::int64_t counter_of(call_id c) { return std::get<std::int64_t>(s.reply_to(c).body); }
-  // Tasks 0 and 1 have agents, 2 has none.
+  // Tasks 0 and 1 have agents, task 2 has none.
   visitors() {
     s.enlist(0);
     s.enlist(1);
@@ -54,7 +54,7 @@ TEST_F(visitors, leave_no_trace_when_nobody_else_came) {
   EXPECT_EQ(s.code_of(late), code::deadline_exceeded);
   EXPECT_FALSE(s.current().views().barrier("b").has_value());
   EXPECT_EQ(s.generation().barriers_remembered, 0u);
-  // Another set of participants is as good as the first.
+  // Uses a different set of participants.
   s.barrier("b", 0, {.who = {0, 1}});
   EXPECT_EQ(counter_of(s.barrier("b", 1, {.who = {0, 1}})), 0);
 }
@@ -78,7 +78,7 @@ TEST_F(visitors, keep_their_time_to_themselves) {
   EXPECT_EQ(s.current().views().barrier("b")->deadline, never);
   s.beat(0);
   s.beat(1);
-  // The first agent's time counts, from when it comes.
+  // The first agent's timeout counts, from its arrival.
   auto const a = s.barrier("b", 0, {.timeout = 60s});
   EXPECT_EQ(s.current().views().barrier("b")->deadline, s.now() + 60s);
   s.advance(61s);

@@ -1,4 +1,4 @@
-// Watches: state newer than a version, one reply for all who watch.
+// Watches wait for a state newer than a version; all watchers receive the same reply.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

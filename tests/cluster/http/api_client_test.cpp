@@ -47,7 +47,7 @@ TEST_F(api, busy_services_and_broken_connections_are_asked_again) {
   EXPECT_EQ(answer.at("a").as_int64(), 1);
   ASSERT_EQ(server.seen().size(), 5u);
   EXPECT_EQ(time_.waits(), (std::vector<std::chrono::milliseconds>{250ms, 500ms, 1s, 2s}));
-  // A token that was renewed meanwhile is used.
+  // Uses the renewed token.
   EXPECT_EQ(server.seen()[0].headers.at("authorization"), "Bearer token-1");
   EXPECT_EQ(server.seen()[4].headers.at("authorization"), "Bearer token-5");
 }

@@ -1,5 +1,5 @@
-// Application-default credentials: which file counts, what is asked for with it, and who is to
-// blame when there is no token.
+// Application-default credentials: the file that is used, the token request, and the errors without
+// a token.
 #include "launch/cluster/http/google_credentials.hpp"
 
 #include <openssl/evp.h>
@@ -34,7 +34,7 @@ bool signed_by(EVP_PKEY* key, std::string const& text, std::string const& signat
                           text.size()) == 1;
 }
 
-/// The value of a form's field.
+/// Returns the value of a form field.
 std::string field(std::string const& body, std::string const& name) {
   auto const at = ("&" + body).find("&" + name + "=");
   if (at == std::string::npos) return "missing";

@@ -1,5 +1,5 @@
-// One test for each of TensorFlow's for its Kubernetes resolver, by its name. Where ours does
-// something else on purpose, the test says so.
+// One test for each test of TensorFlow's Kubernetes resolver, with its name. Comments mark
+// deliberate differences.
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {
@@ -52,7 +52,7 @@ TEST_F(kubernetes_conformance, testSuccessfulRetrievalWithSort) {
 TEST_F(kubernetes_conformance, testGetMasterWithOverrideParameters) {
   serve({{default_selector, {{"tensorflow-abc123", "Running", "10.1.2.3"}}}}, false);
   auto r = off(server_->url(), {{"worker", {default_selector}}});
-  EXPECT_EQ(r.master(), "");  // nobody said which task this is
+  EXPECT_EQ(r.master(), "");  // the task is not set
   r.task_type("worker");
   r.task_id(0);
   EXPECT_EQ(r.task_type(), "worker");

@@ -1,4 +1,4 @@
-// A Kubernetes API that knows pods by selector, and a service account's directory.
+// A Kubernetes API with pods by selector, and the directory of a service account.
 #pragma once
 
 #include "base/text.hpp"
@@ -58,13 +58,13 @@ class kubernetes : public ::testing::Test {
     return o;
   }
 
-  /// As in a pod.
+  /// Returns a resolver that runs in a pod.
   kubernetes_resolver within(job_selectors jobs) {
     return {environment({{"KUBERNETES_SERVICE_HOST", "127.0.0.1"},
                          {"KUBERNETES_SERVICE_PORT", std::to_string(server_->port())}}),
             options(std::move(jobs))};
   }
-  /// As on somebody's desk, asking about workers with app=x.
+  /// Returns a resolver outside the cluster that selects workers by app=x.
   kubernetes_resolver off(std::string const& url, job_selectors jobs = {{"worker", {"app=x"}}}) {
     auto o = options(std::move(jobs));
     o.where = kubernetes_resolver::location::off_cluster;

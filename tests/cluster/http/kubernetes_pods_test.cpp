@@ -1,4 +1,4 @@
-// Listings of pods: pages, and answers that are not as they should be.
+// Pod listings: pages and malformed replies.
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {

@@ -108,7 +108,7 @@ TEST_F(kubernetes, a_pod_that_is_a_task_knows_which) {
   EXPECT_EQ(r.task_id(), 1);
   r.task_id(0);
   EXPECT_EQ(r.master(), "grpc://10.0.0.2:8470");
-  // The pods of an indexed Job have another host name than name.
+  // In an indexed Job, a pod's host name differs from its name.
   pod["HOSTNAME"] = "j-1";
   kubernetes_resolver indexed(environment(pod), options({{"worker", {"indexed"}}}));
   EXPECT_EQ(indexed.master(), "grpc://10.0.0.5:8470");

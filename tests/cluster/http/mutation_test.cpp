@@ -1,4 +1,4 @@
-// Answers that somebody has tampered with: a cluster, or a cluster_error of one line.
+// Corrupted replies give a cluster or a cluster_error of one line.
 #include <random>
 
 #include "muster/gce_resolver.hpp"
@@ -8,7 +8,7 @@
 namespace muster::testing {
 namespace {
 
-/// Some bytes changed, left out, doubled or cut off; the seed decides.
+/// Changes, removes, doubles or truncates bytes; the seed decides.
 std::string mutated(std::string text, unsigned seed) {
   std::mt19937 random(seed);
   auto const below = [&](std::size_t n) { return random() % n; };

@@ -1,5 +1,5 @@
-// One test for each of TensorFlow's for its TPU resolver, by its name. Where ours does something
-// else on purpose, the test says so.
+// One test for each test of TensorFlow's TPU resolver, with its name. Comments mark deliberate
+// differences.
 #include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 
@@ -44,7 +44,7 @@ TEST_F(tpu_conformance, testSimpleSuccessfulRetrieval) {
 }
 
 TEST_F(tpu_conformance, testFailedMetadata) {
-  // Nobody knows the node.
+  // The node is unknown.
   auto r = resolver();
   auto const line = fault_of([&] { r.cluster_spec(); }, code::missing);
   EXPECT_EQ(line.find("Could not lookup TPU metadata from name \"n\": GET " + url()), 0u) << line;
@@ -80,7 +80,7 @@ TEST_F(tpu_conformance, testGetMasterNoEntries) {
   auto r = resolver();
   auto const line = fault_of([&] { r.master(); }, code::missing);
   EXPECT_TRUE(holds(line, "No TPUs with the specified names exist")) << line;
-  // And with none named at all.
+  // Passes an empty name list.
   EXPECT_EQ(fault_of([&] { resolver(names{}); }), "At least one TPU must be specified.");
 }
 

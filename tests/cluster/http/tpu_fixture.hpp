@@ -1,4 +1,4 @@
-// A Cloud TPU API that knows nodes of one project and zone.
+// A Cloud TPU API with the nodes of one project and zone.
 #pragma once
 
 #include "muster/tpu_resolver.hpp"
@@ -44,7 +44,7 @@ class tpu : public google {
   tpu_resolver resolver(std::optional<names> tpu_names = names{"n"}) {
     return {machine(), with(std::move(tpu_names))};
   }
-  /// The coordinator's name and, unless empty, its address.
+  /// Creates a resolver with a coordinator name and, unless empty, a coordinator address.
   tpu_resolver coordinated(std::string const& address = {},
                            std::optional<names> tpu_names = names{"n"}) {
     auto o = with(std::move(tpu_names));

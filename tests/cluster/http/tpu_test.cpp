@@ -1,4 +1,4 @@
-// TPUs: what goes beyond TensorFlow's own tests.
+// TPU resolver tests beyond TensorFlow's own.
 #include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 
@@ -265,7 +265,7 @@ TEST_F(tpu, hosts_that_cannot_change_their_version_are_counted) {
   auto const line = fault_of([&] { c.configure_version("2.5"); }, code::missing);
   EXPECT_EQ(line.find("2 of 3 hosts did not change their version: POST "), 0u) << line;
   EXPECT_TRUE(holds(line, "404; this host cannot change its version")) << line;
-  EXPECT_EQ(server_.seen().size(), 3u);  // what may restart a host is never sent twice
+  EXPECT_EQ(server_.seen().size(), 3u);  // a request that can restart a host is never repeated
 }
 
 TEST_F(tpu, the_leader_is_the_jobs_first_task) {

@@ -1,4 +1,4 @@
-// Datasets as this service has them: builders that each worker calls for an iterator of its own.
+// Datasets are builders; each worker calls them to create its own iterator.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace muster::test {
 
-/// Counts the iterators that are alive, over all workers.
+/// Number of existing iterators on all workers.
 inline std::atomic<int> live_iterators = 0;
 
 struct iterator {

@@ -1,4 +1,4 @@
-// ErrorReportingTest, with the default queue and with one of two.
+// ErrorReportingTest, with the default queue and with a queue of two closures.
 #include "tests/conformance/coordinator/fixture.hpp"
 
 namespace muster::test {

@@ -1,17 +1,16 @@
-// The original coordinator's fault tolerance suite, name by name, with server and workers as real
-// processes that are killed, frozen and restarted. Steps are shell commands that leave a line in a
-// file each, so that what ran can be counted from outside.
+// The fault tolerance suite of TensorFlow's coordinator, with its test names. Server and workers
+// are processes that are killed, frozen and restarted. Steps are shell commands that append a line
+// to a file, so that tests can count them.
 //
-// Without a counterpart, and why:
-//   testClusterCoordinatorDestroyed         sessions have no threads of their own to be gone
-//   testHandleDatasetCreationFailureWithDataset   datasets are made by functions only
-//   testTensorGotAfterWorkerFailure         values live at the server; there is no remote handle
-//   testFetchFromPSAfterWorkerFailure       a program reads its parameter servers' variables by
-//                                           closures bound to them, as in the tests below
+// Not ported, with reasons:
+//   testClusterCoordinatorDestroyed         sessions have no threads
+//   testHandleDatasetCreationFailureWithDataset   only functions create datasets
+//   testTensorGotAfterWorkerFailure         values are stored on the server
+//   testFetchFromPSAfterWorkerFailure       variables are read by closures bound to the parameter
+//                                           server, as in the tests below
 //   testAsyncWaitIsNoOp                     there is no global sync
-//   testWorkerPreemptionErrorTypeWithPythonFunction   functions are of one kind: the worker's own
-// The states of tasks by themselves (get_task_states_test) are in ../tensorflow_test.cpp, since the
-// coordination service tells them.
+//   testWorkerPreemptionErrorTypeWithPythonFunction   all functions belong to the worker
+// Task states (get_task_states_test) are tested in ../tensorflow_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +43,7 @@ class coordinator_fault_tolerance : public testing::Test {
     workers[index]->signal(SIGKILL);
     ASSERT_TRUE(workers[index]->wait());
   }
-  /// A job of `count` steps; each writes a line when it begins and one when it ends.
+  /// Returns a command of `count` steps; each writes a line at its start and at its end.
   std::string steps(int count, std::string const& seconds) {
     auto const file = c.file("steps").string();
     auto const script = "echo begin >> " + file + "; sleep " + seconds + "; echo end >> " + file;
@@ -116,7 +115,7 @@ TEST_F(coordinator_fault_tolerance, testOneWorkerPreemptionWithCancellation) {
   int const busy = c.tasks().at(0).at("running").to_number<int>() == 1 ? 0 : 1;
   auto bad = s.call<json::value>("muster.fail", "no such column");
   EXPECT_THROW(bad.get(), closure_error);
-  kill(busy);  // while it is being asked to stop
+  kill(busy);  // while it is being cancelled
   try {
     slow.get();
     ADD_FAILURE() << "it was cancelled";
@@ -185,8 +184,8 @@ TEST_F(coordinator_fault_tolerance, testWorkerPreemptionErrorType) {
   EXPECT_EQ(error.at("worker").as_string(), "worker:0") << "it names the worker";
 }
 
-// What the original takes as Unavailable, Aborted, FailedPrecondition or NotFound by its text is
-// one structured kind here.
+// TensorFlow recognises Unavailable, Aborted, FailedPrecondition or NotFound by their text; here
+// they are one error kind.
 TEST_F(coordinator_fault_tolerance, testPSPreemptionErrorType) {
   start(1, {"--transient-dependency-failures", "0"});
   auto const f = c.run({"submit", "muster.fail", "no answer", R"(["ps:0"])", "--no-wait"});
@@ -233,7 +232,7 @@ TEST_F(coordinator_fault_tolerance, testPSFailureWhileRecoveryFromWokerFailure) 
   c.run({"cancel", job});
 }
 
-// From here on the parameter server is a task of the cluster, and its process is killed.
+// In the following tests the parameter server is a task of the cluster whose process is killed.
 struct parameter_server : coordinator_fault_tolerance {
   void start_with_ps(words flags = {}) {
     c.serve(flags);
@@ -246,7 +245,7 @@ struct parameter_server : coordinator_fault_tolerance {
     ps->signal(SIGKILL);
     ASSERT_TRUE(ps->wait());
   }
-  /// The state that the session relies on.
+  /// Creates the state that the session depends on.
   void create_variables(cluster_coordinator& coordinator) {
     EXPECT_EQ(coordinator.with({.task_job = "ps", .task_index = 0})
                   .schedule<int>("muster.echo", 1)
@@ -296,7 +295,8 @@ TEST_F(parameter_server, testScheduleRaisesUnavailableErrorAtPsFailure) {
   EXPECT_NE(f.message.find("away for longer than 500 ms"), std::string::npos) << f.message;
 }
 
-// A function that runs on a worker and misses the ps says so; that is no fault of the worker.
+// A closure that runs on a worker reports a lost parameter server; this does not count as a fault
+// of the worker.
 TEST_F(parameter_server, testWorkerExecutionAfterPsFailureRaisesExpectedError) {
   start_with_ps();
   cluster_coordinator coordinator({.server = c.grpc()});
@@ -358,7 +358,7 @@ TEST_F(coordinator_fault_tolerance, testClusterStateNotDisrupted) {
   EXPECT_TRUE(c.await_tasks(2));
 }
 
-// Frozen for less than the heartbeat timeout: nothing happens.
+// A pause shorter than the heartbeat timeout has no effect.
 TEST_F(coordinator_fault_tolerance, short_pause_is_no_loss) {
   start(1, {"--heartbeat-timeout", "6s"});
   auto const job = steps(1, "1");
@@ -370,7 +370,7 @@ TEST_F(coordinator_fault_tolerance, short_pause_is_no_loss) {
   EXPECT_EQ(lines("begin"), 1);
 }
 
-// Frozen for longer: its closure runs elsewhere, and its own late answer goes nowhere.
+// After a longer pause the closure runs elsewhere, and its late result is discarded.
 TEST_F(coordinator_fault_tolerance, long_pause_is_a_loss_and_the_late_answer_void) {
   start(1, {"--heartbeat-timeout", "1500ms", "--reconnect-grace", "1s"});
   auto const job = steps(1, "0.5");

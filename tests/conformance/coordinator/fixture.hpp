@@ -1,19 +1,18 @@
-// What the tests of the coordinator's conformance suite stand on: a server, workers whose functions
-// the tests hold at a gate, and a coordinator.
+// Fixture of the coordinator's conformance suite: a server, workers whose functions wait at a gate,
+// and a coordinator.
 //
-// Names are those of the original suite. Those that have no counterpart, and why:
-//   testClusterCoordinatorOnlyInitOnce          one object a strategy: there are no strategies
-//                                               here; several coordinators are several sessions
+// Test names are those of the original suite. Not ported, with reasons:
+//   testClusterCoordinatorOnlyInitOnce          there are no strategies; several coordinators are
+//                                               several sessions
 //   testInputFunctionWithMap*, testInputFunctionCreateVariables,
-//   testDatasetPartiallyCreatedOnCoordinator    datasets of the graph runtime, that are traced
+//   testDatasetPartiallyCreatedOnCoordinator    traced datasets of the graph runtime
 //   testPassDatasetToCreatePerWorkerDataset     a builder is a function; a plain value is an
-//                                               argument like any other
-//   testPythonFunctionNotAllowedToSchedule      functions are names, so nothing else can be
-//                                               scheduled
+//                                               ordinary argument
+//   testPythonFunctionNotAllowedToSchedule      only function names can be scheduled
 //   testDisallowRemoteValueAsInput              allowed here: see remote_value_is_an_input
-//   StrategyIntegrationTest.*                   strategies, variables, distributed datasets; of
-//                                               these testPerWorkerDatasetBuild has a counterpart
-//   testClusterCoordinatorMetrics, testWatchDogTimeout   the server's metrics and logs
+//   StrategyIntegrationTest.*                   strategies, variables, distributed datasets; only
+//                                               testPerWorkerDatasetBuild is ported
+//   testClusterCoordinatorMetrics, testWatchDogTimeout   the server has its own metrics and logs
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +35,7 @@ struct conformance : testing::Test {
   ~conformance() override;
 
   void start_worker();
-  /// Waits until the session is stopping, or has begun another generation.
+  /// Waits until the session is stopping or has started another generation.
   void wait_stopping();
   std::uint64_t running();
 
@@ -47,12 +46,12 @@ struct conformance : testing::Test {
   std::optional<cluster_coordinator> c;
 };
 
-/// The same with room for two closures only.
+/// Returns options for a queue of two closures.
 inline coordinator_options of_two() {
   return {.queue_capacity = 2, .pending_max = 2};
 }
 
-/// What join, schedule or done raises, as its message; empty: nothing.
+/// Returns the message of the closure_error that `f` throws, or an empty string.
 template <class F>
 std::string raised_by(F f) {
   try {

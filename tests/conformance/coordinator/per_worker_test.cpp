@@ -1,4 +1,4 @@
-// Values that each worker builds for itself: what the original suite tests with per-worker values,
+// Values that each worker builds itself. TensorFlow's suite tests them with per-worker values,
 // datasets and iterators.
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -30,7 +30,7 @@ struct coordinator_conformance_per_worker : conformance, testing::WithParamInter
     ASSERT_TRUE(server.eventually(
         [n](auto& core) { return core.workers().list(0, 100, {}).items.size() >= n; }));
   }
-  /// What each worker's own component gives to `function`.
+  /// Calls `function` on every worker and returns the results.
   template <class Result, class... Args>
   std::vector<Result> on_each(std::string_view function, Args const&... args) {
     std::vector<remote_value<Result>> all;
@@ -96,7 +96,7 @@ TEST_P(coordinator_conformance_per_worker, testRepeatedIteratorCreation) {
   EXPECT_TRUE(
       server.eventually([](auto& core) { return core.per_worker().list({}, 1).items.empty(); }));
   for (int i = 0; i < 6'000 && live_iterators > 0; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // workers say nothing about drops
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // workers do not report drops
   EXPECT_EQ(live_iterators, 0) << "dropped on every worker";
 }
 
@@ -135,7 +135,7 @@ TEST_P(coordinator_conformance_per_worker, testResourceCanStillbeUsedAfterCancel
   EXPECT_EQ(on_each<int>("add", counter, 1), (std::vector{2, 2, 2}));
 }
 
-// A build is for one worker, and join does not wait for it.
+// A build occupies only its own worker, and join does not wait for it.
 TEST_P(coordinator_conformance_per_worker, testPutGetWithTag) {
   auto const value = c->create_per_worker_value("hold_on", 2);
   held.wait_for(1);
@@ -153,7 +153,7 @@ TEST_P(coordinator_conformance_per_worker, nothing_but_plain_arguments_reaches_a
   EXPECT_THROW(c->schedule<int>("add", per_worker_value(), 1), std::logic_error);
 }
 
-// "worker:0 ready, worker:1 not_ready", with what failed.
+// Formats the components, for example "worker:0 ready, worker:1 not_ready", with errors.
 std::string text(std::vector<per_worker_component> const& all) {
   std::string t;
   for (auto const& c : all) {
@@ -196,7 +196,7 @@ TEST_P(coordinator_conformance_per_worker, an_awaitable_tells_it_too_and_is_canc
   io.run();
   EXPECT_EQ(asked.get().size(), 3u);
   try {
-    given_up.get();  // if it was not over before
+    given_up.get();  // throws unless the call finished before the cancellation
   } catch (boost::system::system_error const& e) {
     EXPECT_EQ(e.code(), boost::asio::error::operation_aborted);
   }

@@ -1,4 +1,5 @@
-// The closure queue's own tests, through the client: its put is schedule, its get a worker.
+// The original tests of the closure queue, run through the client: put is schedule, get is a
+// worker.
 #include <thread>
 
 #include "tests/conformance/coordinator/fixture.hpp"
@@ -71,15 +72,15 @@ TEST_F(coordinator_conformance_queue, testDoneRaiseError) {
   EXPECT_TRUE(c->done());
 }
 
-// Two in flight and one queued: raising waits for the other one in flight, only the first error is
-// reported, and the one in flight keeps its own.
+// With two closures running and one queued, the call that raises waits for the second running
+// closure. It reports only the first error; the second closure keeps its own.
 template <class Call>
 void after_cancel_closure(conformance& t, Call call) {
   t.start_worker();
   t.start_worker();
   auto const other = t.c->schedule<int>("hold_then_fail", "second");
   t.held.wait_for(1);
-  // Before the one that fails: what is scheduled after an error raises it.
+  // Must precede the failing closure, because schedule raises the error after it.
   auto const queued = t.c->schedule<int>("nobody.has.this");
   auto const first = t.c->schedule<int>("fail", "first");
   EXPECT_THROW(first.fetch(), closure_error);

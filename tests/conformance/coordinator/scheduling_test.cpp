@@ -1,9 +1,8 @@
-// ClusterCoordinatorTest, with the default queue and with one of two.
+// ClusterCoordinatorTest, with the default queue and with a queue of two closures.
 //
-// Without a counterpart: StrategyIntegrationTest and parameter_server_strategy_v2_test, which are
-// about TensorFlow's variables, graphs and distributed datasets. Functions here are the program's
-// own, and so is what they keep; the rules that the latter has for a cluster's jobs are in
-// tests/cluster/rules_test.cpp.
+// Not ported: StrategyIntegrationTest and parameter_server_strategy_v2_test, which test
+// TensorFlow's variables, graphs and distributed datasets. The latter's rules for the roles of a
+// cluster are tested in tests/cluster/rules_test.cpp.
 #include "tests/conformance/coordinator/fixture.hpp"
 
 namespace muster::test {

@@ -1,8 +1,6 @@
-// What the tests of the distribute coordinator's conformance suite stand on: a strategy and servers
-// that write down what is asked of them, and the cluster of the original's tests.
-//
-// Test names are those of the original suite. Its sessions over real TensorFlow servers are
-// sessions over a real Muster server here.
+// Fixture of the distribute coordinator's conformance suite: a strategy and servers that record
+// calls, and the cluster of the original tests. Test names are those of the original suite.
+// Sessions use a real Muster server instead of TensorFlow servers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +27,8 @@ struct seen_context {
   session_config config;
 };
 
-/// By "worker:0"; "" for the whole cluster or a program that is alone. Any thread.
+/// Worker contexts by task, such as "worker:0". The key "" is the whole cluster or a single
+/// program. Functions can be called on any thread.
 class contexts {
  public:
   void note();
@@ -42,10 +41,10 @@ class contexts {
 
 struct strategy_traits {
   bool between_graph = false;
-  std::optional<bool> init{}, checkpoint{}, summary{};  // unset: only task 0
+  std::optional<bool> init{}, checkpoint{}, summary{};  // unset: only on task 0
 };
 
-/// Counts how often it was configured in the configuration itself, and filters devices.
+/// Counts in the configuration how often it was configured, and filters devices.
 class test_strategy : public strategy {
  public:
   explicit test_strategy(strategy_traits t) : traits_(t) {}
@@ -61,7 +60,7 @@ class test_strategy : public strategy {
   strategy_traits traits_;
 };
 
-/// How often a configuration says that it was configured.
+/// Returns how often the configuration was configured for a task.
 int configured_for_a_task(session_config const& c);
 int configured_without_one(session_config const& c);
 
@@ -71,7 +70,8 @@ struct seen_server {
   bool joined = false;
 };
 
-/// Servers whose join returns at once. By "worker:0". Any thread.
+/// Servers by task, such as "worker:0"; join returns at once. Functions can be called on any
+/// thread.
 class servers {
  public:
   standard_server_factory factory();
@@ -83,13 +83,13 @@ class servers {
   std::map<std::string, seen_server> all_;
 };
 
-/// {"worker": 3 tasks, "ps": 2 tasks}, with the further jobs given.
+/// Returns {"worker": 3 tasks, "ps": 2 tasks} and the roles in `more`.
 cluster_spec three_workers_two_ps(std::map<std::string, cluster_spec::tasks> more = {});
-/// No variables at all.
+/// Returns an environment without variables.
 environment_lookup no_environment();
 
-/// Runs every task of the cluster as an independent worker on a thread of its own. `run` gets the
-/// options with the task set.
+/// Runs every task of the cluster as an independent worker on its own thread. `run` receives the
+/// options of its task.
 void run_independent_tasks(cluster_spec const& cluster, distribute_options const& common,
                            std::function<void(distribute_options)> const& run);
 

@@ -1,4 +1,4 @@
-// Every task runs the coordinator itself; here each on a thread of its own.
+// Every task runs the coordinator itself, here on its own thread.
 #include <atomic>
 #include <future>
 
@@ -20,7 +20,7 @@ struct distribute_independent : testing::Test {
       run_distribute_coordinator([this] { seen.note(); }, test_strategy(t), std::move(o));
     });
   }
-  /// Of all that were made.
+  /// Returns the servers that were joined.
   std::string joined() const {
     std::string names;
     for (auto const& [name, s] : made.all()) names += s.joined ? name + " " : "";
@@ -52,7 +52,7 @@ TEST_F(distribute_independent, testBetweenGraph) {
           auto& c = *current_worker_context();
           auto const id = static_cast<std::size_t>(*c.task_id());
           EXPECT_FALSE(c.has_barrier());
-          c.wait_for_others();  // does nothing
+          c.wait_for_others();  // has no effect
           if (c.is_chief()) x = 10;
           together.wait(id, std::chrono::seconds(30));
           x += *c.task_id() + 1;
@@ -138,7 +138,7 @@ environment_lookup tf_config(std::string text) {
 }
 
 TEST_F(distribute_independent, testRunStdServerInGoogleEnvironment) {
-  distribute_options o;  // with the real servers
+  distribute_options o;  // with real servers
   o.mode = coordinator_mode::independent_worker;
   o.environment = tf_config(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]},
                                 "task": {"type": "ps", "index": 0}, "environment": "google"})");
@@ -185,7 +185,7 @@ struct distribute_config : distribute_independent {
   }
 };
 
-// Not of the original suite, which reads no logs: one line says what runs here.
+// The original suite does not test logs.
 TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
   std::vector<std::string> lines;
   std::mutex mutex;
@@ -210,7 +210,7 @@ TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
   EXPECT_EQ(lines.at(2), "distribute coordinator: local, there is no cluster");
 }
 
-// The original returns without a word.
+// TensorFlow returns without a message.
 TEST_F(distribute_config, waiting_for_others_without_a_barrier_is_said_once) {
   std::vector<std::string> warnings;
   std::mutex mutex;

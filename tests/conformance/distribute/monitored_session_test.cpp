@@ -1,5 +1,5 @@
-// Sessions over a real server: variables live on a ps, the chief initialises them, the others wait
-// for that, and each task's own server runs what its session schedules.
+// Sessions over a real server. Variables are stored on a parameter server, the chief initialises
+// them, and the other tasks wait. Each task's server runs the closures of its session.
 #include <atomic>
 #include <future>
 
@@ -12,7 +12,7 @@ namespace muster::test {
 namespace {
 
 struct distribute_sessions : testing::Test {
-  // The functions of every task's server: of one variable, and who it is.
+  // Returns servers with functions for one variable and a function that returns the task.
   standard_server_factory real_servers() {
     return worker_servers({.server = server.address(), .functions = [this](worker& w) {
                              w.function("set", [this](int value) { x = value; });
@@ -30,10 +30,10 @@ struct distribute_sessions : testing::Test {
     o.server = server.address();
     return o;
   }
-  // Closures that go to the ps.
+  // Selects the parameter server for closures.
   static closure_options ps() { return {.task_job = "ps", .task_index = 0}; }
 
-  // What the worker function of a training with parameter servers does.
+  // Worker function of a training with parameter servers.
   void train(std::function<void()> const& together) {
     auto& c = *current_worker_context();
     auto const creator = c.make_session_creator(
@@ -56,7 +56,7 @@ struct distribute_sessions : testing::Test {
     ++trained;
   }
 
-  // What a chief that is alone does with a checkpoint; restore says `there`.
+  // Returns the steps of a single chief with a checkpoint; `there` is the result of restore.
   std::string prepared(checkpoint from, bool there) {
     std::string done;
     run_distribute_coordinator(
@@ -183,7 +183,7 @@ TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {
     auto const id = static_cast<std::size_t>(*mine.task_id);
     run_distribute_coordinator([&] { train([&] { workers.wait(id, std::chrono::seconds(60)); }); },
                                test_strategy({.between_graph = true}), mine);
-    // Once training is over the parameter servers are stopped.
+    // The last worker stops the parameter servers.
     if (worker && trained == 3) {
       std::lock_guard lock(mutex);
       for (auto const& s : all) s->stop();
@@ -194,7 +194,7 @@ TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {
 
 TEST_F(distribute_sessions, standalone_testBetweenGraphWithMonitoredSession) {
   auto const cluster = three_workers_two_ps();
-  std::vector<std::thread> tasks;  // the processes that only serve
+  std::vector<std::thread> tasks;  // processes that only serve
   std::vector<std::shared_ptr<standard_server>> all;
   std::mutex mutex;
   for (auto const& [job, indices] : cluster.by_job())

@@ -1,4 +1,4 @@
-// One process that drives all tasks.
+// One process drives all tasks.
 #include <atomic>
 
 #include "tests/conformance/distribute/fixture.hpp"

@@ -1,4 +1,4 @@
-// The table of barriers by itself: instances, arrivals, what is due, what is forgotten.
+// Unit tests of the barrier table: instances, arrivals, deadlines and eviction.
 #include "server/core/coordination/barriers/barrier_table.hpp"
 
 namespace muster::core::coordination {

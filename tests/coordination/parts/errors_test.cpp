@@ -1,4 +1,4 @@
-// What went wrong, who was told, and how errors are cut.
+// Unit tests of error records, their delivery, and truncation of messages.
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 

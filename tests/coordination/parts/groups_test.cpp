@@ -1,4 +1,4 @@
-// Watches, sets that ask who is alive, and the exchange of devices, each by itself.
+// Unit tests of watches, alive-task queries and the exchange of devices.
 #include "server/core/coordination/groups/alive_groups.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"

@@ -1,4 +1,4 @@
-// The store by itself: who waits for what, and that nothing is lost when it is saved.
+// Unit tests of the key-value store: waits, and saving without loss.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// The registry by itself: states, names, heartbeats.
+// Unit tests of the task registry: states, names, heartbeats.
 #include "server/core/coordination/tasks/task_registry.hpp"
 
 namespace muster::core::coordination {

@@ -78,7 +78,7 @@ void model_agent::connect(cc::reply const* r) {
     watch(-1);
     return work();
   }
-  // As the library does: some errors are tried again, others are the end of the process.
+  // Like the client library: some errors are retried, others end the process.
   auto const again = code == muster::code::unavailable || code == muster::code::aborted ||
                      code == muster::code::internal;
   if (again)
@@ -171,7 +171,7 @@ void model_agent::work() {
 
 void model_agent::meet(std::string id, std::vector<cc::task_index> who,
                        std::function<void(bool)> then) {
-  if (!meeting_.insert(id).second) return;  // the library lets nobody wait twice
+  if (!meeting_.insert(id).second) return;  // the library rejects a second wait at the same barrier
   cc::enter_barrier r;
   r.id = id;
   r.counter = counters_[id];

@@ -1,6 +1,7 @@
-// One agent as its library behaves: registers and retries, beats at half the timeout, perhaps polls
-// for errors, meets the others at barriers, uses keys, leaves, dies of errors and comes back as a
-// new incarnation from a new address.
+// A simulated agent that behaves like its client library. It registers with retries, sends
+// heartbeats at half the timeout, meets the others at barriers, uses keys and leaves. Depending on
+// its options it polls for errors. It dies of errors and returns as a new incarnation with a new
+// address.
 #pragma once
 
 #include "tests/coordination/simulation/world.hpp"
@@ -13,17 +14,17 @@ class model_agent {
       : world_(w), task_(task), polls_(polls), speaks_xla_(speaks_xla) {}
 
   void start();
-  /// The process is gone, its calls with it; it may be started again.
+  /// Ends the process and its calls; the agent can be started again.
   void die(char const* why);
-  /// Finishes what it began and lives on.
+  /// Finishes its open calls and starts no new ones.
   void rest() { resting_ = true; }
-  /// Dead or alive, it comes anew, meets everybody once and leaves.
+  /// Starts a new incarnation, meets all tasks once and leaves.
   void perform_last_act();
   bool left() const { return left_; }
   bool alive() const { return alive_; }
 
  private:
-  /// `then` gets null when the call was lost: nothing came within `patience`.
+  /// `then` receives null if no reply arrives within `patience`.
   template <class Request>
   void call(Request r, core::duration patience, std::function<void(cc::reply const*)> then);
   void after(core::duration delay, std::function<void()> what);
@@ -49,7 +50,7 @@ class model_agent {
   std::uint64_t life_ = 0;
   core::incarnation incarnation_{}, service_{};
   std::string peer_;
-  std::map<std::uint64_t, bool> open_;  // handles of calls under way
+  std::map<std::uint64_t, bool> open_;  // handles of open calls
   std::map<std::string, std::int64_t> counters_;
   std::set<std::string> meeting_;
 };

@@ -1,6 +1,6 @@
-// Everything that changes the core is an event: a recorded run, performed again by a fresh core,
-// gives the same effects, ids and views. And everything that there is can be saved: a core that is
-// read back in the middle of a run goes on as if nothing had happened.
+// Every change of the core is an event: replaying a recorded run on a new core gives the same
+// effects, ids and views. The state can be saved and loaded at any step of a run without a
+// difference.
 #include <gtest/gtest.h>
 
 #include "tests/coordination/simulation/simulation.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t all = 1'000'000;
 
-/// Every view there is, saved.
+/// Returns all views, serialized.
 std::string views_of(cc::clusters const& server, core::time_point now) {
   archive::writer w;
   for (auto const id : server.ids()) {
@@ -25,7 +25,7 @@ std::string views_of(cc::clusters const& server, core::time_point now) {
   return w.take();
 }
 
-/// Performs recorded steps, which must come out as they did.
+/// Applies the recorded steps and checks that the effects are the same.
 void replay(cc::clusters& server, recording const& r, std::size_t first, std::size_t end) {
   for (auto i = first; i < end; ++i) {
     auto event = r.steps[i].what;

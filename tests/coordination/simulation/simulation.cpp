@@ -26,7 +26,7 @@ cc::cluster_spec some_spec(simulation::random& dice) {
   return spec;
 }
 
-// Half of the clusters whose server is killed tell errors by heartbeat.
+// Half of the clusters with server kills deliver errors by heartbeat.
 cc::cluster_spec as_told(cc::cluster_spec spec, bool by_heartbeat) {
   if (by_heartbeat) spec.errors = cc::error_delivery::heartbeat;
   return spec;
@@ -36,7 +36,7 @@ struct cluster {
   cluster(std::uint64_t seed, cc::cluster_spec spec, recording* to, bool with_kills)
       : earth(seed, as_told(std::move(spec), with_kills && seed % 2 == 1), to, with_kills),
         mortal(with_kills) {
-    auto const polls = earth.dice().between(0, 2);  // nobody, some, everybody
+    auto const polls = earth.dice().between(0, 2);  // 0: no agent polls, 1: some, 2: all
     auto const x = earth.dice().chance(50);
     crashes = earth.dice().between(0, 12);
     for (cc::task_index t = 0; t < earth.spec().size(); ++t)
@@ -61,9 +61,9 @@ struct cluster {
 
   world earth;
   std::vector<std::unique_ptr<model_agent>> agents;
-  std::int64_t crashes = 0;  // of one agent, in a thousand seconds
+  std::int64_t crashes = 0;  // per agent and 1,000 seconds
   bool faulty = true;
-  bool const mortal;  // the server
+  bool const mortal;  // whether the server is killed now and then
 };
 
 void rest(cluster& c) {

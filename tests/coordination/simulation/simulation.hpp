@@ -1,5 +1,5 @@
-// One simulated cluster of agents: a faulty phase, then rest, in which nothing may stay parked that
-// could end, then a healed phase, in which everybody must get through a whole run.
+// One simulated cluster of agents in three phases: faults; rest, in which every call that can end
+// must end; and a fault-free phase, in which all agents must complete a run.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct recording;
 
 using simulation::report;
 
-/// Deterministic: the same seed gives the same report. `to`: where to note every step, or null.
-/// `kills`: what the server promises is on a disk, and now and then it is killed and begins again.
+/// Runs one simulation; the same seed gives the same report. `to` receives every step, or is null.
+/// `kills`: the server's state is on a disk, and the server is killed and restarted now and then.
 report simulate(std::uint64_t seed, recording* to = nullptr, bool kills = false);
 
 }  // namespace muster::coordination_simulation

@@ -1,6 +1,6 @@
-// Virtual time around the clusters: a link that loses, delays and repeats calls, a disk that is
-// slow and forgets what it has not finished, a trace (of codes and numbers, not of sentences), and
-// what must hold after every step.
+// Virtual time for the clusters: a link that loses, delays and repeats calls, a slow disk that
+// loses unfinished writes, a trace of codes and numbers, and the invariants checked after every
+// step.
 #pragma once
 
 #include <deque>
@@ -22,20 +22,20 @@ namespace cc = core::coordination;
 
 using simulation::violation;
 
-/// What went into the core, and what came out.
+/// The inputs of the core and its effects.
 struct recording {
   struct step {
     core::time_point at{};
     cc::event what;
-    std::string effects;  // as an archive saves them
+    std::string effects;  // serialized
   };
   std::vector<step> steps;
 };
 
 class world : public simulation::virtual_time {
  public:
-  /// `to`: where to note every step, or null. REQUIRES: outlives the world. `journalled`: there is
-  /// a disk, and nobody hears of anything that it does not have.
+  /// @param to receives every step; can be null, must outlive the world.
+  /// @param journalled if true, there is a disk, and replies wait until their facts are stored.
   world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr,
         bool journalled = false);
 
@@ -43,20 +43,22 @@ class world : public simulation::virtual_time {
   cc::service const& service() const { return server_.current(cluster_); }
   cc::cluster_spec const& spec() const { return server_.spec(cluster_); }
 
-  /// Runs until `end`, with a tick whenever the clusters asked for one.
+  /// Runs until `end`, with the ticks that the clusters ask for.
   void run(core::time_point end);
 
   using done = std::function<void(cc::reply const&)>;
-  /// Sends a request over the link; `then` gets the reply unless it is lost. Returns a handle.
+  /// Sends a request over the link and returns a handle. `then` receives the reply unless it is
+  /// lost.
   std::uint64_t send(cc::request r, done then);
-  /// A process has ended; the server notices, unless it is killed before. Only where errors are
-  /// told by heartbeat: elsewhere a dropped poll tells.
+  /// Ends a process; the server notices this unless it is killed before. Used only with error
+  /// delivery by heartbeat; otherwise a dropped poll has this effect.
   void close_connection(cc::task_index task, core::incarnation incarnation);
-  /// The caller went away; the server notices, or not for a while.
+  /// Cancels a call; the server may notice this late.
   void drop(std::uint64_t handle);
   void heal() { faulty_ = false; }
-  /// kill -9, and another one begins with what the disk has. Calls are lost; who polls or watches
-  /// hears that. REQUIRES: journalled.
+  /// Kills the server and starts another from the stored facts. Calls are lost; callers that poll
+  /// or watch receive an error.
+  /// @pre The world is journalled.
   void kill_server();
 
   std::size_t endless_waits() const;
@@ -64,18 +66,20 @@ class world : public simulation::virtual_time {
  private:
   struct open_call {
     std::uint64_t handle = 0;
-    std::string barrier;  // its id, when its caller took part properly
+    std::string barrier;  // its id, if the caller took part correctly
     std::int64_t counter = 0;
-    core::incarnation generation{};  // that answered; the disk may tell it in the next one's time
-    bool endless = false;            // a wait for a key without a deadline
+    // The generation that answered; the disk can delay the reply into the next generation.
+    core::incarnation generation{};
+    bool endless = false;  // a wait for a key without a deadline
   };
   struct sent {
     done then;
     std::set<core::call_id> calls;
     bool dropped = false;
-    muster::code when_killed = muster::code::ok;  // what its caller hears then; OK: nothing
+    // The caller's error when the server is killed; OK: none.
+    muster::code when_killed = muster::code::ok;
   };
-  /// On its way to the disk, with those who wait for it.
+  /// A write to the disk with the replies that wait for it.
   struct write {
     std::vector<cc::fact> facts;
     std::vector<std::pair<cc::reply, open_call>> replies;
@@ -102,7 +106,7 @@ class world : public simulation::virtual_time {
 
   core::incarnation generation_{};
   std::int64_t version_ = -1;
-  // How each instance ended.
+  // The result of each barrier instance.
   std::map<std::tuple<core::incarnation, std::string, std::int64_t>, muster::code> barriers_;
 
   std::deque<write> writes_;
