@@ -70,13 +70,13 @@ def test_program_that_cannot_be_placed_reports_the_reason(url: str, monkeypatch:
                                                           caplog: pytest.LogCaptureFixture) -> None:
     until(lambda: bool(muster.Client(url).tasks()))
     p = muster.launch(["true"], name="large", resources={"gpu": 9})
-    with pytest.raises(muster.WaitTimeout, match="large .* is PENDING, no worker that takes programs has gpu=9"):
+    with pytest.raises(muster.WaitTimeout, match="large .* is PENDING, no worker that runs programs has gpu=9"):
         p.wait(0.05)
     monkeypatch.setattr("muster.rest.programs.SAY_AFTER", 0.1)
     with pytest.raises(muster.WaitTimeout):
         p.wait(1)
     (said,) = [r.getMessage() for r in caplog.records if r.name == "muster"]
-    assert said == f"the program large ({p.id}) is PENDING: no worker that takes programs has gpu=9"
+    assert said == f"the program large ({p.id}) is PENDING: no worker that runs programs has gpu=9"
     p.cancel()
     with pytest.raises(muster.ProgramFailedError, match="is CANCELLED") as e:
         p.wait(DEADLINE)

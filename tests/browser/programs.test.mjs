@@ -35,7 +35,7 @@ test('without a program the list says how to begin one; one that waits says why,
   await seen.page.keyboard.type('WAITS');
   await seen.at('palette-row', '[data-kind="program"]').click();
   await seen.page.waitForURL(new RegExp(`/programs/${id}`));
-  await seen.reads('program-verdict', /no worker that takes programs is connected/);
+  await seen.reads('program-verdict', /no worker that runs programs is connected/);
   await confirm(seen, 'cancel-program');
   await inState(seen, 'CANCELLED');
   assert.equal(await seen.at('stop-program').count(), 0);

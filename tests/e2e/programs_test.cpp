@@ -316,7 +316,7 @@ TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_c
   EXPECT_EQ(told.at("code").as_string(), "FAILED_PRECONDITION");
   EXPECT_EQ(told.at("task").as_string(), "worker:0");
   EXPECT_NE(told.at("message").as_string().find("the loss is NaN"), json::string::npos);
-  EXPECT_NE(cause.at("text").as_string().find("the coordination service had told: "),
+  EXPECT_NE(cause.at("text").as_string().find("the coordination service had reported: "),
             json::string::npos);
 }
 

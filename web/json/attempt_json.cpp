@@ -95,7 +95,7 @@ void members(member_list const& m, stacked_rank const& r) {
   m("task", r.task);
   m.some("worker", r.worker);
   m.some("host", r.host);
-  m.some("process", r.process, "the kernel's word for it: S in futex_wait_queue");
+  m.some("process", r.process, "state of the process in the kernel: S in futex_wait_queue");
 }
 
 void members(member_list const& m, stack_group const& g) {

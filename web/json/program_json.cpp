@@ -54,7 +54,7 @@ json_field<core::program_spec> tasks_field() {
   };
   auto each = schema::any_of({schema::integer(1, UINT32_MAX), group_table().schema()});
   return {"tasks", schema::map(std::move(each)), read,
-          "required, how many of which type: {\"worker\": 8}"};
+          "required: the types of tasks and their numbers, {\"worker\": 8}"};
 }
 
 json_object<program_request> const& program_table() {

@@ -118,7 +118,7 @@ void stack_members(member_list const& m, worker_stack const& s) {
   m.some("stack", s.stack.text,
          "of all threads of the process that runs its closures and objects, as faulthandler writes "
          "it");
-  m.some("process", s.stack.process, "the kernel's word for it: S in futex_wait_queue");
+  m.some("process", s.stack.process, "state of the process in the kernel: S in futex_wait_queue");
   m.some("pid", s.stack.pid);
   m.list("closures", s.hands.running, closure_members, "that run there, 200 at most");
 }

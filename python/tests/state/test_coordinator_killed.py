@@ -52,7 +52,7 @@ def test_names_of_a_connected_coordinator_are_refused_at_once(one_ps: Cluster) -
     owner, other = one_ps.coordinator(), one_ps.coordinator()
     w = owner.variable(np.ones(2), name="w", task="ps:0")
     began = time.monotonic()
-    with pytest.raises(muster.InputError, match="there is an object 'w' already"):
+    with pytest.raises(muster.InputError, match="object 'w' already exists"):
         other.variable(np.zeros(2), name="w", task="ps:0")
     assert time.monotonic() - began < 3
     assert w.read().fetch(DEADLINE).tolist() == [1.0, 1.0]

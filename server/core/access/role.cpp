@@ -9,7 +9,7 @@ std::string_view description(permission p) {
     case permission::view:
       return "view the server's data";
     case permission::submit:
-      return "submit";
+      return "submit work";
     case permission::work:
       return "attach a worker";
     case permission::share:

@@ -18,14 +18,17 @@ status check(token const& t, time_point now) {
         "name",
         "must leave an id of 1 to " + std::to_string(token_table::id_bytes_max) + " characters",
         token_table::id_bytes_max);
-  if (!is_id(t.id)) return wrong_field("name", "'" + t.id + "' is not of A-Z a-z 0-9 _ -");
+  if (!is_id(t.id))
+    return wrong_field("name", "'" + t.id + "' contains characters other than A-Z a-z 0-9 _ -");
   if (t.clusters.size() > token_table::clusters_max)
     return wrong_field("clusters",
-                       std::to_string(t.clusters.size()) + " of them, the limit is " +
+                       std::to_string(t.clusters.size()) + " clusters, the limit is " +
                            std::to_string(token_table::clusters_max),
                        token_table::clusters_max);
   if (t.role == role::admin && !t.clusters.empty())
-    return wrong_field("clusters", "an admin's token is for the whole server");
+    return wrong_field(
+        "clusters",
+        "an admin token is valid for the whole server and cannot be limited to clusters");
   if (t.expires <= now) return wrong_field("expires", "must be in the future");
   return {};
 }
@@ -35,10 +38,10 @@ status check(token const& t, time_point now) {
 status token_table::step(create_token e, time_point now) {
   if (auto bad = check(e.token, now); !bad.ok()) return bad;
   if (tokens_.contains(e.token.id))
-    return {code::already_exists, "there is a token '" + e.token.id + "' already"};
+    return {code::already_exists, "token '" + e.token.id + "' already exists"};
   if (tokens_.size() >= tokens_max)
-    return {code::resource_exhausted, "the server knows " + std::to_string(tokens_.size()) +
-                                          " tokens, its limit: revoke those that nobody needs"};
+    return {code::resource_exhausted, "the server has " + std::to_string(tokens_.size()) +
+                                          " tokens, the limit: revoke unused tokens"};
   restore(std::move(e.token));
   return {};
 }
@@ -48,10 +51,10 @@ status token_table::step(revoke_token const& e, time_point now) {
   if (it == tokens_.end()) return {code::not_found, "there is no token '" + e.id + "'"};
   if (it->second->from_file)
     return {code::failed_precondition,
-            "'" + e.id + "' is a line of --token-file: take it out of there"};
+            "'" + e.id + "' is in --token-file: remove it from that file"};
   if (it->second->role == role::admin && last_admin(e.id, now))
     return {code::failed_precondition,
-            "'" + e.id + "' is the last admin's token: create another one first"};
+            "'" + e.id + "' is the last admin token: create another one first"};
   tokens_.erase(it);
   return {};
 }
@@ -60,7 +63,7 @@ status token_table::step(rotate_token e) {
   auto const it = tokens_.find(e.id);
   if (it == tokens_.end()) return {code::not_found, "there is no token '" + e.id + "'"};
   if (it->second->from_file)
-    return {code::failed_precondition, "'" + e.id + "' is a line of --token-file: change it there"};
+    return {code::failed_precondition, "'" + e.id + "' is in --token-file: change it in that file"};
   auto changed = *it->second;
   changed.salt = std::move(e.salt);
   changed.digest = std::move(e.digest);

@@ -43,16 +43,24 @@ constexpr auto fields_of(std::type_identity<attempt_record::stack>) {
 constexpr auto fields_of(std::type_identity<attempt_record::ended_rank>) {
   using t = attempt_record::ended_rank;
   using enum shown;
-  return fields(
-      field(1, "rank", &t::rank), field(2, "task", &t::task), field(3, "host", &t::host),
-      field(13, "started", &t::started).show(if_set), field(4, "ended", &t::ended),
-      field(5, "exit_status", &t::exit_status), field(6, "signal", &t::signal).show(if_set),
-      field(7, "not_started", &t::not_started).as_bytes().show(if_set),
-      field(8, "stopped", &t::stopped).show(if_set).text("a signal was sent to it before it ended"),
-      field(9, "lease_ran_out", &t::lease_ran_out).show(if_set),
-      field(10, "out_of_memory", &t::out_of_memory).show(if_set),
-      field(11, "stderr", &t::stderr_lines).as_bytes().show(if_set).text("its last lines"),
-      field(12, "stdout", &t::stdout_lines).as_bytes().show(if_set).text("its last lines"));
+  return fields(field(1, "rank", &t::rank), field(2, "task", &t::task), field(3, "host", &t::host),
+                field(13, "started", &t::started).show(if_set), field(4, "ended", &t::ended),
+                field(5, "exit_status", &t::exit_status),
+                field(6, "signal", &t::signal).show(if_set),
+                field(7, "not_started", &t::not_started).as_bytes().show(if_set),
+                field(8, "stopped", &t::stopped)
+                    .show(if_set)
+                    .text("a signal was sent to the rank before it ended"),
+                field(9, "lease_ran_out", &t::lease_ran_out).show(if_set),
+                field(10, "out_of_memory", &t::out_of_memory).show(if_set),
+                field(11, "stderr", &t::stderr_lines)
+                    .as_bytes()
+                    .show(if_set)
+                    .text("the last lines on standard error"),
+                field(12, "stdout", &t::stdout_lines)
+                    .as_bytes()
+                    .show(if_set)
+                    .text("the last lines on standard output"));
 }
 
 constexpr auto fields_of(std::type_identity<attempt_record>) {

@@ -11,21 +11,21 @@ std::string why(hang const& h) {
     case hang_evidence::barrier:
       return "is missing at barrier '" + h.barrier + "'";
     case hang_evidence::step:
-      return "is a step behind the others";
+      return "is a step behind the other ranks";
     case hang_evidence::stopped:
       return "was stopped by a signal or a debugger";
     case hang_evidence::in_kernel:
       return "is in a system call that does not return";
     case hang_evidence::stack:
-      return "is not where the others wait";
+      return "is in another place than the waiting ranks";
     case hang_evidence::ended:
-      return "has exited, and the others wait for it";
+      return "has exited, and the other ranks wait for it";
     case hang_evidence::collective:
-      return "is not in the collective operation that the others wait in";
+      return "is not in the collective operation that the other ranks wait in";
     case hang_evidence::undecided:
       break;
   }
-  return "nothing moves, and no rank stands out";
+  return "no rank makes progress, and no rank stands out";
 }
 
 std::string seconds(duration d) {

@@ -15,7 +15,7 @@ constexpr auto fields_of(std::type_identity<agreed_stop>) {
 constexpr auto fields_of(std::type_identity<coordination_failure>) {
   using t = coordination_failure;
   return fields(field(1, "code", &t::code),
-                field(2, "task", &t::task).show(shown::if_set).text("that failed"),
+                field(2, "task", &t::task).show(shown::if_set).text("the task that failed"),
                 field(3, "message", &t::message).as_bytes());
 }
 
@@ -25,16 +25,23 @@ constexpr auto fields_of(std::type_identity<hang>) {
   return fields(
       field(1, "evidence", &t::evidence), field(2, "rank", &t::rank).show(if_known),
       field(3, "task", &t::task).show(if_set), field(4, "host", &t::host).show(if_set),
-      field(5, "line", &t::line).as_bytes().show(if_set).text("of its stack"),
-      field(6, "process", &t::process).as_bytes().show(if_set).text("the kernel's word for it"),
-      field(7, "barrier", &t::barrier).as_bytes().show(if_set).text("that the others wait at"),
-      field(8, "waits", &t::waits).text("ranks that wait"),
-      field(9, "waiting", &t::waiting).show(if_set).text("the first of them"),
+      field(5, "line", &t::line).as_bytes().show(if_set).text("the top line of the rank's stack"),
+      field(6, "process", &t::process)
+          .as_bytes()
+          .show(if_set)
+          .text("state of the process in the kernel"),
+      field(7, "barrier", &t::barrier)
+          .as_bytes()
+          .show(if_set)
+          .text("the barrier that the other ranks wait at"),
+      field(8, "waits", &t::waits).text("number of ranks that wait"),
+      field(9, "waiting", &t::waiting).show(if_set).text("the first waiting rank"),
       field(10, "waiting_line", &t::waiting_line)
           .as_bytes()
           .show(if_set)
-          .text("where most of them are"),
-      field(11, "since", &t::since).text("nothing has moved"), field(12, "found", &t::found));
+          .text("the line that most waiting ranks are at"),
+      field(11, "since", &t::since).text("time since which no rank has made progress"),
+      field(12, "found", &t::found));
 }
 
 constexpr auto fields_of(std::type_identity<program_cause>) {
@@ -44,10 +51,13 @@ constexpr auto fields_of(std::type_identity<program_cause>) {
                 field(3, "task", &t::task).show(if_set), field(4, "host", &t::host).show(if_set),
                 field(5, "exit_status", &t::exit_status).show(if_set),
                 field(6, "signal", &t::signal).show(if_set), field(7, "text", &t::text).as_bytes(),
-                field(8, "stderr", &t::stderr_lines).as_bytes().show(if_set).text("the last lines"),
+                field(8, "stderr", &t::stderr_lines)
+                    .as_bytes()
+                    .show(if_set)
+                    .text("the last lines on standard error"),
                 field(9, "coordination", &t::coordination)
                     .show(if_set)
-                    .text("what its coordination service had told before"),
+                    .text("the earlier failure that the coordination service reported"),
                 field(55, "hang", &t::hang).show(by_hand));
 }
 
@@ -83,7 +93,7 @@ constexpr auto fields_of(std::type_identity<program_spec>) {
       field(57, "step_pattern", &t::step_pattern)
           .at_most(256)
           .show(if_set)
-          .text("by which steps are read off what ranks print"),
+          .text("pattern that reads steps from the output of ranks"),
       field(19, "spares", &t::spares).at_most(most_uint32).show(if_set),
       field(12, "priority", &t::priority).between(-1'000'000, 1'000'000).show(if_set),
       field(21, "weight", &t::weight).between(1, 1'000).show(unless_default),

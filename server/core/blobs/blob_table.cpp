@@ -12,21 +12,20 @@ std::string words(std::uint64_t bytes) {
 muster::status blob_table::reserve(std::uint64_t bytes, time_point now) {
   if (bytes > limits_.blob_bytes_max)
     return {code::out_of_range,
-            words(bytes) + ", the limit of a blob is " + words(limits_.blob_bytes_max)};
+            "the blob has " + words(bytes) + ", the limit is " + words(limits_.blob_bytes_max)};
   if (all_.size() >= limits_.blobs_max)
     return {code::resource_exhausted,
-            "the server knows " + std::to_string(all_.size()) + " blobs, which is its limit"};
+            "the server has " + std::to_string(all_.size()) + " blobs, the limit"};
   if (bytes > limits_.bytes_max)
     return {code::resource_exhausted,
-            words(bytes) + ", --blob-bytes-max is " + words(limits_.bytes_max)};
+            "the blob has " + words(bytes) + ", --blob-bytes-max is " + words(limits_.bytes_max)};
   while (!fits(bytes) && !left_.empty()) drop_first(left_);
   while (!fits(bytes) && !fresh_.empty() && fresh_.begin()->first.first + limits_.fresh <= now)
     drop_first(fresh_);
   if (!fits(bytes))
-    return {code::resource_exhausted, "blobs that are in use, or were just put, take " +
-                                          words(used_.used()) + " of --blob-bytes-max (" +
-                                          words(limits_.bytes_max) + "), and this one " +
-                                          words(bytes)};
+    return {code::resource_exhausted, "blobs that are in use or new take " + words(used_.used()) +
+                                          " of --blob-bytes-max (" + words(limits_.bytes_max) +
+                                          "), and this blob has " + words(bytes)};
   reserved_ += bytes, used_.add(bytes);
   return {};
 }

@@ -53,7 +53,8 @@ call_answer call_table::answer(call_name const& n, call_answer a) {
          {},
          because(failure_reason::no_room_for_value,
                  {failure_kind::user, "muster.ResourceExhausted",
-                  "callers have not taken too much, there is no room for the value", "", "", 0})};
+                  "too many answers wait for their callers, there is no room for this value", "",
+                  "", 0})};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
   close(c->object);

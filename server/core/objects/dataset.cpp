@@ -28,14 +28,16 @@ dataset::dataset(datasets::dataset_limits const& limits, datasets::dataset_spec 
 
 status dataset::check(datasets::position const& at, std::size_t splits, std::uint32_t epochs) {
   if (at.epoch > epochs)
-    return wrong_field("position.epoch",
-                       std::to_string(at.epoch) + ", there are " + std::to_string(epochs));
+    return wrong_field("position.epoch", std::to_string(at.epoch) + ", the dataset has " +
+                                             std::to_string(epochs) +
+                                             (epochs == 1 ? " epoch" : " epochs"));
   for (std::size_t i = 0; i < at.done.size(); ++i)
     if (at.done[i] >= splits || (i > 0 && at.done[i] <= at.done[i - 1]))
-      return wrong_field("position.done",
-                         std::to_string(at.done[i]) + ", they are numbers of splits, and rise");
+      return wrong_field(
+          "position.done",
+          std::to_string(at.done[i]) + ", the numbers must be those of splits, in ascending order");
   if (at.epoch == epochs && !at.done.empty())
-    return wrong_field("position.done", "the last epoch is over");
+    return wrong_field("position.done", "must be empty, because the last epoch has ended");
   return {};
 }
 
@@ -53,7 +55,9 @@ status dataset::go_to(datasets::position const& at, answers& out) {
     if (!h.held.empty())
       return {code::failed_precondition,
               "a function has drawn " + std::to_string(h.held.size()) +
-                  " splits and has not ended: only what rests goes to another position"};
+                  (h.held.size() == 1 ? " split" : " splits") +
+                  std::string(
+                      " and has not ended: set the position when no function reads the dataset")};
   for (auto& [closure, h] : holders_)
     if (!h.named) h.epoch = any_epoch;
   begin_at(at);
@@ -90,8 +94,9 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
     if (h.epoch != any_epoch && h.epoch != r.epoch) {
       out.push_back({name,
                      {},
-                     "epoch: " + std::to_string(r.epoch) + ", and the function reads epoch " +
-                         std::to_string(h.epoch) + " already: one epoch each"});
+                     "epoch: " + std::to_string(r.epoch) +
+                         ", but the function already reads epoch " + std::to_string(h.epoch) +
+                         "; each function can read one epoch"});
       return serve_all(out);
     }
     h.epoch = r.epoch;

@@ -29,7 +29,7 @@ status check_text(char const* field, std::string const& text, std::size_t max) {
         field, std::to_string(text.size()) + " bytes, the limit is " + std::to_string(max), max);
   bool const control =
       std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 32; });
-  return control ? wrong_field(field, "it has control characters") : status();
+  return control ? wrong_field(field, "must not contain control characters") : status();
 }
 
 }  // namespace
@@ -40,28 +40,28 @@ status object_book::check(object_spec const& s) const {
                                     {"class_name", &s.class_name},
                                     {"task", &s.job}})
     if (auto bad = check_text(field, *text, bytes); !bad.ok()) return bad;
-  if (s.job.empty() || s.index < 0) return wrong_field("task", "it is needed, as \"ps:0\"");
+  if (s.job.empty() || s.index < 0) return wrong_field("task", "required, for example \"ps:0\"");
   if (s.detached && s.name.empty())
-    return wrong_field("name", "a detached object needs one, or nobody finds it again");
+    return wrong_field("name", "a detached object needs a name, so that it can be found later");
   if (s.concurrency == 0 || s.concurrency > limits_.concurrency_max)
-    return wrong_field(
-        "concurrency",
-        std::to_string(s.concurrency) + ", it is 1 to " + std::to_string(limits_.concurrency_max),
-        limits_.concurrency_max);
+    return wrong_field("concurrency",
+                       std::to_string(s.concurrency) + ", must be from 1 to " +
+                           std::to_string(limits_.concurrency_max),
+                       limits_.concurrency_max);
   if (s.args.size() > limits_.args_bytes_max)
     return wrong_field("args",
                        std::to_string(s.args.size()) + " bytes, the limit is " +
                            std::to_string(limits_.args_bytes_max),
                        limits_.args_bytes_max);
   if (named(s.name) != object_id{})
-    return {code::already_exists, "name: there is an object '" + s.name + "' already", "name"};
+    return {code::already_exists, "name: object '" + s.name + "' already exists", "name"};
   if (objects_.size() >= limits_.objects_max)
     return {code::resource_exhausted,
-            "there are " + std::to_string(objects_.size()) + " objects, which is the limit"};
+            "the server has " + std::to_string(objects_.size()) + " objects, the limit"};
   if (args_bytes_ + s.args.size() > limits_.waiting_bytes_max)
     return {code::resource_exhausted,
             "args: " + std::to_string(args_bytes_) +
-                " bytes are of objects that wait to be made, the limit is " +
+                " bytes belong to objects that wait to be created, the limit is " +
                 std::to_string(limits_.waiting_bytes_max),
             "args", limits_.waiting_bytes_max};
   return {};

@@ -23,7 +23,7 @@ status object_table::open(session_id s, user u) {
       tickets_.contains(u.ticket))
     return wrong_field("ticket", std::to_string(limits_.ticket_bytes_min) + " to " +
                                      std::to_string(limits_.ticket_bytes_max) +
-                                     " random bytes, of this session alone");
+                                     " random bytes, used by no other session");
   tickets_.emplace(u.ticket, s);
   sessions_.emplace(s, opened{std::move(u), {}});
   return {};
@@ -84,7 +84,7 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
                                        object_spec spec) {
   auto const it = sessions_.find(s);
   if (it == sessions_.end())
-    return status{code::failed_precondition, "ticket: it has to come before objects"};
+    return status{code::failed_precondition, "ticket: must be sent before objects"};
   if (auto const made = it->second.made.find(number); made != it->second.made.end())
     return made->second;
   auto bad = book_.check(spec);
@@ -129,9 +129,9 @@ bool object_table::has_made(session_id s, std::uint64_t number) const {
 result<object_id> object_table::find(session_id s, std::string_view name) {
   auto const id = book_.named(name);
   auto* const o = book_.find(id);
-  if (!o) return status{code::not_found, "no object is named '" + std::string(name) + "'"};
+  if (!o) return status{code::not_found, "there is no object '" + std::string(name) + "'"};
   if (!may_use(s, o->submitter))
-    return status{code::permission_denied, shown(*o) + " is of '" + o->submitter + "'"};
+    return status{code::permission_denied, shown(*o) + " belongs to token '" + o->submitter + "'"};
   use(s, *o);
   return id;
 }
@@ -151,11 +151,13 @@ failure object_table::refused(session_id s, object const* o, call_spec const& c)
     return because(
         failure_reason::server_restarted,
         {failure_kind::dependency_lost, "muster.ServerRestarted",
-         "UNAVAILABLE: the object is lost: the server was restarted since it was made", "", "", 0});
+         "UNAVAILABLE: the object is lost: the server has restarted since it was created", "", "",
+         0});
   if (!sessions_.contains(s))
     return because(failure_reason::ticket_refused,
                    {failure_kind::input, "muster.TicketError",
-                    "the handle's session has ended, or its ticket is not known here", "", "", 0});
+                    "the session of the handle has ended, or the handle belongs to another server",
+                    "", "", 0});
   if (!o)
     return because(failure_reason::object_gone,
                    {failure_kind::stale_handle, "",
@@ -163,7 +165,7 @@ failure object_table::refused(session_id s, object const* o, call_spec const& c)
   if (!may_use(s, o->submitter))
     return because(failure_reason::ticket_refused,
                    {failure_kind::input, "muster.TicketError",
-                    shown(*o) + " is of '" + o->submitter + "'", "", "", 0});
+                    shown(*o) + " belongs to token '" + o->submitter + "'", "", "", 0});
   if (c.method.empty() || c.method.size() > limits_.name_bytes_max ||
       c.args.size() > limits_.args_bytes_max)
     return {failure_kind::input, "", "the method's name or the arguments are too long", "", "", 0};
@@ -181,7 +183,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
            {},
            because(failure_reason::call_forgotten,
                    {failure_kind::dependency_lost, "",
-                    "UNAVAILABLE: whether the call was executed is not known", "", "", 0})});
+                    "UNAVAILABLE: the call may or may not have been executed; its answer is lost",
+                    "", "", 0})});
       break;
     case call_table::verdict::answered:
       if (auto& known = *calls_.find(name); !std::exchange(known.told, true))
@@ -193,7 +196,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
            {},
            because(failure_reason::no_room_for_call,
                    {failure_kind::user, "muster.ResourceExhausted",
-                    "too many calls wait, or too much of them", "", "", 0})});
+                    "too many calls wait, or their arguments are too large; wait for answers first",
+                    "", "", 0})});
       break;
     case call_table::verdict::fresh:
       return true;
@@ -228,9 +232,9 @@ status object_table::drop(session_id s, object_id id) {
     return {};
   }
   auto* const o = book_.find(id);
-  if (!o) return {code::not_found, text(id) + " is not there"};
+  if (!o) return {code::not_found, "there is no " + text(id)};
   if (!may_use(s, o->submitter))
-    return {code::permission_denied, shown(*o) + " is of '" + o->submitter + "'"};
+    return {code::permission_denied, shown(*o) + " belongs to token '" + o->submitter + "'"};
   remove(id);
   return {};
 }

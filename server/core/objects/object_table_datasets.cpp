@@ -92,8 +92,8 @@ status object_table::check(datasets::dataset_spec const& spec) const {
   auto const& l = dataset_limits_;
   if (spec.name.size() > l.name_bytes_max) return over("name", spec.name.size(), l.name_bytes_max);
   for (unsigned char const c : spec.name)
-    if (c < 32) return wrong_field("name", "it has control characters");
-  if (spec.splits.empty()) return wrong_field("splits", "there are none");
+    if (c < 32) return wrong_field("name", "must not contain control characters");
+  if (spec.splits.empty()) return wrong_field("splits", "required, at least one");
   if (spec.splits.size() > l.splits_max) return over("splits", spec.splits.size(), l.splits_max);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < spec.splits.size(); ++i) {
@@ -103,16 +103,16 @@ status object_table::check(datasets::dataset_spec const& spec) const {
     bytes += size;
   }
   if (bytes > l.dataset_bytes_max) return over("splits, in bytes", bytes, l.dataset_bytes_max);
-  if (spec.epochs == 0) return wrong_field("epochs", "0, there is at least one");
+  if (spec.epochs == 0) return wrong_field("epochs", "0, must be at least 1");
   if (spec.epochs > l.epochs_max) return over("epochs", spec.epochs, l.epochs_max);
   if (auto bad = dataset::check(spec.at, spec.splits.size(), spec.epochs); !bad.ok()) return bad;
   if (datasets_.size() >= l.datasets_max)
     return {code::resource_exhausted,
-            "there are " + std::to_string(datasets_.size()) + " datasets, which is the limit"};
+            "the server has " + std::to_string(datasets_.size()) + " datasets, the limit"};
   if (dataset_bytes_ + bytes + spec.splits.size() * l.split_overhead > l.bytes_max)
     return {code::resource_exhausted,
-            "splits: all datasets have " + std::to_string(dataset_bytes_) +
-                " bytes of them, the limit is " + std::to_string(l.bytes_max),
+            "splits: those of all datasets have " + std::to_string(dataset_bytes_) +
+                " bytes, the limit is " + std::to_string(l.bytes_max),
             "splits", l.bytes_max};
   return {};
 }
@@ -121,7 +121,7 @@ result<dataset_id> object_table::create_dataset(time_point now, session_id s, st
                                                 datasets::dataset_spec spec) {
   auto const it = sessions_.find(s);
   if (it == sessions_.end())
-    return status{code::failed_precondition, "ticket: it has to come before datasets"};
+    return status{code::failed_precondition, "ticket: must be sent before datasets"};
   auto& all = it->second.datasets;
   if (auto const made = all.find(number); made != all.end()) return made->second;
   if (auto bad = check(spec); !bad.ok()) return bad;
@@ -164,14 +164,17 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
   if (it == datasets_.end()) return fail(name, refused(s, nullptr, c));
   auto& d = it->second;
   if (d.owner() != s)
-    return fail(name, because(failure_reason::ticket_refused,
-                              input("muster.TicketError",
-                                    "the handle's session has ended, or its ticket is not known "
-                                    "here")));
+    return fail(
+        name,
+        because(
+            failure_reason::ticket_refused,
+            input("muster.TicketError",
+                  "the session of the handle has ended, or the handle belongs to another server")));
   if (of != s)
-    return fail(name, input("", shown(it->first, d) + " is of " + core::text(s) +
-                                    ", whose functions alone draw from it, not those of " +
-                                    core::text(of)));
+    return fail(name,
+                input("", shown(it->first, d) + " belongs to " + core::text(s) +
+                              "; only functions of that session can read from it, not those of " +
+                              core::text(of)));
   auto& drawn = drawing_[r.closure];
   if (!d.has(r.closure)) drawn.push_back(it->first);
   dataset::answers dealt;
@@ -219,13 +222,15 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)
-    return fail(name, because(failure_reason::ticket_refused,
-                              input("muster.TicketError",
-                                    "the handle's session has ended, or its ticket is not known "
-                                    "here")));
+    return fail(
+        name,
+        because(
+            failure_reason::ticket_refused,
+            input("muster.TicketError",
+                  "the session of the handle has ended, or the handle belongs to another server")));
   if (c.method == "go_to") {
     auto const at = datasets::position_from(c.args.view());
-    if (!at) return fail(name, input("", "args: they are not those of a position"));
+    if (!at) return fail(name, input("", "args: not a position of a dataset"));
     dataset::answers dealt;
     auto done = dataset::check(*at, d.splits(), d.epochs());
     if (done.ok()) done = d.go_to(*at, dealt);
@@ -234,8 +239,9 @@ void object_table::ask(dataset_id id, call_name const& name, session_id s, call_
   } else if (c.method == "progress") {
     return say(calls_.answer(name, {name, true, progress_of(d), {}}));
   } else if (c.method != "position") {
-    return fail(name, input("", c.method == "draw" ? "functions that run on workers draw splits"
-                                                   : "a dataset has no method '" + c.method + "'"));
+    return fail(name,
+                input("", c.method == "draw" ? "only functions that run on workers can read splits"
+                                             : "a dataset has no method '" + c.method + "'"));
   }
   say(calls_.answer(name, {name, true, position_of(d), {}}));
 }

@@ -17,7 +17,7 @@ constexpr std::size_t last_error_bytes = 1'000;  // that are kept
 void object_table::attached(time_point now, task_name const& t, core::incarnation i,
                             stream_id stream, bool takes) {
   if (auto& old = book_.of(t); old.incarnation != i && old.incarnation != core::incarnation{})
-    lose(now, t, old, object_end::replaced, "another incarnation took its place");
+    lose(now, t, old, object_end::replaced, "another worker process took its place");
   auto& at = book_.of(t);
   at.incarnation = i;
   book_.connect(at, t, stream);
@@ -159,7 +159,7 @@ void object_table::tick(time_point now) {
   auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(limits_.grace);
   for (auto const& t : over)
     lose(now, t, book_.of(t), object_end::task_away,
-         "it was away for longer than " + std::to_string(ms.count()) + " ms");
+         "it was disconnected for longer than " + std::to_string(ms.count()) + " ms");
   find_due();
 }
 

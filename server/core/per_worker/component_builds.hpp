@@ -137,7 +137,8 @@ class component_builds {
   }
   /// Returns the end of an error message about a missing value.
   std::string_view whereabouts() const {
-    return wide_.coordinators > 1 ? " was released, or is of another cluster" : " was released";
+    return wide_.coordinators > 1 ? " was released, or belongs to another cluster"
+                                  : " was released";
   }
   /// Whether the id was used, in any table of the server.
   bool was(per_worker_id id) const {

@@ -56,7 +56,8 @@ std::string transient_failures::wrong(failure const& f, known_task const& exists
                                   [&](auto const& j) { return j.first == t->job; });
     if (job == declared.end()) return "'" + name + "': the cluster has no job '" + t->job + "'";
     if (t->index >= job->second)
-      return "'" + name + "': the job has " + std::to_string(job->second) + " tasks";
+      return "'" + name + "': job '" + t->job + "' has " + std::to_string(job->second) +
+             (job->second == 1 ? " task" : " tasks");
   }
   return {};
 }

@@ -24,18 +24,19 @@ cause_kind kind_of(rank_end const& how) {
 std::string words(rank_view const& r, rank_end const& how) {
   switch (kind_of(how)) {
     case cause_kind::worker_lost:
-      return r.worker + " was away for longer than its lease";
+      return r.worker + " was disconnected for longer than --program-lease";
     case cause_kind::worker_left:
-      return r.worker + " leaves, and has stopped it";
+      return r.worker + " left and stopped it";
     case cause_kind::not_started:
       return "could not be started: " + how.not_started;
     case cause_kind::out_of_memory:
-      return how.signal != 0 ? "was killed since memory had run out"
-                             : "a process of it was killed since memory had run out, exit status " +
+      return how.signal != 0 ? "was killed because the memory was exhausted"
+                             : "one of its processes was killed because the memory was exhausted, "
+                               "exit status " +
                                    std::to_string(how.exit_status);
     case cause_kind::signal:
       return "signal " + std::to_string(how.signal) +
-             (how.signal == sigkill ? ", which Muster has not sent" : "");
+             (how.signal == sigkill ? ", not sent by Muster" : "");
     default:
       return "exit status " + std::to_string(how.exit_status);
   }
@@ -74,7 +75,7 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   c.rank = gone.rank;
   c.task = gone.task;
   c.host = gone.host;
-  c.text = name_of(gone) + ": " + gone.worker + " is out of sight; " + name_of(r) +
+  c.text = name_of(gone) + ": " + gone.worker + " is disconnected; " + name_of(r) +
            " ended after that: " + words(r, how);
   c.stderr_lines = how.stderr_lines;
   return c;
@@ -113,7 +114,7 @@ program_cause cause_of(hang const& what) {
 
 program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told) {
   if (!told || c.coordination) return c;
-  c.text += "; the coordination service had told: " + first_line(told->message);
+  c.text += "; the coordination service had reported: " + first_line(told->message);
   c.coordination = told;
   return c;
 }

@@ -46,11 +46,11 @@ std::size_t bytes_of(std::vector<std::string> const& command) {
 status valid_command(std::string const& field, std::vector<std::string> const& command,
                      program_limits const& limits) {
   for (auto const& word : command)
-    if (has_nul(word)) return wrong_field(field, "a word has a NUL in it");
+    if (has_nul(word)) return wrong_field(field, "an argument contains a NUL byte");
   auto const bytes = bytes_of(command);
   if (bytes > limits.command_bytes_max) return too_long(field, bytes, limits.command_bytes_max);
   if (!command.empty() && command.front().empty())
-    return wrong_field(field, "the first word is empty");
+    return wrong_field(field, "the first argument is empty");
   return {};
 }
 
@@ -59,8 +59,8 @@ status valid_env(program_spec const& spec, program_limits const& limits) {
   std::set<std::string_view> names;
   for (auto const& [name, value] : spec.env) {
     if (name.empty() || has_nul(name) || name.find('=') != std::string::npos)
-      return wrong_field("env", "'" + name + "' is no name of a variable");
-    if (has_nul(value)) return wrong_field("env." + name, "has a NUL in it");
+      return wrong_field("env", "'" + name + "' is not a valid name of a variable");
+    if (has_nul(value)) return wrong_field("env." + name, "contains a NUL byte");
     if (!names.insert(name).second) return wrong_field("env." + name, "given twice");
     bytes += name.size() + value.size() + 2;
   }
@@ -72,10 +72,12 @@ status valid_upload(program_spec const& spec) {
   bool const hash = spec.upload.size() == 64 &&
                     spec.upload.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hash)
-    return wrong_field("upload", "the SHA-256 of a blob as 64 hexadecimal digits in lower case");
+    return wrong_field("upload",
+                       "must be the SHA-256 of a blob: 64 hexadecimal digits in lower case");
   if (spec.working_dir.empty()) return {};
-  return wrong_field("upload",
-                     "it is unpacked into directories of the ranks' own; say no working_dir");
+  return wrong_field(
+      "upload",
+      "cannot be combined with working_dir: each upload is unpacked into its own directory");
 }
 
 status valid_preload(program_spec const& spec, program_limits const& limits) {
@@ -84,7 +86,7 @@ status valid_preload(program_spec const& spec, program_limits const& limits) {
                        limits.names_max);
   for (auto const& module : spec.preload)
     if (module.empty() || module.size() > name_bytes_max || !is_module(module))
-      return wrong_field("preload", "'" + module + "' is no name of a Python module");
+      return wrong_field("preload", "'" + module + "' is not the name of a Python module");
   return {};
 }
 
@@ -95,7 +97,8 @@ status valid_names(std::string const& field, std::vector<std::pair<std::string, 
   std::set<std::string_view> names;
   for (auto const& [name, value] : all) {
     if (name.empty() || name.size() > name_bytes_max)
-      return wrong_field(field, "a name has 1 to " + std::to_string(name_bytes_max) + " bytes");
+      return wrong_field(field,
+                         "a name must have 1 to " + std::to_string(name_bytes_max) + " bytes");
     if (!names.insert(name).second) return wrong_field(field, "'" + name + "' is given twice");
   }
   if (all.size() <= limits.names_max) return {};
@@ -120,20 +123,20 @@ status valid_orders(program_spec const& spec, program_limits const& limits) {
 status valid_group(program_tasks const& t, program_spec const& spec, program_limits const& limits) {
   auto const field = "tasks." + t.type;
   if (!is_name(t.type) || t.type.size() > type_bytes_max)
-    return wrong_field(field, "a type is of A-Z a-z 0-9 _ . -, " + std::to_string(type_bytes_max) +
-                                  " of them at most");
+    return wrong_field(field, "a type must have 1 to " + std::to_string(type_bytes_max) +
+                                  " characters of A-Z a-z 0-9 _ . -");
   if (t.max == 0 || t.min > t.max || t.min == 0)
-    return wrong_field(field, "between min (1 or more) and max tasks");
+    return wrong_field(field, "min must be at least 1, and max at least min");
   if (t.max > limits.ranks_max)
     return wrong_field(
         field, std::to_string(t.max) + " tasks, the limit is " + std::to_string(limits.ranks_max),
         limits.ranks_max);
-  if (t.type == "chief" && t.max > 1) return wrong_field(field, "there is one chief at most");
+  if (t.type == "chief" && t.max > 1) return wrong_field(field, "a program has at most one chief");
   if (auto wrong = valid_names(field + ".resources", t.resources, limits); !wrong.ok())
     return wrong;
   if (auto wrong = valid_names(field + ".labels", t.labels, limits); !wrong.ok()) return wrong;
   if (t.command.empty() && spec.command.empty())
-    return wrong_field("command", "required, unless each type of tasks has its own");
+    return wrong_field("command", "required, unless each type of tasks has its own command");
   return valid_command(field + ".command", t.command, limits);
 }
 
@@ -160,7 +163,8 @@ status valid(program_spec const& spec, program_limits const& limits) {
     return wrong_field(
         "name", "at most " + std::to_string(name_bytes_max) + " characters of A-Z a-z 0-9 _ . -");
   if (auto wrong = valid_command("command", spec.command, limits); !wrong.ok()) return wrong;
-  if (spec.tasks.empty()) return wrong_field("tasks", "required, how many of which type");
+  if (spec.tasks.empty())
+    return wrong_field("tasks", "required: the types of tasks and their numbers");
   if (spec.tasks.size() > limits.types_max)
     return wrong_field("tasks", "more than " + std::to_string(limits.types_max) + " types",
                        limits.types_max);
@@ -173,20 +177,23 @@ status valid(program_spec const& spec, program_limits const& limits) {
   }
   if (ranks > limits.ranks_max)
     return wrong_field(
-        "tasks",
-        std::to_string(ranks) + " of them, the limit is " + std::to_string(limits.ranks_max),
+        "tasks", std::to_string(ranks) + " tasks, the limit is " + std::to_string(limits.ranks_max),
         limits.ranks_max);
   if (auto wrong = valid_env(spec, limits); !wrong.ok()) return wrong;
   if (spec.working_dir.size() > path_bytes_max || has_nul(spec.working_dir))
-    return wrong_field("working_dir", "no path");
+    return wrong_field("working_dir", "must be a path without NUL bytes, of at most " +
+                                          std::to_string(path_bytes_max) + " bytes");
   if (!spec.working_dir.empty() && spec.working_dir.front() != '/')
-    return wrong_field("working_dir", "begins with /");
+    return wrong_field("working_dir", "must be an absolute path");
   if (spec.notice > duration{} && spec.notice >= spec.deadline)
-    return wrong_field("notice", "needs a deadline, and is shorter than it");
-  if (spec.hang_after < limits.hang_after_min) return wrong_field("hang_after", "a second or more");
+    return wrong_field("notice", "needs a deadline, and must be shorter than it");
+  if (spec.hang_after < limits.hang_after_min)
+    return wrong_field("hang_after", "must be at least 1 s");
   if (spec.spares > limits.spares_max)
-    return wrong_field("spares", "the limit is " + std::to_string(limits.spares_max),
-                       limits.spares_max);
+    return wrong_field(
+        "spares",
+        std::to_string(spec.spares) + ", the limit is " + std::to_string(limits.spares_max),
+        limits.spares_max);
   if (spec.step_pattern.size() > step_pattern_bytes_max)
     return too_long("step_pattern", spec.step_pattern.size(), step_pattern_bytes_max);
   if (auto wrong = valid_upload(spec); !wrong.ok()) return wrong;

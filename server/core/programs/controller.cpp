@@ -126,7 +126,7 @@ void controller::started(time_point now, host const& h, rank_reports::start cons
   if (!p) return;
   if (!p->spec->preload.empty())
     p->now.ranks[rank].seen.not_preloaded =
-        h.preloads ? s.not_preloaded : "its worker is older than preload";
+        h.preloads ? s.not_preloaded : "the version of its worker does not support preload";
   course_.started(*p, rank, s.pid, now);
 }
 

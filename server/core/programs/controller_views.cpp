@@ -25,12 +25,12 @@ std::uint32_t least_ranks(program_spec const& spec) {
 // Follows the number of workers in a message.
 std::string closed(std::size_t count) {
   return count == 0 ? ""
-                    : " (" + std::to_string(count) + " more cordoned, draining or out of sight)";
+                    : " (" + std::to_string(count) + " more cordoned, draining or disconnected)";
 }
 
 std::string spares_text(std::size_t count) {
   return count == 0 ? ""
-                    : "; " + counted(count, "place") + " put by as spares of programs that run";
+                    : "; " + counted(count, "place") + " reserved as spares of running programs";
 }
 
 // Message for a program that even idle workers cannot run.
@@ -39,18 +39,18 @@ std::string never_fits(program const& p, std::string const& fit) {
   switch (never.what) {
     using enum obstacle::kind;
     case resource:
-      return "no worker that takes programs has " + never.text;
+      return "no worker that runs programs has " + never.text;
     case labels:
-      return "no worker that takes programs has the labels " + never.text;
+      return "no worker that runs programs has the labels " + never.text;
     case per_worker:
-      return fit + "; even idle, they have no room for all with per_worker " +
+      return fit + "; even when idle, they have too little room with per_worker " +
              std::to_string(p.spec->per_worker);
     case ports:
-      return fit + "; even idle, they have too few ports for all in --program-ports";
+      return fit + "; even when idle, they have too few ports in --program-ports";
     case room:
       break;
   }
-  return fit + "; even idle, they have no room for all";
+  return fit + "; even when idle, they have too little room";
 }
 
 }  // namespace
@@ -58,28 +58,29 @@ std::string never_fits(program const& p, std::string const& fit) {
 std::string controller::waits_for(program const& p) const {
   if (!p.waits()) return {};
   if (p.lacks_upload())
-    return "its upload is not on this server, put it again: PUT /api/v1/blobs/" + p.spec->upload;
+    return "its upload is missing on the server, upload it again: PUT /api/v1/blobs/" +
+           p.spec->upload;
   auto const attached = hosts_.attached();
-  if (attached.empty()) return "no worker that takes programs is connected";
+  if (attached.empty()) return "no worker that runs programs is connected";
   if (!p.spec->upload.empty() &&
       std::none_of(attached.begin(), attached.end(), [&](auto n) { return hosts_.at(n).unpacks; }))
-    return "no worker that unpacks uploads is connected";
-  if (p.room.pauses) return "a pause before it starts again";
-  if (!p.room.looked) return "programs that wait as well are looked at before it";
+    return "no worker that supports uploads is connected";
+  if (p.room.pauses) return "it starts again after a pause";
+  if (!p.room.looked) return "the server places other waiting programs first";
   if (p.room.workers == 0)
-    return counted(attached.size(), "worker") + " that could take it " +
-           (attached.size() == 1 ? "is" : "are") + " cordoned, draining or out of sight";
+    return counted(attached.size(), "worker") + " that could run it " +
+           (attached.size() == 1 ? "is" : "are") + " cordoned, draining or disconnected";
   auto const fit = "there is room for " + std::to_string(p.room.would_fit) + " of its " +
                    counted(least_ranks(*p.spec), "rank") + " on the " +
                    counted(p.room.workers, "worker") +
-                   (p.room.workers == 1 ? " that takes programs" : " that take programs") +
+                   (p.room.workers == 1 ? " that runs programs" : " that run programs") +
                    closed(attached.size() - std::min<std::size_t>(attached.size(), p.room.workers));
   if (!p.room.fits_when_idle) return never_fits(p, fit);
   if (p.room.lacks_ports)
-    return fit +
-           "; too few of their --program-ports are free and have rested for a "
-           "minute";
-  return fit + (placer_.reserved_for() == p.id ? "; what becomes free is put by for it" : "") +
+    return fit + "; too few of their --program-ports are free and unused for a minute";
+  return fit +
+         (placer_.reserved_for() == p.id ? "; resources that become free are reserved for it"
+                                         : "") +
          spares_text(placer_.spare_places());
 }
 
@@ -255,12 +256,13 @@ result<seat> controller::seat_of(rank_name const& rank) const {
   if (!p) return unknown(rank.program);
   auto const attempt = "attempt " + std::to_string(rank.attempt) + " of " + text(p->id);
   auto const refused = [](std::string why) { return status{code::not_found, std::move(why)}; };
-  if (p->attempts == 0) return refused("no attempt of " + text(p->id) + " has begun");
+  if (p->attempts == 0) return refused(text(p->id) + " has not started its first attempt");
   if (rank.attempt == 0 || rank.attempt > p->attempts)
-    return refused("there is no " + attempt + "; its last is " + std::to_string(p->attempts));
+    return refused("there is no " + attempt + "; the last attempt is " +
+                   std::to_string(p->attempts));
   auto const no_rank = [&](std::size_t ranks) {
     return refused(attempt + " has no rank " + std::to_string(rank.rank) + "; it has " +
-                   counted(ranks, "rank") + ", from 0 on");
+                   counted(ranks, "rank") + ", numbered from 0");
   };
   if (rank.attempt == p->attempts) {
     if (rank.rank >= p->now.ranks.size()) return no_rank(p->now.ranks.size());
@@ -271,13 +273,13 @@ result<seat> controller::seat_of(rank_name const& rank) const {
     return a.about.attempt == rank.attempt;
   });
   if (past == p->before.end())
-    return refused(attempt + " is forgotten; the newest " + std::to_string(limits_.attempts_kept) +
-                   " are kept");
+    return refused(attempt + " was removed; the newest " + std::to_string(limits_.attempts_kept) +
+                   " attempts are kept");
   if (rank.rank >= past->about.ranks) return no_rank(past->about.ranks);
   if (rank.rank >= past->seats.size())
-    return refused("where the ranks of " + attempt +
-                   " ran is not known any more: since then this server was started, or there "
-                   "were too many ranks");
+    return refused(
+        "the workers of the ranks of " + attempt +
+        " are unknown: the server has restarted since, or the attempt had too many ranks");
   return past->seats[rank.rank];
 }
 

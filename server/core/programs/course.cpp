@@ -193,9 +193,9 @@ status course::wish(program& p, change_program const& what, time_point now) {
 
 status course::stop_at(program& p, agreed_stop const& at) {
   if (p.attempts != at.attempt || p.goal != goal::run)
-    return {code::failed_precondition,
-            "attempt " + std::to_string(at.attempt) + " of " + text(p.id) +
-                " has come to its end before it was asked to stop; ask again"};
+    return {code::failed_precondition, "attempt " + std::to_string(at.attempt) + " of " +
+                                           text(p.id) +
+                                           " ended before it was asked to stop; try again"};
   p.stop_at = at;
   enter(p, p.state);
   return {};
@@ -232,16 +232,16 @@ status course::restart(program& p, time_point now) {
   if (p.goal == goal::again) give_up_steps(p, now);
   if (p.goal != goal::run) return {};
   p.now.about.end = program_end::cancelled;
-  p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was asked for"};
+  p.now.about.cause = program_cause{.kind = cause_kind::request, .text = "a restart was requested"};
   end_attempt(p, goal::again, now);
   return {};
 }
 
 void course::deadline(program& p, time_point now) {
   if (ended(p.state)) return;
-  program_cause why{.kind = cause_kind::deadline, .text = "it had not ended at its deadline"};
+  program_cause why{.kind = cause_kind::deadline, .text = "it was still running at its deadline"};
   if (p.spec->notice > duration{})
-    why.text = "it had not ended when the notice before its deadline was due";
+    why.text = "it was still running when the notice before its deadline was due";
   if (p.waits()) {
     p.cause = std::move(why);
     return finish(p, program_state::failed, now);

@@ -23,8 +23,8 @@ program const* program_table::with_key(std::string const& submitted_by,
 status program_table::room() const {
   if (all_.size() - ended_.size() < limits_.programs_max) return {};
   return {code::resource_exhausted,
-          std::to_string(limits_.programs_max) +
-              " programs have not ended, the server takes no more at one time",
+          "the server has " + std::to_string(limits_.programs_max) +
+              " unfinished programs, the limit; wait for one to end",
           {},
           limits_.programs_max};
 }

@@ -274,7 +274,8 @@ TEST_F(parameter_server, testJoinRaisesUnavailableErrorAtPsFailure) {
   kill_ps();
   add_ps();
   auto const f = lost_in([&] { coordinator.join(); });
-  EXPECT_NE(f.message.find("another incarnation took its place"), std::string::npos) << f.message;
+  EXPECT_NE(f.message.find("another worker process took its place"), std::string::npos)
+      << f.message;
   create_variables(coordinator);
   EXPECT_TRUE(coordinator.join()) << "with the next generation all is well";
 }
@@ -292,7 +293,7 @@ TEST_F(parameter_server, testScheduleRaisesUnavailableErrorAtPsFailure) {
     });
   });
   auto const f = lost_in([&] { await([&] { return !second.done(); }); });
-  EXPECT_NE(f.message.find("away for longer than 500 ms"), std::string::npos) << f.message;
+  EXPECT_NE(f.message.find("disconnected for longer than 500 ms"), std::string::npos) << f.message;
 }
 
 // A closure that runs on a worker reports a lost parameter server; this does not count as a fault

@@ -199,7 +199,8 @@ TEST(datasets, begin_at_a_position) {
   spec.at = {4, {}};
   EXPECT_EQ(b.refusal(spec), "position.epoch: 4, there are 3");
   spec.at = {0, {1, 1}};
-  EXPECT_EQ(b.refusal(spec), "position.done: 1, they are numbers of splits, and rise");
+  EXPECT_EQ(b.refusal(spec),
+            "position.done: 1, the numbers must be those of splits, in ascending order");
 }
 
 TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
@@ -219,7 +220,7 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
   EXPECT_NE(go(2, at).find("\"epoch\":1"), std::string::npos);
   EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {2}}));
   EXPECT_EQ(b.drawn(id, 2), "s0/1");
-  EXPECT_EQ(go(3, "x"), "args: they are not those of a position");
+  EXPECT_EQ(go(3, "x"), "args: not a position of a dataset");
   at[0] = 3;
   EXPECT_EQ(go(4, at), "position.epoch: 3, there are 2");
 }
@@ -241,7 +242,7 @@ TEST(datasets, have_limits) {
   datasets_bench b;
   EXPECT_EQ(b.refusal({}), "splits: there are none");
   EXPECT_EQ(b.refusal(b.of(100'001)), "splits: 100001, the limit is 100000");
-  EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: 0, there is at least one");
+  EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: 0, must be at least 1");
   EXPECT_EQ(b.refusal(b.of(1, 1'000'001)), "epochs: 1000001, the limit is 1000000");
   auto spec = b.of(300);
   spec.splits[1] = std::string(65'537, 'x');
@@ -257,7 +258,7 @@ TEST(datasets, have_limits) {
   b.table.session_ended(b.s);
   b.s = b.open(2);
   for (std::uint64_t n = 1; n <= 1'000; ++n) b.deal(b.of(1), n);
-  EXPECT_EQ(b.refusal(b.of(1)), "there are 1000 datasets, which is the limit");
+  EXPECT_EQ(b.refusal(b.of(1)), "the server has 1000 datasets, the limit");
   EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
 }
 
@@ -307,11 +308,11 @@ TEST(datasets, are_drawn_from_by_functions_of_their_session_alone) {
   auto const other = b.open(2);
   call_spec const c{++b.number, object_id{raw(id)}, "draw", {}};
   b.table.draw(b.worker, b.s, c, b.by(1), other, "worker:0");
-  EXPECT_NE(b.told()[1].find("whose functions alone draw from it"), std::string::npos);
+  EXPECT_NE(b.told()[1].find("only functions of that session"), std::string::npos);
   b.table.draw(b.worker, other, {++b.number, c.object, "draw", {}}, b.by(1), other, "worker:0");
   EXPECT_NE(b.told()[2].find("ticket"), std::string::npos);
   b.table.call(caller_of(b.s), b.s, {1, c.object, "draw", {}});
-  EXPECT_NE(b.told()[1].find("functions that run on workers draw"), std::string::npos);
+  EXPECT_NE(b.told()[1].find("only functions that run on workers"), std::string::npos);
   b.table.call(caller_of(b.s), b.s, {2, c.object, "position", {}});
   EXPECT_EQ(b.told()[2], R"({"epoch":0,"epochs":1,"splits":1,"queued":1,"drawn":0,"done":[]})");
 }

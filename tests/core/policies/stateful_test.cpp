@@ -60,14 +60,14 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
   ASSERT_EQ(c.held(p).size(), 2u);
   auto const other = c.stream();
   auto const q = c.attach(ps(2));
-  expect_lost(s, "another incarnation took its place");
+  expect_lost(s, "another worker process took its place");
   EXPECT_TRUE(c.held(q).empty());
   EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
   EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
   EXPECT_EQ(
       c.said().back(),
       (log_event{log_event_kind::dependency_lost, "ps:0",
-                 "its state is lost (another incarnation took its place); 1 session that relied "
+                 "its state is lost (another worker process took its place); 1 session that relied "
                  "on it ended"}));
   auto work = bound(1);
   c.step(core::schedule{{}, s, std::move(work), 2});
@@ -81,7 +81,7 @@ TEST_F(stateful, a_session_that_is_idle_learns_of_it_too) {
   c.lose(p);
   EXPECT_TRUE(c.noticed(s).empty()) << "it may come back";
   c.attach(ps(2));
-  expect_lost(s, "another incarnation took its place");
+  expect_lost(s, "another worker process took its place");
 }
 
 TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
@@ -90,7 +90,7 @@ TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
   auto const s = c.open_with(bound(1), resumable_values()).id;
   ASSERT_EQ(c.held(p).size(), 2u) << "of the other one";
   c.attach(ps(2));
-  expect_lost(s, "another incarnation took its place");
+  expect_lost(s, "another worker process took its place");
 }
 
 TEST_F(stateful, a_good_bye_loses_it_at_once) {
@@ -109,7 +109,7 @@ TEST_F(stateful, away_for_longer_than_the_grace_loses_it) {
   c.advance(4'999ms);
   EXPECT_TRUE(c.noticed(s).empty());
   c.advance(1ms);
-  expect_lost(s, "it was away for longer than 5000 ms");
+  expect_lost(s, "it was disconnected for longer than 5000 ms");
 }
 
 TEST_F(stateful, the_same_incarnation_in_time_is_no_loss) {
@@ -134,7 +134,7 @@ TEST_F(stateful, a_failure_that_names_it_is_reliance) {
   c.answer(w, {r});
   EXPECT_TRUE(c.noticed(s).empty()) << "one report is borne";
   c.attach(ps(2));
-  expect_lost(s, "another incarnation took its place");
+  expect_lost(s, "another worker process took its place");
 }
 
 TEST_F(stateful, a_job_over_rest_fails_and_says_why) {

@@ -107,7 +107,7 @@ TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
     b.end(a, p, n, 0, 1);
   }
   b.advance_in_touch(100ms);
-  ASSERT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  ASSERT_EQ(b.look(p).waits_for, "it starts again after a pause");
   EXPECT_FALSE(b.look(p).cannot_start);
   b.advance_in_touch(2s);
   EXPECT_EQ(b.look(p).attempt, 4u);
@@ -126,7 +126,7 @@ TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_
     b.end(a, p, n, 0, 1);
   }
   EXPECT_EQ(b.state(p), program_state::restarting);
-  EXPECT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  EXPECT_EQ(b.look(p).waits_for, "it starts again after a pause");
   b.advance_in_touch(1s);
   EXPECT_EQ(b.look(p).attempt, 4u);
 }
@@ -147,7 +147,7 @@ TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
   b.restart({known});
   b.attach(0);
   EXPECT_EQ(b.look(program_id{1}).created, b.now);
-  EXPECT_EQ(b.look(program_id{1}).waits_for, "a pause before it starts again");
+  EXPECT_EQ(b.look(program_id{1}).waits_for, "it starts again after a pause");
   b.advance_in_touch(1s);
   EXPECT_EQ(b.look(program_id{1}).attempt, 4u);
 }
@@ -166,7 +166,7 @@ TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
     b.end(a, p, n, 0, 1);
     b.end(c, p, n, 1, 143, true);
   }
-  EXPECT_EQ(b.look(p).waits_for, "a pause before it starts again");
+  EXPECT_EQ(b.look(p).waits_for, "it starts again after a pause");
 }
 
 TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {

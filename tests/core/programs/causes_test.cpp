@@ -21,7 +21,7 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   ASSERT_TRUE(attempt.cause);
   EXPECT_EQ(attempt.cause->coordination, told) << "what is told of ranks that are stopped is not";
   EXPECT_EQ(attempt.cause->text,
-            "rank 0 on worker:0 (host0): exit status 6; the coordination service had told: "
+            "rank 0 on worker:0 (host0): exit status 6; the coordination service had reported: "
             "barrier 'b' was not met");
   ASSERT_EQ(b.look(p).attempt, 2u);
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
@@ -65,8 +65,9 @@ TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
   b.run(w, p, 1, {0, 1});
   b.step([&] { b.core->coordination_failed({p, 1, {code::internal, "worker:1", "NaN"}}); });
   b.end(w, p, 1, 1, 5);
-  EXPECT_EQ(b.look(p).cause->text,
-            "rank 1 on worker:0 (host0): exit status 5; the coordination service had told: NaN");
+  EXPECT_EQ(
+      b.look(p).cause->text,
+      "rank 1 on worker:0 (host0): exit status 5; the coordination service had reported: NaN");
 }
 
 TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
@@ -131,7 +132,8 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(first.cause->rank, 1);
   EXPECT_EQ(first.cause->hang, some_hang());
   EXPECT_EQ(first.cause->text,
-            "rank 1 on host0 blocks the others: it is not where the others wait, at train.py:12 in "
+            "rank 1 on host0 blocks the others: it is in another place than the waiting "
+            "ranks, at train.py:12 in "
             "step; 3 "
             "ranks wait at train.py:40 in reduce; found after 2.3 s");
   ASSERT_EQ(b.look(p).attempt, 2u);

@@ -34,7 +34,8 @@ TEST(program_preload, goes_to_older_workers_too_and_is_said_to_be_none) {
   auto const p = b.submit(with_preload(1)), plain = b.submit(of_workers(1));
   b.run(a, p, 1, {0});
   b.run(a, plain, 1, {0});
-  EXPECT_EQ(reasons(b, p), std::vector<std::string>{"its worker is older than preload"});
+  EXPECT_EQ(reasons(b, p),
+            std::vector<std::string>{"the version of its worker does not support preload"});
   EXPECT_EQ(reasons(b, plain), std::vector<std::string>{""});
 }
 

@@ -84,7 +84,7 @@ TEST(programs_and_closures, a_worker_without_an_offer_gets_no_ranks) {
   c.attach();
   auto const p = submit(c, 1, {});
   EXPECT_EQ(state_of(c, p), program_state::pending);
-  EXPECT_EQ(c.core.programs().look(p)->waits_for, "no worker that takes programs is connected");
+  EXPECT_EQ(c.core.programs().look(p)->waits_for, "no worker that runs programs is connected");
   EXPECT_TRUE(c.core.programs().look(p)->cannot_start);
 }
 

@@ -26,7 +26,8 @@ TEST(program_seats, of_earlier_attempts_are_known) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(that_restarts(2));
-  EXPECT_EQ(why_not(b, {p, 0, 0}), "there is no attempt 0 of " + text(p) + "; its last is 1");
+  EXPECT_EQ(why_not(b, {p, 0, 0}),
+            "there is no attempt 0 of " + text(p) + "; the last attempt is 1");
   fail(b, a, p, 1);
   auto const other = b.attach(1);
   fail(b, a, p, 2);
@@ -36,7 +37,8 @@ TEST(program_seats, of_earlier_attempts_are_known) {
   EXPECT_EQ(b.core->worker_of({p, 3, 1}).value(), other);
   EXPECT_EQ(why_not(b, {p, 1, 2}),
             "attempt 1 of " + text(p) + " has no rank 2; it has 2 ranks, from 0 on");
-  EXPECT_EQ(why_not(b, {p, 4, 0}), "there is no attempt 4 of " + text(p) + "; its last is 3");
+  EXPECT_EQ(why_not(b, {p, 4, 0}),
+            "there is no attempt 4 of " + text(p) + "; the last attempt is 3");
   EXPECT_EQ(b.core->task_of({p, 4, 0}), "");
 }
 
@@ -61,10 +63,11 @@ TEST(program_seats, are_forgotten_with_their_attempt) {
   bench b({.attempts_kept = 2});
   auto const a = b.attach(0);
   auto const p = b.submit(that_restarts(1));
-  EXPECT_EQ(why_not(b, {p, 2, 0}), "there is no attempt 2 of " + text(p) + "; its last is 1");
+  EXPECT_EQ(why_not(b, {p, 2, 0}),
+            "there is no attempt 2 of " + text(p) + "; the last attempt is 1");
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) fail(b, a, p, attempt);
   EXPECT_EQ(why_not(b, {p, 1, 0}),
-            "attempt 1 of " + text(p) + " is forgotten; the newest 2 are kept");
+            "attempt 1 of " + text(p) + " was removed; the newest 2 attempts are kept");
 }
 
 TEST(program_seats, of_a_program_have_a_limit) {
@@ -87,7 +90,7 @@ TEST(program_seats, of_a_program_have_a_limit) {
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) end(attempt);
   ASSERT_EQ(b.look(p).attempt, 4u);
   EXPECT_EQ(past_attempt::seats_max, 2u * 4'096);
-  EXPECT_NE(why_not(b, {p, 1, 0}).find("not known any more"), std::string::npos);
+  EXPECT_NE(why_not(b, {p, 1, 0}).find("has restarted since"), std::string::npos);
   EXPECT_EQ(why_not(b, {p, 2, 4'095}), "");
   EXPECT_EQ(b.core->attempts_of(p).value().size(), 4u);
 }

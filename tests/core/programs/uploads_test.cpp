@@ -56,7 +56,7 @@ TEST(program_uploads, that_are_not_there_are_waited_for_and_said) {
   EXPECT_EQ(b.state(p), pending);
   EXPECT_EQ(b.state(plain), starting) << "nobody waits behind it";
   EXPECT_EQ(b.look(p).waits_for,
-            "its upload is not on this server, put it again: PUT /api/v1/blobs/" + hash);
+            "its upload is missing on the server, upload it again: PUT /api/v1/blobs/" + hash);
   EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, false}}));
   see(b, {other, hash});
   EXPECT_EQ(b.state(p), starting);
@@ -85,7 +85,7 @@ TEST(program_uploads, go_to_workers_that_unpack_them) {
   b.attach({.incarnation = 1, .index = 0, .host = "old", .resources = {}, .unpacks = false});
   auto const p = b.submit(with_upload());
   EXPECT_EQ(b.state(p), pending);
-  EXPECT_EQ(b.look(p).waits_for, "no worker that unpacks uploads is connected");
+  EXPECT_EQ(b.look(p).waits_for, "no worker that supports uploads is connected");
   auto const a = b.attach(1);
   EXPECT_EQ(b.state(p), starting);
   EXPECT_EQ(b.started(a), std::vector<std::uint32_t>{0});

@@ -9,24 +9,25 @@ std::string why(bench& b, program_spec spec) {
 }
 
 constexpr auto no_room =
-    "there is room for 1 of its 3 ranks on the 1 worker that takes programs; even idle, they "
-    "have no room for all";
+    "there is room for 1 of its 3 ranks on the 1 worker that runs programs; even when idle, they "
+    "have too little room";
 
 TEST(waiting_programs, that_no_worker_could_run_say_what_is_lacking) {
   bench b;
-  EXPECT_EQ(why(b, of_workers(1)), "no worker that takes programs is connected");
+  EXPECT_EQ(why(b, of_workers(1)), "no worker that runs programs is connected");
   b.attach(0, {{"gpu", 2}});
-  EXPECT_EQ(why(b, of_workers(1, {{"gpu", 4}})), "no worker that takes programs has gpu=4");
+  EXPECT_EQ(why(b, of_workers(1, {{"gpu", 4}})), "no worker that runs programs has gpu=4");
   EXPECT_EQ(why(b, of_workers(3, {{"gpu", 2}})), no_room);
   auto spec = of_workers(1);
   spec.tasks[0].labels = {{"zone", "a"}, {"disk", "ssd"}};
-  EXPECT_EQ(why(b, spec), "no worker that takes programs has the labels zone=a, disk=ssd");
+  EXPECT_EQ(why(b, spec), "no worker that runs programs has the labels zone=a, disk=ssd");
   spec = of_workers(3);
   spec.per_worker = 1;
   b.attach(1);
-  EXPECT_EQ(why(b, spec),
-            "there is room for 2 of its 3 ranks on the 2 workers that take programs; even idle, "
-            "they have no room for all with per_worker 1");
+  EXPECT_EQ(
+      why(b, spec),
+      "there is room for 2 of its 3 ranks on the 2 workers that run programs; even when idle, "
+      "they have too little room with per_worker 1");
 }
 
 TEST(waiting_programs, say_how_many_workers_are_closed) {
@@ -37,11 +38,11 @@ TEST(waiting_programs, say_how_many_workers_are_closed) {
   auto spec = of_workers(2);
   spec.per_worker = 1;
   EXPECT_EQ(why(b, spec),
-            "there is room for 1 of its 2 ranks on the 1 worker that takes programs (1 more "
-            "cordoned, draining or out of sight); even idle, they have no room for all with "
+            "there is room for 1 of its 2 ranks on the 1 worker that runs programs (1 more "
+            "cordoned, draining or disconnected); even when idle, they have too little room with "
             "per_worker 1");
   for (auto& [s, at] : b.resources.workers) at.open = false;
-  EXPECT_EQ(why(b, spec), "2 workers that could take it are cordoned, draining or out of sight");
+  EXPECT_EQ(why(b, spec), "2 workers that could run it are cordoned, draining or disconnected");
 }
 
 TEST(waiting_programs, name_the_spares_of_those_that_run) {
@@ -51,8 +52,8 @@ TEST(waiting_programs, name_the_spares_of_those_that_run) {
   spec.spares = 1;
   b.run(w, b.submit(spec), 1, {0});
   EXPECT_EQ(why(b, of_workers(1, {{"gpu", 1}})),
-            "there is room for 0 of its 1 rank on the 1 worker that takes programs; what becomes "
-            "free is put by for it; 1 place put by as spares of programs that run");
+            "there is room for 0 of its 1 rank on the 1 worker that runs programs; resources "
+            "that become free are reserved for it; 1 place reserved as spares of running programs");
 }
 
 process with_ports(std::int64_t index, std::uint16_t first, std::uint16_t last) {
@@ -74,9 +75,10 @@ TEST(ports_of_programs, that_are_few_on_one_worker_leave_the_ranks_to_others) {
 TEST(ports_of_programs, that_are_too_few_for_ever_are_said_to_be) {
   bench b;
   b.attach(with_ports(0, 28'000, 28'003));
-  EXPECT_EQ(why(b, of_workers(30)),
-            "there is room for 4 of its 30 ranks on the 1 worker that takes programs; even idle, "
-            "they have too few ports for all in --program-ports");
+  EXPECT_EQ(
+      why(b, of_workers(30)),
+      "there is room for 4 of its 30 ranks on the 1 worker that runs programs; even when idle, "
+      "they have too few ports in --program-ports");
 }
 
 TEST(ports_of_programs, that_rest_are_waited_for) {
@@ -88,8 +90,8 @@ TEST(ports_of_programs, that_rest_are_waited_for) {
   b.end(w, first, 1, 1);
   auto const p = b.submit(of_workers(2));
   EXPECT_EQ(b.look(p).waits_for,
-            "there is room for 0 of its 2 ranks on the 1 worker that takes programs; too few of "
-            "their --program-ports are free and have rested for a minute");
+            "there is room for 0 of its 2 ranks on the 1 worker that runs programs; too few of "
+            "their --program-ports are free and unused for a minute");
   b.advance_in_touch(62s);
   EXPECT_EQ(b.state(p), program_state::starting);
 }

@@ -179,10 +179,10 @@ TEST(requirements, bad_ones_are_named) {
   EXPECT_EQ(refused(o),
             "closures[0].options.task: not the name of a task, such as worker:3, or of a job");
   EXPECT_EQ(refused(taking("gpu", 0)), "closures[0].options.resources: 'gpu' is 0");
-  EXPECT_EQ(refused(where("", "a")), "closures[0].options.labels: a name has 1 to 256 bytes");
+  EXPECT_EQ(refused(where("", "a")), "closures[0].options.labels: a name must have 1 to 256 bytes");
   o = {};
   for (int i = 0; i < 65; ++i) o.labels.push_back({"k" + std::to_string(i), "v"});
-  EXPECT_EQ(refused(o), "closures[0].options.labels: 65 of them, the limit is 64");
+  EXPECT_EQ(refused(o), "closures[0].options.labels: 65 clusters, the limit is 64");
 }
 
 }  // namespace requirements_cases

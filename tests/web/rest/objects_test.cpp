@@ -137,14 +137,15 @@ TEST_F(objects, that_are_lost_say_why_and_so_does_an_event) {
   auto const o = get_json("/api/v1/objects/" + made);
   EXPECT_EQ(text_at(o, "/state"), "LOST");
   EXPECT_EQ(text_at(o, "/reason"), "REPLACED");
-  EXPECT_CONTAINS(text_at(o, "/error"), "another incarnation took its place");
+  EXPECT_CONTAINS(text_at(o, "/error"), "another worker process took its place");
   EXPECT_EQ(get("/api/v1/objects/weights").status, 404u) << "the name is free";
   EXPECT_EQ(listed("state=LOST"), texts{made});
   auto const metrics = get("/metrics").body;
   EXPECT_CONTAINS(metrics, "muster_objects{state=\"lost\"} 1\n");
   auto const events = get("/api/v1/events").body;
   EXPECT_CONTAINS(events, "objects_lost");
-  EXPECT_CONTAINS(events, "1 object on it is lost (weights): another incarnation took its place");
+  EXPECT_CONTAINS(events,
+                  "1 object on it is lost (weights): another worker process took its place");
 }
 
 TEST_F(objects, deleted_fail_what_waits_for_them) {

@@ -26,7 +26,7 @@ TEST_F(program_requests, are_shown_as_they_were_asked_for_and_say_what_they_wait
   auto const p = get_json(path);
   EXPECT_EQ(text_at(p, "/name"), "train");
   EXPECT_EQ(text_at(p, "/state"), "PENDING");
-  EXPECT_EQ(text_at(p, "/waits_for"), "no worker that takes programs is connected");
+  EXPECT_EQ(text_at(p, "/waits_for"), "no worker that runs programs is connected");
   EXPECT_EQ(p.at("grace_ms"), 2'000);
   EXPECT_EQ(p.at("notice_ms"), 60'000);
   EXPECT_EQ(p.at("on_hang"), "restart");

@@ -88,7 +88,8 @@ TEST_F(rest_programs, say_of_ranks_why_they_began_without_preload) {
       [](server::hub& h) { return h.state().programs().list({}, 1, {}).at(0).id; });
   report({{rank(0), 71}}, {});
   auto const ranks = get_json("/api/v1/programs/" + of + "/ranks").at("ranks");
-  EXPECT_EQ(text_at(ranks, "/0/not_preloaded"), "its worker is older than preload");
+  EXPECT_EQ(text_at(ranks, "/0/not_preloaded"),
+            "the version of its worker does not support preload");
 }
 
 TEST_F(rest_programs, give_what_a_rank_has_printed) {

@@ -102,7 +102,7 @@ function programs(began) {
     stderr: ['Traceback (most recent call last):', '  File "train.py", line 41, in <module>', 'RuntimeError: \x1b[31mCUDA out of memory\x1b[0m'],
   };
   return [
-    program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that take programs', created_ms: Date.now() - 95_000 }),
+    program(4, 'eval nightly', 'PENDING', 0, { attempt: 0, waits_for: 'there is room for 3 of its 8 ranks on the 2 workers that run programs', created_ms: Date.now() - 95_000 }),
     program(3, 'train-70b', 'RUNNING', 1000, { coordination_cluster: 'llm-70b' }),
     program(2, 'finetune', 'RUNNING', 16, { attempt: 2, restarts: 1 }),
     program(5, 'pretrain', 'RUNNING', 64, { coordination_cluster: 'prog_0000000000000005' }),
@@ -126,7 +126,7 @@ function objects(began) {
     since_ms: Date.now() - n * 31_000,
     ...more,
   });
-  const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' is lost with ps:2: it was away for longer than 10000 ms" };
+  const lost = { reason: 'TASK_AWAY', error: "UNAVAILABLE: object 'weights.2' is lost with ps:2: it was disconnected for longer than 10000 ms" };
   return [
     object(8, 'ps:3', 'PENDING', { name: 'weights.3', calls: { waiting: 4, executing: 0, answered: 0 } }),
     object(7, 'ps:1', 'STARTING', { class: 'Tokenizer', calls: { waiting: 1, executing: 0, answered: 0 } }),
@@ -180,7 +180,7 @@ function attemptsOf(p) {
     running_ms: p.created_ms + attempt * 60_000 + 900,
     ...more,
   });
-  const lost = { kind: 'WORKER_LOST', host: 'rack07-node01', text: 'worker:1 on rack07-node01 was away for longer than its lease' };
+  const lost = { kind: 'WORKER_LOST', host: 'rack07-node01', text: 'worker:1 on rack07-node01 was disconnected for longer than --program-lease' };
   const last = p.state === 'FAILED' ? one(p.attempt, 'FAILED', { ended_ms: p.finished_ms, cause: p.cause }) : one(p.attempt, 'NONE', {});
   return p.attempt > 1 ? [one(1, 'LOST', { ended_ms: p.created_ms + 100_000, cause: lost }), last] : [last];
 }

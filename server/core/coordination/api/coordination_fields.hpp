@@ -28,7 +28,7 @@ constexpr auto fields_of(std::type_identity<cluster_spec>) {
                 field(17, "torch", &t::torch_port)
                     .at_most(65'535)
                     .show(if_set)
-                    .text("the port of its store of torch.distributed, as it was declared"),
+                    .text("port of the TCPStore of torch.distributed, as declared"),
                 field(18, "torch_era", &t::torch).show(by_hand),
                 field(6, "register_timeout", &t::register_timeout).between(1, most),
                 field(7, "shutdown_timeout", &t::shutdown_timeout).at_most(most),

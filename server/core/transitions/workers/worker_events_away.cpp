@@ -116,7 +116,7 @@ void worker_events::on_state_attached(task_row const& t) {
   auto a = core_.stateful.came(task, t.spec.incarnation);
   if (a.alarm != never) core_.step.alarms.clear(a.alarm, alarm_kind::state_lost, a.number);
   if (!a.lost) return;
-  life_.lose_state(task, "another incarnation took its place");
+  life_.lose_state(task, "another worker process took its place");
   core_.stateful.came(task, t.spec.incarnation);
 }
 
@@ -136,7 +136,7 @@ void worker_events::state_lost(std::uint64_t number) {
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.config.reconnect_grace);
   core_.stateful.on_alarm(*task);
   life_.lose_state(stateful_tasks::task_key(*task),
-                   "it was away for longer than " + std::to_string(ms.count()) + " ms");
+                   "it was disconnected for longer than " + std::to_string(ms.count()) + " ms");
 }
 
 }  // namespace muster::core
