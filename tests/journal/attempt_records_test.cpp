@@ -1,4 +1,5 @@
-// Every field of an attempt's record survives the store, and none keeps a server from starting.
+// Every field of an attempt's record is stored and read back; a bad record does not keep a server
+// from starting.
 #include <gtest/gtest.h>
 
 #include "server/journal/fact_encoding.hpp"

@@ -1,4 +1,4 @@
-// Every field of every fact of jobs survives the store, and what does not fit is refused.
+// Every field of every job fact is stored and read back; inconsistent facts are rejected.
 #include <gtest/gtest.h>
 
 #include "server/journal/fact_encoding.hpp"
@@ -177,7 +177,8 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
 }
 
-// Protobuf refuses a whole message because of one text field, and the server would not start.
+// Protobuf rejects a whole message because of one invalid text field, and then the server could not
+// start.
 TEST(closure_facts, with_text_that_is_not_utf8_are_read_with_marks) {
   auto job = some_job();
   job.spec.name = "caf\xe9";
@@ -196,7 +197,7 @@ TEST(closure_facts, of_a_session_survive_too) {
   per_worker_fact const value{
       session_id{8}, per_worker_id{~0ull}, "v", "f", blob("\xfd", encoding::bytes), 9, true, at,
       "ci-0a1b"};
-  auto const later = some_request(0, at + 1s, 30);  // positions began again
+  auto const later = some_request(0, at + 1s, 30);  // positions restarted from 0
   auto const earlier = some_request(~0u - 5, at, 20);
   auto running = ended_as(1, closure_state::queued);
   running.job = session_id{8};

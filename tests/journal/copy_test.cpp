@@ -1,4 +1,4 @@
-// Backups, of a store that is written meanwhile too, and what is left when one does not succeed.
+// Backups, also of a store in use, and the files that a failed backup leaves.
 #include "server/journal/copy.hpp"
 
 #include <atomic>
@@ -63,8 +63,8 @@ TEST(copy, may_be_seen_by_whom_the_other_may) {
   EXPECT_EQ(fs::status(t / "b").permissions(), fs::perms::owner_all);
 }
 
-// Keys are written in order and each is durable before the next: a copy that is of one moment has
-// all of them up to one, and at least those that were there when it began.
+// Keys are written in order, each durable before the next. A consistent copy contains a prefix of
+// them, with at least the keys that existed when the copy began.
 TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
   test::temporary_directory t;
   auto s = opened(t / "d");
@@ -82,7 +82,7 @@ TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
     for (int n = 0; !stop; ++n) {
       EXPECT_TRUE(s->write({{change::kind::put, name(n), value.SerializeAsString()}}).ok());
       written = n + 1;
-      if (n % 50 != 49) continue;  // logs and tables come and go
+      if (n % 50 != 49) continue;  // creates and deletes logs and tables
       EXPECT_TRUE(s->compact().ok());
     }
   });
@@ -135,7 +135,7 @@ TEST(copy, that_is_broken_off_leaves_nothing) {
   }
 }
 
-// What a kill leaves has no entry of the format yet, under whatever name.
+// A killed copy has no format entry under any name.
 TEST(copy, that_is_under_way_is_refused_as_unfinished) {
   test::temporary_directory t;
   write(t / "d", some_entries(10'000));
@@ -167,7 +167,7 @@ TEST(copy, of_damaged_or_newer_data_is_not_made) {
 
 TEST(compact, gives_the_disk_back_what_was_overwritten) {
   test::temporary_directory t;
-  std::mt19937 random(1);  // which does not compress
+  std::mt19937 random(1);  // random data does not compress
   {
     auto s = opened(t / "d");
     ASSERT_TRUE(s->write(some_entries()).ok());

@@ -1,4 +1,4 @@
-// A directory from one process to the next, without the server around it.
+// A data directory that is passed from one process to the next, without a server.
 #include "app/data_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(data_directory, writes_the_golden_entry_of_the_format) {
   muster::journal::v1::Format before;
   ASSERT_TRUE(before.ParseFromString(golden));
   before.set_epoch(before.epoch() - 1);
-  before.set_sessions(before.sessions() - (1u << 20));  // as many are reserved at a start
+  before.set_sessions(before.sessions() - (1u << 20));  // every start reserves this many
   before.set_written_by("9.8");
   test::temporary_directory t;
   set_format(t / "d", before.SerializeAsString());
@@ -105,7 +105,7 @@ TEST(data_directory, writes_the_golden_entry_of_the_format) {
                   .ok());
 }
 
-// What the command line looks into and what a server writes are one format.
+// The command line and the server use the same format.
 TEST(data_directory, is_one_that_muster_data_knows) {
   test::temporary_directory t;
   {

@@ -1,5 +1,5 @@
-// The tables of structs and records.proto describe the same bytes: a struct with a value in each
-// field is written by its table, parsed and written again by Protobuf, and read by its table.
+// The field tables of structs and records.proto describe the same bytes. A struct with a value in
+// each field is encoded by its table, parsed and encoded by Protobuf, and decoded by its table.
 #include "server/journal/described_entry.hpp"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -61,7 +61,7 @@ class filler {
   std::uint32_t last_ = 0;
 };
 
-// Fields of entries that REST calls otherwise, and flags that are stored as their enumerations.
+// Fields that REST names differently, and flags that are stored as enumerations.
 std::string_view name_in_entries(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"retry_delay", "retry_initial"},  {"retry_delay_max", "retry_max"},

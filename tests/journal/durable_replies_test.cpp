@@ -1,4 +1,4 @@
-// The coordination hub's replies, which wait in line for a disk that the test plays.
+// Replies of the coordination hub wait for the disk, which the test simulates.
 #include <gtest/gtest.h>
 
 #include "base/no_room.hpp"
@@ -9,7 +9,7 @@ namespace durable_replies_cases {
 
 constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 
-/// A hub with one cluster, and a disk that the test plays.
+/// A hub with one cluster and a simulated disk.
 struct durable_replies : testing::Test {
   using cluster_id = core::coordination::cluster_id;
 
@@ -56,7 +56,7 @@ struct durable_replies : testing::Test {
 
 TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   put("a");
-  get("a");  // would tell of what the disk does not have
+  get("a");  // would return a value that is not on the disk
   put("b");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "");
@@ -75,13 +75,13 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   get("a");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! ");
-  get("d");  // is in memory, and will never be anywhere else
+  get("d");  // is in memory and will never be stored
   EXPECT_EQ(log, "a get:a b all c! get:a d! e! get:a all! get:d! ");
   EXPECT_TRUE(hub.durable()->failed());
   EXPECT_EQ(hub.durable()->failed_since, at);
 }
 
-// Found by scripts/robustness: an insert reported that a key exists whose write was lost.
+// Found by scripts/robustness: an insert reported an existing key whose write was lost.
 TEST_F(durable_replies, do_not_report_a_key_that_the_failed_disk_lacks) {
   put("a");
   commits.on_durable(written, {}, at);
@@ -160,7 +160,7 @@ TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   log.clear();
   put("b");
   get("a");
-  get("/a/");  // the same key
+  get("/a/");  // normalised to the same key
   get("c");
   ask_as(0, core::coordination::heartbeat(), "beats");
   EXPECT_EQ(log, "get:a get:/a/ get:c! beats ");
@@ -180,7 +180,7 @@ TEST_F(durable_replies, who_beats_goes_on_when_the_disk_has_failed) {
   commits.on_durable(written, {}, at);
   commits.on_durable(written, {code::internal, "no space"}, at);
   log.clear();
-  // What it is to be remembered by is never on the disk.
+  // The fact that this call creates is never stored.
   core::coordination::get_key_value notice;
   notice.key = "RECEIVED_PREEMPTION_NOTICE";
   notice.incarnation = core::incarnation{7};

@@ -59,7 +59,7 @@ void format_4_world::note() {
   (void)store_.write(batch);
 }
 
-// A moment between two steps, so that their times differ.
+// Advances time between steps, so that timestamps differ.
 void format_4_world::advance(core::duration d) {
   for (; d > 0ms; d -= 1ms) {
     c_.advance(1ms);
@@ -203,13 +203,13 @@ void format_4_world::sessions() {
   (void)value;
   for (std::size_t i = 0; i < 3; ++i)
     answer(c_.good(w_, first[i], "{\"n\":" + std::to_string(i) + "}"));
-  c_.step(core::release_values{{}, held, {}, {first[1]}});  // others of its request are there
+  c_.step(core::release_values{{}, held, {}, {first[1]}});  // other closures of its request remain
   note();
-  c_.step(core::release_values{{}, held, {}, {first[3]}});  // its value when it ends
+  c_.step(core::release_values{{}, held, {}, {first[3]}});  // released before it has ended
   note();
   auto const second = schedule(held, c_.specs({"f"}));
   answer(c_.good(w_, second[0]));
-  c_.step(core::release_values{{}, held, {}, second});  // all of its request
+  c_.step(core::release_values{{}, held, {}, second});  // all closures of the request
   note();
   auto called = c_.specs({"python:3.11", "f"});
   called[0].callable = 1;
@@ -250,7 +250,7 @@ void format_4_world::losses() {
   note();
   submit("runs", c_.specs({"long"}));
   c_.wait(1500ms);
-  c_.alive(last);  // it has run for so long that the next process waits for its worker
+  c_.alive(last);  // it has run long enough that the next process waits for its worker
   note();
 }
 
@@ -295,7 +295,7 @@ void format_4_world::agents() {
   for (task_index t = 0; t < 2; ++t)
     ask(enter_barrier{{}, "some", 0, 60s, ref(t), {ref(0), ref(1)}});
   ask(report_error{{}, ref(1), muster::code::internal, "out of memory"});
-  spec.jobs[0].tasks = 4;  // from its next run on
+  spec.jobs[0].tasks = 4;  // takes effect with the next generation
   take(all.step(core::start + 1s, redeclare_cluster{id, spec}));
 }
 

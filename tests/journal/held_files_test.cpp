@@ -1,4 +1,4 @@
-// The files of a store that is written meanwhile.
+// Holding the files of a store in use.
 #include "server/journal/held_files.hpp"
 
 #include "tests/journal/directory.hpp"
@@ -16,7 +16,7 @@ TEST(held_files, are_of_one_moment) {
   int tries = 0;
   auto const held = held_files::of(t / "d", [&] {
     if (++tries > 1) return;
-    EXPECT_TRUE(s->compact().ok());  // what was held is not all that counts
+    EXPECT_TRUE(s->compact().ok());  // changes the set of files
   });
   ASSERT_TRUE(held.has_value());
   EXPECT_EQ(tries, 2);
@@ -30,7 +30,7 @@ TEST(held_files, are_of_one_moment) {
   EXPECT_NE(never.error().message.find("try again"), std::string::npos);
 }
 
-// A new log alone, while the server's last memory is not a table yet.
+// Creates a new log while the previous one is not flushed to a table yet.
 TEST(held_files, have_no_log_without_the_one_before) {
   test::temporary_directory t;
   auto const db = opened_as(t / "d", rocks::options());

@@ -1,4 +1,4 @@
-// What `muster data check` finds and refuses, and that it changes nothing.
+// Errors that `muster data check` finds and directories that it rejects. It changes nothing.
 #include "server/journal/inspection.hpp"
 
 #include <random>
@@ -104,7 +104,7 @@ TEST(inspection, sees_what_stood_there_when_it_was_opened_whatever_the_server_do
   ASSERT_TRUE(s->write(some_entries(600)).ok());
   auto const view = rocks_view::open(t / "d");
   ASSERT_TRUE(view.has_value()) << view.error().message;
-  // Tables and logs that it reads are deleted.
+  // Deletes tables and logs that the view reads.
   ASSERT_TRUE(s->write(some_entries(700)).ok());
   ASSERT_TRUE(s->compact().ok());
   ASSERT_TRUE(s->compact().ok());
@@ -132,7 +132,7 @@ TEST(inspection, refuses_what_is_no_servers) {
   std::ofstream(t / "d/thesis.tex") << "precious";
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "holds no data of a server");
   EXPECT_REFUSED(checked(t / "d/thesis.tex"), code::failed_precondition, "is not a directory");
-  // As a RocksDB of somebody else, and a copy that was killed.
+  // Like a foreign RocksDB, or a copy that was killed.
   write(t / "e", {{change::kind::put, "formats", "x"}});
   EXPECT_REFUSED(checked(t / "e"), code::failed_precondition, "is not a server's");
 }
@@ -162,7 +162,7 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
   test::temporary_directory e;
   write(e / "d", {{change::kind::put, "format", ""}});
   EXPECT_REFUSED(checked(e / "d"), code::internal, "the entry of its format");
-  // It can be read, and makes no sense: the cluster has two tasks.
+  // A readable but inconsistent entry: the cluster has two tasks.
   test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, "t\0train\0"s + "00000099", batch[2].value});
@@ -202,7 +202,7 @@ TEST(inspection, notes_a_torn_last_write) {
       << c->notes[0];
 }
 
-// Every so many bytes of a file one wrong bit, which has to be found.
+// Flips one bit every `step` bytes and checks that each is found; skips the last `without` bytes.
 void expect_found(fs::path const& directory, std::string const& part, std::size_t step,
                   std::size_t without = 0) {
   auto const file = file_of(directory, part);
@@ -231,15 +231,15 @@ TEST(inspection, finds_a_wrong_bit_in_a_table) {
   expect_found(t / "d", ".sst", 17);
 }
 
-// As servers did before there was one checksum of the whole file: all but the footer has another,
-// and what was erased is nothing that reading all entries comes by.
+// Older servers had no checksum of the whole file. Other checksums cover all but the footer, and
+// reading all entries does not visit deleted ones.
 TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
   test::temporary_directory t;
   auto options = rocks::options();
   options.file_checksum_gen_factory = nullptr;
   auto const db = opened_as(t / "d", options);
   for (auto const& e : some_entries(200)) ASSERT_TRUE(db->Put({}, e.key, e.value).ok());
-  std::mt19937 random(1);  // which does not compress
+  std::mt19937 random(1);  // random data does not compress
   for (int i = 0; i < 20; ++i) {
     std::string value(2000, 0);
     for (auto& c : value) c = static_cast<char>(random());
@@ -260,7 +260,7 @@ TEST(inspection, finds_a_wrong_bit_in_the_log) {
   expect_found(t / "d", ".log", 5);
 }
 
-// The length of the last record: what RocksDB takes for one that was torn off, and drops.
+// RocksDB takes a wrong length of the last record for a torn record and drops it.
 TEST(inspection, finds_what_would_be_lost_without_a_word) {
   test::temporary_directory t;
   auto s = opened(t / "d");

@@ -1,4 +1,4 @@
-// What waits is written together, in order; what cannot be written stays said.
+// Pending changes are written together and in order; a failure is permanent.
 #include "server/journal/journal.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<change> put(std::string const& key) {
   return {{change::kind::put, key, "x"}};
 }
 
-/// What became of the writes, from another thread.
+/// Records the progress that the writer's thread reports.
 class progress_log {
  public:
   journal::progress taker() {
@@ -45,7 +45,7 @@ class progress_log {
   muster::status failed_;
 };
 
-/// Its first write takes until `go`; from number `bad` on they fail.
+/// A store whose first write blocks until `go`. Writes from number `bad` on fail.
 class slow_store final : public store {
  public:
   struct view {
@@ -122,7 +122,7 @@ TEST(journal, what_came_to_a_busy_disk_waits_for_more_and_for_an_idle_one_nothin
   EXPECT_EQ(w.writes[1].size(), 2u);
 }
 
-/// On a disk that has this much room.
+/// A store on a disk with `room` free bytes.
 class small_disk final : public store {
  public:
   explicit small_disk(std::atomic<std::uint64_t>& room) : room_(room) {}
@@ -158,7 +158,7 @@ TEST(journal, of_a_full_disk_keeps_a_reserve_and_goes_on_when_there_is_room) {
   EXPECT_FALSE(j.full());
 }
 
-/// Has no room for writes while it is told so.
+/// A store that rejects writes while `full` is set.
 class full_store final : public store {
  public:
   struct view {

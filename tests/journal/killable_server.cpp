@@ -34,7 +34,7 @@ void killable_server::start() {
   write_all();
 }
 
-// What waits for the disk, and for being told, is gone with the process.
+// Unwritten changes and pending replies are lost with the process.
 void killable_server::kill() {
   ++counts["crashes"];
   counts["lost_batches"] += queue_.size();

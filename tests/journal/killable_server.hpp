@@ -1,6 +1,5 @@
-// A coordinator under virtual time with a disk that lags behind, which can be killed at any moment:
-// what it had not written is gone, what it had not told nobody knows. The next one begins with what
-// the disk has.
+// A coordinator under virtual time with a slow disk. It can be killed at any moment: unwritten
+// changes and pending replies are lost. The next process starts from the disk.
 #pragma once
 
 #include <deque>
@@ -25,9 +24,9 @@ namespace muster::server::journal {
 
 class killable_server : public simulation::virtual_time {
  public:
-  /// What is carried out at once: for workers.
+  /// Receives effects for workers immediately.
   std::function<void(core::effects const&)> at_once = [](auto const&) {};
-  /// What streams are told, in order, when the disk has what it may rest on.
+  /// Receives outcomes of streams in order, after the changes before them are on the disk.
   std::function<void(core::outcome const&)> on_outcome = [](auto const&) {};
 
   std::function<void(core::session_notice const&)> on_notice = [](auto const&) {};
@@ -47,7 +46,7 @@ class killable_server : public simulation::virtual_time {
     calls_.emplace(e.call, std::move(told));
     step(std::move(e));
   }
-  /// When all that was done so far is on the disk; never if the server is killed before.
+  /// Calls `then` when all changes so far are on the disk, or never if the server is killed before.
   void when_written(std::function<void()> then) {
     if (line_.empty() && queue_.empty()) return then();
     line_.push_back({written_, {}, {}, {}, std::move(then)});

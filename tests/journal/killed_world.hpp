@@ -1,5 +1,5 @@
-// What simulations of killed servers share: one server under virtual time with a disk that lags,
-// its workers, and a run that ends with a report. Clients are of those who inherit.
+// Base of simulations with killed servers: a server under virtual time with a slow disk, its
+// workers, and a run that returns a report. Derived classes add clients.
 #pragma once
 
 #include <string>
@@ -17,19 +17,20 @@ class killed_world {
  protected:
   killed_world(std::uint64_t seed, core::config c);
 
-  /// All of it; what is broken is thrown.
+  /// Performs the whole run; throws a violation.
   virtual void live() = 0;
-  /// What its clients knew of the server is gone with their connections.
+  /// Called after a kill: clients lose their connections and unanswered calls.
   virtual void lose_touch() {}
-  /// Right after a start: what was told is there.
+  /// Checks right after a start that everything acknowledged exists.
   virtual void check_known() = 0;
 
   void crash();
-  /// What happens beside clients, by a roll in (77, 100]: the disk writes, time passes, a kill.
+  /// Performs a step that does not involve clients, chosen by a roll in (77, 100]: the disk writes,
+  /// time passes, or the server is killed.
   void go_on(std::int64_t roll);
-  /// One more answer, and all of it on the disk.
+  /// Sends one more answer and writes everything to the disk.
   void work_well();
-  /// Until something is due.
+  /// Advances time until something is due.
   void pass_time();
   [[noreturn]] void fail(std::string const& why) const { server_.fail(why); }
   std::uint64_t& count(std::string_view what) { return server_.counts[what]; }

@@ -1,4 +1,4 @@
-// Real logs of RocksDB, cut and damaged everywhere.
+// RocksDB logs, cut and damaged at every position.
 #include "server/journal/log_format.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using kind = log_end::kind;
 
-constexpr std::size_t checksum_size = 4, sizes_size = 3;  // how a record begins
+constexpr std::size_t checksum_size = 4, sizes_size = 3;  // layout of a record's header
 
 log_end end_of(std::string_view bytes, bool checksums = true) {
   auto const read = [&](char* into, std::size_t n) {
@@ -28,7 +28,7 @@ log_end end_of(std::string_view bytes, bool checksums = true) {
   return walk_log(read, checksums);
 }
 
-// What RocksDB writes for these values, one write each.
+// Returns the log that RocksDB writes for these values, one write each.
 std::string log_of(std::vector<std::string> const& values) {
   test::temporary_directory at;
   {
@@ -64,7 +64,7 @@ TEST(log_format, a_cut_one_is_torn_where_its_last_record_begins) {
     EXPECT_EQ(end.what, n == first ? kind::whole : kind::torn) << n;
     EXPECT_EQ(end.at, n <= first ? 0 : first) << n;
   }
-  // Where the first part of a large record ends, nothing but its type tells that more is missing.
+  // After the first part of a large record, only its type shows that more parts are missing.
   EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).at, first);
   EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).what, kind::torn);
 }
@@ -76,18 +76,18 @@ TEST(log_format, space_that_was_reserved_is_torn) {
     EXPECT_EQ(end.what, kind::torn) << zeros;
     EXPECT_EQ(end.at, log.size()) << zeros;
   }
-  // Of one write some pages may have reached the disk and others before them not.
+  // A crash can store later pages of a write without earlier ones.
   auto const holes = log + std::string(40'000, '\0') + "some of it";
   EXPECT_EQ(end_of(holes).what, kind::torn);
   EXPECT_EQ(end_of(holes).at, log.size());
   EXPECT_EQ(end_of(log + std::string(100, '\0') + "some of it").at, log.size());
-  // But no other write behind it.
+  // A complete write after the gap, however, is damage.
   auto const lost = log + std::string(32'768 - log.size(), '\0') + log;
   EXPECT_EQ(end_of(lost).what, kind::damaged);
   EXPECT_EQ(end_of(lost, false).what, kind::damaged);
 }
 
-// RocksDB itself takes a wrong length in the last block for a torn record, and drops it.
+// RocksDB takes a wrong length in the last block for a torn record and drops it.
 TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
   auto const begin = log_of({"first"}).size();
   auto const log = log_of({"first", "the second one"});
@@ -104,7 +104,7 @@ TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
 TEST(log_format, without_checksums_a_torn_record_is_still_told_from_a_wrong_length) {
   auto const begin = log_of({"first"}).size();
   auto log = log_of({"first", "the second one"});
-  log[begin + checksum_size + sizes_size] = '?';  // RocksDB's to find
+  log[begin + checksum_size + sizes_size] = '?';  // an error that only RocksDB's checksum finds
   EXPECT_EQ(end_of(log, false).what, kind::whole);
   EXPECT_EQ(end_of(log.substr(0, log.size() - 1), false).what, kind::torn);
   log = log_of({"first", "the second one"});

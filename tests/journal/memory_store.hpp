@@ -1,4 +1,4 @@
-// A store that lasts as long as the process: for tests.
+// A store in memory, for tests.
 #pragma once
 
 #include <map>

@@ -40,7 +40,7 @@ void model_workers::attach(worker w) {
   e.spec.slots = w.slots;
   e.spec.credits = w.credits;
   e.spec.incarnation = w.incarnation;
-  std::set<std::pair<core::closure_id, std::uint32_t>> known_lost;  // whoever has them
+  std::set<std::pair<core::closure_id, std::uint32_t>> known_lost;  // on any worker
   auto const note = [&](core::closure_id id, std::uint32_t attempt) {
     if (is_known_lost(id, attempt)) known_lost.emplace(id, attempt);
   };
@@ -63,7 +63,7 @@ void model_workers::attach(worker w) {
     auto const view = server_.core().closures().look(id);
     bool const by_it = view && view->state == core::closure_state::succeeded &&
                        view->attempts.back().attempt == attempt;
-    server_.counts["answered_again"] += by_it;  // to an earlier server
+    server_.counts["answered_again"] += by_it;  // by an answer first sent to an earlier server
     if (by_it && known_lost.contains({id, attempt}))
       server_.fail(text(id) + " ended with an attempt that was lost");
   }
@@ -77,7 +77,7 @@ bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
   });
 }
 
-// Once they are on the disk.
+// Removes the answers once they are on the disk.
 void model_workers::acknowledge(worker const& w, std::vector<core::worker_result> const& answers) {
   std::set<std::pair<core::closure_id, std::uint32_t>> taken;
   for (auto const& r : answers) taken.emplace(r.closure, r.attempt);
@@ -118,7 +118,7 @@ void model_workers::answer_one(bool well) {
     r.failure = core::failure{core::failure_kind::user, "Error", "broken", "trace", "", 0};
   auto const w = workers_[stream];
   w.kept->push_back(r);
-  if (!well && dice_.chance(5)) return lose(stream, true);  // with the answer inside
+  if (!well && dice_.chance(5)) return lose(stream, true);  // the answer is lost with the stream
   server_.step(core::worker_results{stream, {r}});
   acknowledge(w, {r});
 }
@@ -130,7 +130,7 @@ void model_workers::lose_one() {
   lose(it->first, dice_.chance(50));
 }
 
-// It comes back if only its stream broke.
+// `comes_back`: only the stream broke, so the worker returns with its state.
 void model_workers::lose(core::stream_id stream, bool comes_back) {
   auto const node = workers_.extract(stream);
   core::worker_disconnected e;

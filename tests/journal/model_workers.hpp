@@ -1,5 +1,5 @@
-// Workers of a killable_server: they run what they are sent, get lost, and come back to the next
-// server with what they still have, and with the answers that nobody has acknowledged.
+// Simulated workers of a killable_server. They run closures, disconnect, and return to the next
+// server with their running closures and unacknowledged answers.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace muster::server::journal {
 
-/// What a closure with these arguments ends with, wherever it runs.
+/// Returns the result of a closure with these arguments, on any worker.
 inline std::string value_of(std::string const& args) {
   return "\"done " + args.substr(1, args.size() - 2) + "\"";
 }
@@ -20,16 +20,16 @@ class model_workers {
  public:
   explicit model_workers(killable_server& server);
 
-  /// Their server was killed.
+  /// Disconnects all workers because the server was killed.
   void lose_sight();
-  /// One that has seen an earlier server, or a new one.
+  /// Connects a disconnected worker or a new one.
   void come_back();
   void answer_one(bool well);
   void lose_one();
-  /// Nobody comes back, two new ones come.
+  /// Discards the disconnected workers and connects two new ones.
   void heal();
   void stay_alive();
-  /// Time passes; `much`: enough for what runs to be written down.
+  /// Advances time. With `much`, long enough that running closures are recorded.
   void work_on(bool much);
 
   std::size_t size() const { return workers_.size(); }

@@ -1,9 +1,8 @@
-// Programs through deaths of the server, under virtual time. What a step changes is written some
-// time after it, and what it orders goes out then, as the hub has it; a death loses what is not
-// written yet.
+// Programs and killed servers, under virtual time. As in the hub, orders wait until the changes of
+// their step are written. A kill loses unwritten steps.
 //
-// What must hold beside the rules of the simulation without deaths: no rank is ever started twice,
-// and a program that somebody could know to have ended stays as it ended.
+// Invariants beyond those of the simulation without kills: a rank is never started twice, and a
+// program that was reported as ended keeps its end state.
 #include <deque>
 #include <random>
 
@@ -23,7 +22,7 @@ class durable_bench : public bench {
     on_step = [this] { take(); };
   }
 
-  /// The disk has all but so many of the steps.
+  /// Writes all steps except the last `left`.
   void write(std::size_t left) {
     while (steps_.size() > left) {
       auto const s = std::move(steps_.front());
@@ -81,13 +80,13 @@ void run(std::uint64_t seed, int& deaths) {
     workers.emplace_back(b, seed * 16 + static_cast<std::uint64_t>(i) + 1, i);
   std::set<program_id> programs;
   for (int turn = 0; turn < 4'000; ++turn) {
-    bool const quiet = turn > 1'500;  // no more faults
+    bool const quiet = turn > 1'500;  // the fault-free phase
     b.advance(std::chrono::milliseconds(100));
     if (!quiet && random() % 150 == 0) {
       ++deaths;
       b.die();
       for (auto& w : workers) w.lose_server();
-      // Who has submitted what was not written has no answer.
+      // Submissions that were not written were not answered either.
       std::erase_if(programs, [&](program_id p) { return !b.core->knows(p); });
     }
     auto& w = workers[random() % workers.size()];
@@ -120,7 +119,7 @@ TEST(program_restarts, know_how_each_attempt_ended_and_put_spares_by) {
   auto const p = b.submit(spec);
   b.write(0);
   b.run(w, p, 1, {0});
-  b.end(w, p, 1, 0, 3);  // and the next one begins in the same step
+  b.end(w, p, 1, 0, 3);  // the next attempt begins in the same step
   EXPECT_EQ(b.look(p).attempt, 2u);
   auto const told = b.core->attempts_of(p).value();
   b.write(0);

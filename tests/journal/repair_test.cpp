@@ -1,4 +1,4 @@
-// What `muster data repair` does to each kind of store that no server can load.
+// The effect of `muster data repair` on each kind of store that no server can load.
 #include "server/journal/repair.hpp"
 
 #include "server/core/api/generations.hpp"
@@ -18,7 +18,7 @@ constexpr closure_id id_of(std::uint64_t generation, std::uint64_t slot) {
   return closure_id{generation << 32 | slot};
 }
 
-/// A job of one request, whose closures have these ids and take these inputs.
+/// Returns a job of one request with closures of these ids. The last closure takes the inputs.
 core::accepted_fact request_of(session_id job, std::vector<closure_id> const& ids,
                                std::vector<closure_id> const& inputs = {}) {
   core::accepted_fact f{job, 0, {}, {"f"}, {}};
@@ -130,7 +130,7 @@ TEST_F(repair, text_that_is_not_utf8_is_readable_and_stays) {
   EXPECT_EQ(entries_of(at()), before);
 }
 
-// As after a new leader that has not seen the job of the one before, and gave its places again.
+// Caused by a new leader that did not see its predecessor's job and assigned the same slots again.
 TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
   auto const older = session_id{7}, reader = session_id{8}, newer = session_id{9};
   auto const later = (1u << 20) + 1;
@@ -173,7 +173,7 @@ TEST_F(repair, gives_a_closure_without_a_place_one) {
   EXPECT_EQ(jobs()[session_id{7}].closures[0].value.view(), "41");
 }
 
-// As after two servers that counted the same start.
+// Caused by two servers with the same start number.
 TEST_F(repair, does_not_guess_which_of_two_closures_with_one_id_is_meant) {
   auto const older = session_id{7}, reader = session_id{8}, newer = session_id{9};
   write({job_of(7), request_of(older, {id_of(1, 5), id_of(1, 6)}, {id_of(1, 5)})});
@@ -199,7 +199,7 @@ TEST_F(repair, leaves_released_closures_without_a_place) {
   EXPECT_TRUE(repair_store(at(), copy(), false)->changes.empty());
 }
 
-// As after a leader that went on with a job of which the client had let go before.
+// Caused by a leader that continued a job which the client had released before.
 TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41"),
          success(session_id{7}, 1, "of no request"), success(session_id{8}, 0, "of no job")});
@@ -220,8 +220,9 @@ TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
 
 TEST_F(repair, removes_what_cannot_be_read_only_when_told) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41")});
-  auto orphan = request_of(session_id{8}, {id_of(1, 9)});  // a request whose job is gone
-  auto gap = request_of(session_id{7}, {id_of(1, 10)});    // two positions before it are lost
+  auto orphan = request_of(session_id{8}, {id_of(1, 9)});  // a request whose job does not exist
+  // The two positions before it are missing.
+  auto gap = request_of(session_id{7}, {id_of(1, 10)});
   gap.first = 3;
   write({orphan, success(session_id{8}, 0, "42"), gap});
   write_raw({{kind::put, std::string("k\0train\0torn", 12), "\x0a\x05x"}});
@@ -291,7 +292,7 @@ TEST_F(repair, does_not_touch_what_it_cannot_make_loadable) {
               std::string("t\0train\0"
                           "00000009",
                           16),
-              ""}});  // of two workers
+              ""}});  // the cluster has two workers
   auto const before = entries_of(at());
   auto const failed = repair_store(at(), copy(), false);
   ASSERT_FALSE(failed);

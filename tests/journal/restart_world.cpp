@@ -1,4 +1,4 @@
-// Clients over REST that ask again for the answers that they have received.
+// Simulated REST clients that ask again for answers that they have received.
 #include "tests/journal/restart_world.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int actions = 250;
 core::config durable() {
   core::config c;
   c.durable = true;
-  c.max_worker_failures = 0;  // a closure may meet any number of crashes
+  c.max_worker_failures = 0;  // any number of crashes is allowed
   return c;
 }
 
@@ -51,7 +51,7 @@ std::vector<core::closure_spec> restart_world::some_closures() {
     if (dice_.chance(10)) x->options.delay = core::duration(dice_.between(1, 300'000));
     if (dice_.chance(10)) x->options.priority = static_cast<std::int32_t>(dice_.between(-3, 3));
     if (gang && list.size() <= 3) x->options.gang = "together";
-    if (last_args_ % 3 == 0) {  // inputs are sent beside the arguments
+    if (last_args_ % 3 == 0) {  // inputs are sent separately from the arguments
       c.args = core::blob(c.args.view(), core::encoding::bytes);
       for (auto& input : x->inputs) input.offset = core::beside_pickled;
     }
@@ -162,7 +162,7 @@ void restart_world::cancel_or_delete() {
   server_.ask(e, ignore);
 }
 
-// Asks for the end of a job. An end that was reported must not change, even after a crash.
+// Asks for the end of a job. A reported end must not change, even after a crash.
 void restart_world::ask_for_an_end() {
   auto const job = some_job(false);
   if (job == core::session_id{}) return;
@@ -252,7 +252,7 @@ void restart_world::live() {
   if (dice_.chance(50)) crash();
   heal();
   check_the_end();
-  crash();  // jobs that have ended must be there after a restart
+  crash();  // ended jobs must exist after a restart
   check_the_end();
 }
 

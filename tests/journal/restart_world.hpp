@@ -1,9 +1,12 @@
-// Durable jobs under virtual time, with clients, workers and a disk that lags, and a server that is
-// killed at any moment; see killable_server.hpp.
+// Durable jobs under virtual time with clients, workers, a slow disk, and a server that is killed
+// at any moment; see killable_server.hpp.
 //
-// What must hold: a job whose acceptance was told is there; what was told of a closure, or of the
-// end of a job, is never told otherwise; a value is that of its own closure, and a closure has the
-// options and inputs it was given; in the end everything has ended.
+// Invariants:
+// - An acknowledged job exists.
+// - A reported state of a closure, or end of a job, never changes.
+// - A value belongs to its own closure.
+// - A closure keeps its options and inputs.
+// - At the end of the run everything has ended.
 #pragma once
 
 #include <map>
@@ -29,8 +32,8 @@ class restart_world final : public killed_world {
   struct known_job {
     std::vector<core::closure_id> closures;
     bool open = false;
-    bool deleted = false;  // asked for
-    bool ended = false;    // told
+    bool deleted = false;  // requested by the client
+    bool ended = false;    // reported to the client
     core::time_point finished{};
   };
 

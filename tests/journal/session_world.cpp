@@ -1,4 +1,5 @@
-// Clients as the C++ and Python libraries are: they keep what has no outcome, and send it again.
+// Simulated clients that behave like the C++ and Python libraries: they keep closures without an
+// outcome and send them again.
 #include "tests/journal/session_world.hpp"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ void session_world::schedule(client& c) {
   send(c, tokens);
 }
 
-// As one message; what a token of it refers to by position comes along.
+// Sends the closures in one message, because inputs refer to them by position.
 void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
   core::schedule e;
   e.session = c.session;
@@ -104,7 +105,8 @@ void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
 }
 
 void session_world::send_all_unfinished(client& c) {
-  std::map<std::uint64_t, std::vector<std::uint64_t>> requests;  // whole, as positions count
+  // Complete requests, because inputs use positions.
+  std::map<std::uint64_t, std::vector<std::uint64_t>> requests;
   std::map<std::uint64_t, bool> wanted;
   for (auto const& [token, t] : c.tasks) {
     requests[t.request].push_back(token);
@@ -144,7 +146,7 @@ void session_world::release_some(client& c) {
   if (!c.attached) return;
   core::release_values e;
   e.session = c.session;
-  std::set<std::uint64_t> unfinished;  // they name each other when they are sent again
+  std::set<std::uint64_t> unfinished;  // they refer to each other when they are sent again
   for (auto const& [token, t] : c.tasks)
     if (!t.outcome) unfinished.insert(t.request);
   std::vector<std::uint64_t> gone;
@@ -244,7 +246,7 @@ void session_world::fetch(client& c) {
   });
 }
 
-// By calls an error is raised once, whatever happens to the server afterwards.
+// A unary client receives an error once, even if the server is killed afterwards.
 void session_world::settle(client& c) {
   if (!c.unary || !c.attached) return;
   core::join_session e;
@@ -272,7 +274,7 @@ void session_world::close(client& c) {
 }
 
 void session_world::lose_touch() {
-  // Who was not told of its session never had one.
+  // A client that received no session id has no session.
   std::erase_if(clients_,
                 [](auto const& entry) { return entry.second.session == core::session_id{}; });
   for (auto& [n, c] : clients_) c.attached = c.resuming = false;

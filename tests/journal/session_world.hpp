@@ -1,9 +1,11 @@
-// Durable sessions of client programs under virtual time: clients that resume, schedule again what
-// has no outcome, release and leave, with a server that is killed at any moment.
+// Durable sessions of client programs under virtual time. Clients resume, schedule closures without
+// an outcome again, release and leave, while the server is killed at any moment.
 //
-// What must hold: a session that was told is there for its client; every closure gets its outcome,
-// the same whenever it is told; a value that was told and is not released can be read; what is
-// released and closed leaves nothing behind, neither in memory nor on the disk.
+// Invariants:
+// - An acknowledged session exists for its client.
+// - Every closure gets one outcome, which never changes.
+// - A reported value that is not released can be read.
+// - Released values and closed sessions leave nothing in memory or on the disk.
 #pragma once
 
 #include <map>
@@ -23,21 +25,21 @@ class session_world final : public killed_world {
  private:
   struct task {
     core::closure_spec spec;
-    std::uint64_t request = 0;  // scheduled together
+    std::uint64_t request = 0;  // closures of a request are scheduled together
     bool released = false;
     std::optional<core::outcome> outcome{};
-    core::closure_id id{};  // as far as the client knows
+    core::closure_id id{};  // if the client knows it
   };
-  /// One client program, with a stream or a unary one.
+  /// A client program that uses a stream or unary calls.
   struct client {
     core::session_id session{};
     bool unary = false;
     bool attached = false;
     bool resuming = false;
-    std::uint32_t generation = 1;           // as far as it was told
-    std::set<std::uint32_t> errors{};       // that were raised, by the generation that followed
+    std::uint32_t generation = 1;           // the last reported one
+    std::set<std::uint32_t> errors{};       // generations that followed a raised error
     std::map<std::uint64_t, task> tasks{};  // by token
-    std::map<std::uint64_t, core::per_worker_id> values{};  // none: not answered yet
+    std::map<std::uint64_t, core::per_worker_id> values{};  // empty id: not answered yet
   };
 
   void live() override;
@@ -66,7 +68,7 @@ class session_world final : public killed_world {
   client* find(core::session_id id);
   bool unfinished() const;
 
-  std::map<std::uint64_t, client> clients_;  // by a number of ours
+  std::map<std::uint64_t, client> clients_;  // by a number of the simulation
   std::uint64_t last_client_ = 0, last_token_ = 0, last_request_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The end of a run: everything heals, all is there, and nothing stays of what was let go.
+// The end of a run: all faults stop, everything completes, and released data is removed.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ bool session_world::unfinished() const {
   });
 }
 
-// Everybody is there and nothing breaks any more.
+// All workers and clients are connected, and faults stop.
 void session_world::heal() {
   workers_.heal();
   server_.write_all();
@@ -39,8 +39,9 @@ void session_world::heal() {
   if (unfinished()) fail("closures have no outcome");
 }
 
-// Nothing stays of requests of which all was released. By calls a release may have been lost with
-// the server before it was answered, and nobody repeats it here. REQUIRES: everything has ended.
+// Releases everything and checks that the requests are removed from the disk. Unary clients are not
+// checked: a kill can lose an unanswered release, which is not repeated here.
+// @pre Everything has ended.
 void session_world::release_all() {
   for (auto& [n, c] : clients_) {
     core::release_values e;
@@ -54,7 +55,7 @@ void session_world::release_all() {
   server_.write_all();
   for (auto const& [n, c] : clients_) {
     if (c.unary) continue;
-    auto const session = text(c.session).substr(4);  // behind "job_"
+    auto const session = text(c.session).substr(4);  // after "job_"
     for (std::string const kind : {"a", "e", "p"})
       (void)server_.disk().read(kind + '\0' + session, [&](std::string_view, std::string_view) {
         fail(text(c.session) + " has released everything, and the disk has " + kind);
@@ -63,7 +64,7 @@ void session_world::release_all() {
   }
 }
 
-// Nothing stays of sessions that were closed.
+// Closes all sessions and checks that no trace remains.
 void session_world::leave() {
   while (!clients_.empty()) {
     auto const before = clients_.size();
@@ -71,8 +72,8 @@ void session_world::leave() {
     if (clients_.size() == before) return fail("a client cannot leave");
   }
   for (auto const& j : server_.core().sessions().list({}, ~std::size_t{}).items)
-    server_.step(core::close_session{j.id});  // of clients that were never told of theirs
-  // Those that have ended stay listed.
+    server_.step(core::close_session{j.id});  // of clients that never received their session id
+  // Ended sessions stay listed.
   auto const someone_stays = [this] {
     auto const all = server_.core().sessions().list({}, ~std::size_t{}).items;
     return std::any_of(all.begin(), all.end(),

@@ -1,4 +1,4 @@
-// Both stores are one thing; and what a directory is refused for.
+// Both stores behave alike; and the reasons to reject a directory.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ void expect_a_map(store& s) {
   EXPECT_EQ(all_of(s, "a"), "a=1 a1=3 ");
   EXPECT_TRUE(s.write({{kind::erase, "b", ""}, {kind::put, "a", "4"}}).ok());
   EXPECT_EQ(all_of(s), "a=4 a1=3 ");
-  // In order: what is put behind an erase stays.
+  // Changes apply in order: a put after an erase remains.
   EXPECT_TRUE(s.write({{kind::erase_below, "a", ""}, {kind::put, "a2", "5"}}).ok());
   EXPECT_EQ(all_of(s), "a2=5 ");
   auto const last = std::string("\xff\xff", 2);
@@ -64,7 +64,7 @@ TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
   EXPECT_EQ(all_of(*opened(at / "data")), "a2=5 b=7 ");
 }
 
-// RocksDB's hints are shared by entries and ranges that begin with the same bytes.
+// RocksDB shares hints between entries and ranges with the same prefix.
 TEST(store, what_was_erased_below_a_long_name_leaves_the_rest_as_it_is) {
   using namespace std::string_literals;
   test::temporary_directory at;
@@ -153,7 +153,7 @@ TEST(store, damage_is_refused_in_one_line) {
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
-// What found no room is written when there is some, and all that was told is there.
+// A write that failed for lack of space succeeds later, and no acknowledged write is lost.
 TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
@@ -170,7 +170,7 @@ TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   EXPECT_EQ(write().code, code::resource_exhausted) << "still";
   EXPECT_GT(n, 10);
   ASSERT_TRUE(disk.resize(64));
-  // RocksDB may be about to recover by itself, which it tries every five seconds.
+  // RocksDB also tries to recover by itself every five seconds.
   for (int i = 0; i < 200 && !(last = write()).ok(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_TRUE(last.ok()) << last.message;
@@ -192,7 +192,7 @@ TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   expect_all();
 }
 
-// RocksDB aborts the process when it goes on with a file that it could not write.
+// RocksDB aborts the process if it continues with a file that it could not write.
 TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
@@ -203,7 +203,7 @@ TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
   };
   for (auto const* const key : {"a", "b", "c"}) ASSERT_TRUE(write(key).ok());
   disk.fill();
-  for (int i = 0; i < 7; ++i) {  // it tries to go on by itself every five seconds
+  for (int i = 0; i < 7; ++i) {  // RocksDB tries to recover every five seconds
     EXPECT_TRUE(is_no_room(write("d")));
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
@@ -223,7 +223,8 @@ TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
   EXPECT_EQ(keys, "abcd");
 }
 
-// Killed in between: nothing that was told is lost, and the directory is not taken for damaged.
+// After a kill on a full disk no acknowledged write is lost, and the directory does not count as
+// damaged.
 TEST(store, of_a_full_disk_can_be_killed_and_opened) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
@@ -234,7 +235,7 @@ TEST(store, of_a_full_disk_can_be_killed_and_opened) {
   std::string const value(std::size_t{256} << 10, 'x');
   int n = 0;
   while (s->write({{kind::put, "k" + std::to_string(1000 + n), value}}).ok() && n < 1000) ++n;
-  fs::copy(at, copy, fs::copy_options::recursive);  // as a kill would leave it
+  fs::copy(at, copy, fs::copy_options::recursive);  // like the files after a kill
   auto const killed = opened(copy);
   int seen = 0;
   EXPECT_TRUE(killed->read("k", [&](auto, auto) { return ++seen, true; }).ok());

@@ -1,4 +1,4 @@
-// Entries of clusters of agents: c, t, k, b; and of tokens: u.
+// Entries of agent clusters: c, t, k, b. Entries of tokens: u.
 #include "tests/journal/goldens/numbers.hpp"
 #include "tests/journal/goldens/scenes.hpp"
 
@@ -22,7 +22,7 @@ fault_ptr full_fault(std::string const& number) {
   return std::make_shared<fault const>(f);
 }
 
-/// All that is optional is there, and 0.
+/// All optional fields are present and 0.
 fault_ptr zero_fault() {
   fault f;
   f.code = code::ok;
@@ -63,7 +63,7 @@ cluster_spec full_spec(std::string const& name) {
   return s;
 }
 
-/// As few bytes as a declaration can have that is in force.
+/// The smallest declaration that can be in force.
 cluster_spec empty_spec(std::string const& name) {
   cluster_spec s;
   s.name = name;
@@ -74,7 +74,7 @@ cluster_spec empty_spec(std::string const& name) {
   return s;
 }
 
-/// A declaration for the next generation is not checked when it is loaded: all fields are absent.
+/// A declaration for the next generation is not validated when loaded, so all fields are absent.
 cluster_spec next_spec() {
   auto s = empty_spec("");
   s.heartbeat_timeout = s.register_timeout = s.stuck_after = core::duration{};
@@ -130,7 +130,7 @@ barrier_fact full_barrier() {
   return b;
 }
 
-/// Each flag alone, so that no two can be exchanged.
+/// Sets one flag at a time, so that swapped flags are detected.
 void add_flags(std::vector<scene>& all) {
   facts list;
   auto const with = [&list](auto set) {

@@ -92,7 +92,7 @@ inline constexpr number<core::release_reason> release_reason[] = {
     {core::release_reason::session_values, 6}, {core::release_reason::session_bytes, 7},
     {core::release_reason::spill_bytes, 8},    {core::release_reason::unreadable, 9},
     {core::release_reason::holder_lost, 10}};
-/// Without `earlier`, which is stored as 0 beside a text.
+/// Without `earlier`, which is stored as 0 with a text.
 inline constexpr number<core::attempt_end> attempt_end[] = {
     {core::attempt_end::running, 0},         {core::attempt_end::succeeded, 1},
     {core::attempt_end::failed, 2},          {core::attempt_end::cancelled, 3},
@@ -101,7 +101,7 @@ inline constexpr number<core::attempt_end> attempt_end[] = {
     {core::attempt_end::dependency_lost, 8}, {core::attempt_end::timed_out, 9},
     {core::attempt_end::user_error, 10},     {core::attempt_end::value_lost, 11},
     {core::attempt_end::retracted, 12}};
-/// 0 stands for the usual blame of the attempt's end, whichever that is.
+/// 0 is the default blame of the attempt's end.
 inline constexpr number<core::blame> blame[] = {
     {core::blame::none, 1}, {core::blame::worker, 2}, {core::blame::process, 3}};
 

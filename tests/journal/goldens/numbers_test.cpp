@@ -1,5 +1,5 @@
-// The number of an enumerator in data directories never changes: each is written and compared with
-// the list in numbers.hpp, which has all enumerators.
+// The number of an enumerator in data directories never changes. Each enumerator is encoded and
+// compared with the list in numbers.hpp, which must be complete.
 #include "tests/journal/goldens/numbers.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ namespace number_cases {
 using namespace core;
 namespace wire = muster::journal::v1;
 
-// `stored(value)` is the number that the journal writes. `others`: enumerators that it never does.
+// Compares the numbers that the journal writes, `stored(value)`, with the list. `others` is the
+// number of enumerators that are never stored.
 template <class Enum, std::size_t n, class Stored>
 void expect_numbers(numbers::number<Enum> const (&all)[n], std::size_t others, Stored stored) {
   EXPECT_EQ(n + others, test::enumerators<Enum>()) << "numbers.hpp lacks an enumerator";
@@ -26,7 +27,7 @@ void expect_numbers(numbers::number<Enum> const (&all)[n], std::size_t others, S
         << "the enumerator at position " << static_cast<int>(one.value);
 }
 
-// The last entry of a batch that puts one.
+// Returns the last entry that the batch puts.
 template <class Message>
 Message last(std::vector<change> const& batch) {
   Message m;
@@ -163,7 +164,7 @@ TEST(stored_numbers, of_closures) {
   });
   expect_numbers(numbers::attempt_end, 1,
                  [](auto e) { return attempt_with(e, blame::none).end(); });
-  // Beside an end that has another usual blame.
+  // With an end whose default blame differs.
   expect_numbers(numbers::blame, 0, [](auto e) {
     auto const how = e == blame::none ? attempt_end::worker_lost : attempt_end::succeeded;
     return attempt_with(how, e).blamed();
