@@ -38,8 +38,7 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
 
 using pipe_key = std::tuple<std::string, dev_t, ino_t>;
 
-/// Reads a pipe, or returns its content from an earlier call. Holds the lock while reading, so that
-/// two threads do not split the bytes of a pipe.
+/// Holds the lock while reading, so that two threads do not split the bytes of a pipe.
 result<std::string> read_pipe(pipe_key const& key, std::size_t bytes_max) {
   static std::mutex mutex;
   static std::deque<std::pair<pipe_key, std::string>> kept;

@@ -40,7 +40,7 @@ void give(fs::path const& made, std::pair<uid_t, gid_t> owner) {
 
 void copy_tree(fs::path const& from, fs::path const& to,
                std::optional<std::pair<uid_t, gid_t>> owner) {
-  std::vector<fs::path> all;  // created entries
+  std::vector<fs::path> all;
   auto const make_directory = [](fs::path const& at) {
     fs::create_directories(at);
     fs::permissions(at, fs::perms(0755));
@@ -60,9 +60,8 @@ void copy_tree(fs::path const& from, fs::path const& to,
     }
     all.push_back(made);
   }
-  // Ownership is given away only when the copy is complete, children before their directory.
-  // Otherwise the new owner could replace an entry by a link while this process, possibly root,
-  // still writes.
+  // Owners are changed only when the copy is complete, children before their directory. Otherwise
+  // the new owner could replace an entry by a link while this process, possibly root, still writes.
   for (auto made = all.rbegin(); owner && made != all.rend(); ++made) give(*made, *owner);
   fs::permissions(to, fs::perms(0755));
   if (owner) give(to, *owner);

@@ -26,11 +26,11 @@ constexpr std::size_t named_max = 5;
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 struct item {
-  std::string path;  // relative to the directory
+  std::string path;
   fs::file_type type{};
   std::uint64_t size = 0;
   bool executable = false;
-  std::string target{};  // target of a link
+  std::string target{};
 };
 
 class lister {

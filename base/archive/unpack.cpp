@@ -18,12 +18,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t name_bytes_max = 4'096;
-constexpr std::size_t shown_bytes_max = 120;  // maximum length of a name in an error
+constexpr std::size_t shown_bytes_max = 120;
 // Maximum length of a reason, which can contain a name.
 constexpr std::size_t reason_bytes_max = 500;
 
-// The target directory is prepended to names before libarchive sees them, so its check for absolute
-// paths cannot be used. Absolute paths are rejected here.
+// libarchive sees names below the target directory, so its own check for absolute paths cannot be
+// used. They are rejected here.
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 
@@ -124,7 +124,7 @@ class unpacker {
     return false;
   }
 
-  // Writes a file, including holes, and checks its size.
+  // Writes a file, including holes.
   void take_content(std::string const& name, std::uint64_t size) {
     std::uint64_t end = size;  // a hole at the end has no block
     for (;;) {

@@ -36,7 +36,6 @@ bool is_timeout(error_code ec) {
   return ec == beast::error::timeout || ec == asio::error::timed_out;
 }
 
-// Starts an operation and runs it to completion.
 template <class Start>
 error_code client_socket::perform(Start const& start) {
   error_code result;

@@ -68,7 +68,7 @@ muster::status cannot_use(std::string const& what, std::string const& path,
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
 }
 
-/// Reads a file once, because it can be a pipe such as a shell's `<(…)`. OpenSSL would read it
+/// A file is read once, because it can be a pipe such as a shell's `<(…)`. OpenSSL would read
 /// without a limit.
 muster::result<std::string> contents(std::string const& what, std::string const& path) {
   auto text = read_bounded_file(path);

@@ -1,5 +1,5 @@
-// Uses vfork and exec. fork needs 58 ms to copy the page tables of a worker with a gigabyte.
-// posix_spawn does not support a child that dies with its parent.
+// vfork and exec, because fork needs 58 ms for the page tables of a worker with a gigabyte.
+// posix_spawn has no child that dies with its parent.
 #include "base/process/child.hpp"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ struct prepared {
   char* const* argv;
   char* const* environment;
   int in, out, err;
-  int failure;  // receives errno
+  int failure;
   pid_t parent;
 };
 
@@ -82,7 +82,7 @@ void signals_as_new(bool keep_ignored) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Uses system calls, because the library's functions would change all threads of the parent.
+// The library's functions would change all threads of the parent.
 bool take_user(process_user const& u) {
   return ::syscall(SYS_setgroups, u.groups.size(), u.groups.data()) == 0 &&
          ::syscall(SYS_setresgid, u.group, u.group, u.group) == 0 &&
@@ -107,8 +107,8 @@ bool take_user(process_user const& u) {
   ::_exit(127);
 }
 
-// The parent is suspended until exec. Signals are blocked until the child has its own handlers,
-// because the parent's handlers would run in the child, on the parent's memory.
+// Signals are blocked until the child has its own handlers, because those of the suspended parent
+// would run in the child, on the parent's memory.
 pid_t start(prepared const& p) {
   sigset_t all, before;
   sigfillset(&all);

@@ -28,7 +28,6 @@ std::optional<int> reap(pid_t program) {
   return ended;
 }
 
-// Reaps and forwards signals until the program ends. No deadline.
 int serve(pid_t program, sigset_t const& signals) {
   for (;;) {
     siginfo_t info{};

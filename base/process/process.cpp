@@ -19,8 +19,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// Returns a file in memory with the input, so that the program can read at its own pace. Empty: no
-// file.
+// A file in memory lets the program read at its own pace. Empty: no file.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
@@ -33,7 +32,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// Keeps the last bytes of a stream and reports its lines. Holds at most twice the limit.
+// The last bytes of a stream, and its lines. Holds at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)
@@ -73,7 +72,6 @@ int exit_code_of(pid_t pid) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Watches one program: its output, its end, a stop request, and the time limits.
 class watch {
  public:
   watch(process_options const& o, pid_t pid, file_descriptor out, file_descriptor err)

@@ -64,7 +64,7 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
   return read.ok() ? found : read;
 }
 
-// Finds blobs in values as a loading server does.
+// As a loading server finds them.
 void gather_blobs(core::restored_job const& job, contents& into) {
   constexpr std::string_view begins = R"({"$blob":")";
   for (auto const& f : job.closures) {

@@ -10,8 +10,8 @@ namespace {
 // Version 1 reports the largest number of pages if there is no limit.
 constexpr std::uint64_t no_limit_from = std::uint64_t{1} << 60;
 
-// Calls `look` for the group and its ancestors. In a container whose group appears as the root, the
-// path is that of the host, and only the mount itself exists.
+// Visits the group and its ancestors. In a container whose group appears as the root, the path is
+// that of the host, and only the mount itself exists.
 template <class Look>
 void upwards(std::string const& mount, std::string path, Look const& look) {
   for (;;) {

@@ -159,7 +159,6 @@ void machine_reader::read_disks(totals& t) const {
             });
 }
 
-// Returns the largest processes among this one and its descendants.
 std::vector<machine::memory_user> machine_reader::largest() const {
   struct seen {
     std::uint32_t parent = 0;

@@ -16,7 +16,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// State while the threads of one process are walked.
 struct walked_process {
   process_sample const* sample = nullptr;
   thread_sample const* thread = nullptr;
@@ -201,7 +200,7 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
     std::string names;
     std::size_t count = 0;
   };
-  std::map<std::string, alike> others;  // by frames
+  std::map<std::string, alike> others;
   auto left_out = s.left_out;
   auto const first = std::find_if(s.threads.begin(), s.threads.end(),
                                   [&s](auto const& t) { return t.thread == s.process; });

@@ -1,7 +1,7 @@
-// ptrace belongs to a thread, and threads that it still holds continue when it ends. Each sample
-// therefore uses its own thread. A process cannot trace its own threads. It is traced by a
-// temporary process that shares its memory. While a thread is stopped, nothing is allocated,
-// because that thread may hold the heap's lock.
+// ptrace belongs to a thread, and what it still holds continues when the thread ends, so each
+// sample uses its own thread. A process cannot trace its own threads, so a temporary process that
+// shares its memory does. While a thread is stopped, nothing is allocated, because that thread may
+// hold the heap's lock.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ bool await_stop(pid_t thread, clock::time_point until) {
   }
 }
 
-// Copies the state of a thread. Does not allocate while the thread is stopped.
+// Does not allocate while the thread is stopped.
 bool copy_thread(pid_t process, thread_sample& t, clock::time_point until) {
   if (::ptrace(PTRACE_SEIZE, t.thread, nullptr, nullptr) != 0) return false;
   constexpr std::chrono::milliseconds each_max{20};

@@ -13,11 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Pause after all members have failed to answer.
 constexpr auto pause = 50ms;
 // Maximum duration of one connection attempt, including TLS.
 constexpr int connect_limit_ms = 2'000;
-// How long to wait for a member that was unreachable a moment ago, if there are other members.
+// Wait for a member that was unreachable a moment ago, if there are others.
 constexpr auto reconnect_wait = 100ms;
 // A call gets at least this time, so that it can return why its member is not connected.
 constexpr auto call_limit_min = 100ms;
@@ -58,8 +57,8 @@ constexpr std::string_view old_revision = "etcdserver: revision of auth store is
 // OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
-// Returns a short reason for messages; no decision depends on it. gRPC 1.51 uses UNAVAILABLE for
-// all of these, and its own texts describe its internals.
+// Only for messages. gRPC 1.51 uses UNAVAILABLE for all of these, and its own texts describe its
+// internals.
 std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
@@ -171,8 +170,8 @@ void client::hurry(milliseconds patience) {
   give_up();
 }
 
-// Waits until the member is connected. gRPC notices a new connection only while a caller waits for
-// it. After a failed attempt, calls fail at once.
+// gRPC notices a new connection only while a caller waits for it, and calls fail at once after a
+// failed attempt.
 void client::connect(member& m, milliseconds limit) {
   auto state = m.channel->GetState(true);
   bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;

@@ -1,6 +1,5 @@
 // Calls to an etcd cluster. Tries one member after another until one answers. Each call has a
-// deadline, and a token if there is a user. One thread at a time, except for the functions that
-// stop calls.
+// deadline. One thread at a time, except for functions that stop calls.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -32,7 +31,6 @@ struct access {
   std::string certificate, key;
 };
 
-/// A member of the cluster with its gRPC stubs.
 struct member {
   std::string host;
   std::shared_ptr<grpc::Channel> channel;
@@ -98,25 +96,24 @@ class client {
   /// member answers only after it has applied an entry that the members agreed on. Changes nothing
   /// in etcd, and works while etcd is out of space.
   muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
-  /// Calls every member once.
   void each(milliseconds limit, attempt const& f);
-  /// Runs all transactions concurrently on the current member. Returns one status for each.
+  /// Runs all transactions concurrently on the current member.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
-  /// Recovers space when etcd's quota is exhausted. Drops the history up to this revision,
-  /// defragments the members one by one, and clears the alarm. At most once every ten seconds.
-  /// Skips steps for which the user has no permission.
+  /// Recovers space when etcd's quota is exhausted: drops the history up to this revision,
+  /// defragments the members, and clears the alarm. At most once every ten seconds. Skips steps
+  /// without permission.
   void make_space(std::int64_t revision);
   /// Returns the error with the member's host: "host: message".
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 
-  // The following functions can be called on any thread.
+  // Any thread:
   /// Stops the running calls. From now on, every call fails at once with CANCELLED.
   void give_up();
   bool gave_up() const { return over_; }
-  /// Called repeatedly while another thread waits for the caller. Gives up when etcd has not
-  /// answered for `patience`, counted from the first of these calls.
+  /// Called repeatedly while another thread waits for the caller. Gives up after `patience` without
+  /// an answer, from the first of these calls.
   void hurry(milliseconds patience);
   /// Permits calls after give_up.
   /// @pre No call is running.
@@ -137,8 +134,8 @@ class client {
 
   access const access_;
   std::vector<member> members_;
-  std::size_t at_ = 0;    // index in members_ of the current member
-  std::size_t last_ = 0;  // index of the member that was called last
+  std::size_t at_ = 0;    // current member
+  std::size_t last_ = 0;  // member that was called last
   std::string token_;
   clock::time_point space_made_{};
   std::int64_t required_ = 0;

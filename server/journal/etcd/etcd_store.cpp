@@ -178,7 +178,6 @@ muster::status etcd_store::commit(operations ops) {
   }
 }
 
-// Returns whether etcd has this leader's key with this version.
 bool etcd_store::leader_is_at(std::int64_t version) {
   wire::RangeRequest request;
   request.set_key(names_.leader());
@@ -293,7 +292,6 @@ void etcd_store::compact() {
   (void)client_.once(write_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
 }
 
-// Reads a range, and retries as long as reads may take.
 muster::result<wire::RangeResponse> etcd_store::range(wire::RangeRequest const& request,
                                                       char const* what) const {
   wire::RangeResponse answer;

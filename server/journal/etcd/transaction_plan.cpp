@@ -5,7 +5,6 @@
 namespace muster::server::journal::etcd {
 namespace {
 
-// Final effect of a batch.
 struct outcome {
   std::map<std::string_view, change const*> last;  // last change of each key
   std::set<std::string_view> cleared;              // erased prefixes; none is a prefix of another
