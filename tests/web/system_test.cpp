@@ -127,6 +127,24 @@ TEST_F(busy_engine, is_a_503_and_its_late_answers_go_nowhere) {
   EXPECT_TRUE(eventually([&] { return get("/readyz").status == 200; }));
 }
 
+// 64 uploads at a time are allowed, so uploads that were not abandoned would exhaust them.
+TEST_F(busy_engine, abandons_uploads_whose_requests_have_timed_out) {
+  web_options options;
+  options.timeouts.engine = std::chrono::milliseconds(20);
+  start(options);
+  std::promise<void> go_on;
+  auto const wait = go_on.get_future().share();
+  engine_->post([wait](server::hub&) { wait.wait(); });
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(send("PUT", "/api/v1/blobs/" + std::string(64, 'a'), "x").status, 503u);
+  auto const program = R"({"command":["true"],"upload":")" + std::string(64, 'a') + "\"}";
+  EXPECT_EQ(post("/api/v1/programs", program).status, 503u);
+  go_on.set_value();
+  auto const* const path =
+      "/api/v1/blobs/2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+  EXPECT_TRUE(eventually([&] { return send("PUT", path, "x").status == 201; }));
+}
+
 TEST_F(server_facts, metrics_are_well_formed_prometheus_text) {
   add_worker(worker::habit::echo);
   get_json("/api/v1/jobs/" + text_at(submit(5), "/id") + "/join?timeout=10s");

@@ -56,7 +56,7 @@ class blob_upload {
 
   coro::task<response> run() {
     auto const begun = co_await begin();
-    if (!begun) co_return problem_response(upload_problem(begun.error(), limits_));
+    if (!begun.ok()) co_return problem_response(upload_problem(begun, limits_));
     if (there_) {
       co_return co_await pass_over();
     }
@@ -68,22 +68,39 @@ class blob_upload {
 
  private:
   /// Starts the upload, unless the blob exists already.
-  coro::task<muster::result<bool>> begin() {
-    auto work = [this](engine_services& services) -> muster::result<bool> {
-      auto& store = services.blobs;
-      limits_ = store.limits();
-      there_ = store.lease(hash_);
-      if (there_) {
-        bytes_ = *store.size_of(hash_);
-        return true;
-      }
-      if (auto full = services.coordination.journal_refusal(); is_no_room(full)) return full;
-      auto const begun = store.begin(hash_, ex_.req.content_length, {}, ex_.req.who);
-      if (!begun) return begun.error();
-      id_ = *begun;
-      return true;
+  coro::task<muster::status> begin() {
+    struct begun_upload {
+      muster::status failure;
+      core::blob_limits limits;
+      std::optional<std::uint64_t> stored_bytes;
     };
-    co_return co_await context_.engine.on_engine(std::move(work));
+    // Only the engine thread uses the id until the answer: the work may run after the time limit.
+    auto const id = std::make_shared<blob_store::upload_id>(0);
+    auto work = [id, hash = hash_, size = ex_.req.content_length,
+                 who = ex_.req.who](engine_services& services) {
+      auto& store = services.blobs;
+      begun_upload begun{{}, store.limits(), {}};
+      if (store.lease(hash)) {
+        begun.stored_bytes = store.size_of(hash);
+      } else if (auto full = services.coordination.journal_refusal(); is_no_room(full)) {
+        begun.failure = std::move(full);
+      } else if (auto const made = store.begin(hash, size, {}, who)) {
+        *id = *made;
+      } else {
+        begun.failure = made.error();
+      }
+      return begun;
+    };
+    auto const begun = co_await context_.engine.on_engine(std::move(work));
+    if (!begun) {
+      context_.engine.post([id](engine_services& services) { services.blobs.abandon(*id); });
+      co_return begun.error();
+    }
+    limits_ = begun->limits;
+    there_ = begun->stored_bytes.has_value();
+    bytes_ = begun->stored_bytes.value_or(0);
+    id_ = *id;
+    co_return begun->failure;
   }
 
   // Reads and discards the body, so that the connection can be kept.
@@ -157,7 +174,7 @@ coro::task<response> put_blob(web_context& context, exchange& ex) {
 coro::task<muster::result<std::string>> read_piece(web_context& context, std::string const& hash,
                                                    std::uint64_t at) {
   using piece = muster::result<std::string>;
-  auto work = [&hash, at](engine_services& services, answer_handle<piece> const& slot) {
+  auto work = [hash, at](engine_services& services, answer_handle<piece> const& slot) {
     services.blobs.read(hash, at, piece_bytes, [slot](piece got) { slot->send(std::move(got)); });
   };
   co_return co_await context.engine.call<piece>(std::move(work), disk_limit, nullptr);
@@ -182,17 +199,22 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
 // Replaces `hash` by the current name if the blob was lost and recomputed.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
                                                                    std::string& hash) {
-  auto fetch = [&hash](engine_services& services, answer_handle<muster::status> const& slot) {
+  auto fetch = [hash](engine_services& services, answer_handle<muster::status> const& slot) {
     services.blobs.fetch(hash, held_limit, [slot] { slot->send(muster::status()); });
   };
   auto const fetched = co_await context.engine.call<muster::status>(
       std::move(fetch), held_limit + std::chrono::seconds(5), nullptr);
   if (!fetched.ok()) co_return fetched;
-  auto work = [&hash](engine_services& services) {
-    hash = services.blobs.current(hash);
-    return services.blobs.size_of(hash);
+  using found = std::pair<std::string, std::optional<std::uint64_t>>;
+  auto work = [hash](engine_services& services) {
+    auto now = services.blobs.current(hash);
+    auto const size = services.blobs.size_of(now);
+    return found(std::move(now), size);
   };
-  co_return co_await context.engine.on_engine(std::move(work));
+  auto where = co_await context.engine.on_engine(std::move(work));
+  if (!where) co_return where.error();
+  hash = std::move(where->first);
+  co_return where->second;
 }
 
 coro::task<response> get_blob(web_context& context, exchange& ex) {

@@ -72,7 +72,7 @@ problem program_problem(muster::status const& s) {
 coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
   auto const hash = server::blob_hash_of(hex);
   if (hash.empty()) co_return std::nullopt;  // no upload, or the core reports the malformed hash
-  auto work = [&hash](engine_services& services) { return services.blobs.lease(hash); };
+  auto work = [hash](engine_services& services) { return services.blobs.lease(hash); };
   auto const there = co_await context.engine.on_engine(std::move(work));
   if (!there) co_return problem(to_problem(there.error()));
   if (*there) co_return std::nullopt;

@@ -164,7 +164,7 @@ coro::task<response> tell_preview(web_context& context, core::closure_id id, std
   if (!view) co_return problem_response(view.error());
   placed_value found{std::move(*view)};
   if (auto const name = server::blob_named_by(found.view.data.view()); !name.empty()) {
-    auto find = [&name](engine_services& services) { return services.blobs.place_of(name); };
+    auto find = [name](engine_services& services) { return services.blobs.place_of(name); };
     auto place = co_await context.engine.on_engine(std::move(find));
     if (!place) co_return problem_response(place.error());
     found.blob = std::move(*place);
