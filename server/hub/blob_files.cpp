@@ -110,12 +110,14 @@ muster::status blob_files::finish(std::uint64_t number, std::string_view hash,
   auto& u = uploads_[number];
   auto const is = u.hash.digest();
   muster::status said;
-  if (is == hash && name != hash) named_.emplace(name);
-  if (is == hash)
+  if (is == hash) {
+    bool const added = name != hash && named_.emplace(name).second;
     said = keep(number, u, name);
-  else
+    if (added && !said.ok()) named_.erase(std::string(name));
+  } else {
     said = {muster::code::invalid_argument,
             "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
+  }
   uploads_.erase(number);
   return said;
 }
