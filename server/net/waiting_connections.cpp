@@ -38,8 +38,7 @@ struct waiting_connections::waiting {
 
 waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
                                          proxy_rules rules)
-    : context_(context),
-      options_(options),
+    : options_(options),
       rules_(std::move(rules)),
       table_(options.per_address_max),
       sweep_timer_(context),

@@ -81,7 +81,6 @@ class waiting_connections {
   void drop(waiting& w, counter& reason);
   void sweep();
 
-  boost::asio::io_context& context_;
   waiting_options const options_;
   proxy_rules const rules_;
   std::chrono::steady_clock::time_point complained_ = {};

@@ -14,7 +14,7 @@ class changes_model {
  public:
   /// Applies the changes of a step.
   void fold(changes const& all) {
-    all.each([this](cluster_id id, auto const& one) { fold(id, one); });
+    all.each([this](cluster_id id, auto const& one) { this->fold(id, one); });
   }
   /// Returns an empty string if the model equals the core, else a description of the first
   /// difference.

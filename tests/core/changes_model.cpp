@@ -4,15 +4,23 @@
 #include "server/core/api/id_text.hpp"
 
 namespace muster::core {
+namespace {
+
+template <class Map, class Value>
+void update(Map& map, typename Map::key_type const& key, bool present, Value const& value) {
+  if (present)
+    map[key] = value;
+  else
+    map.erase(key);
+}
+
+}  // namespace
 
 void changes_model::fold(changes const& c) {
-  for (auto const& f : c.functions)
-    f.here ? functions_[f.function] = f, true : functions_.erase(f.function) > 0;
-  for (auto const& p : c.places) p.here ? places_[p.place] = p, true : places_.erase(p.place) > 0;
-  for (auto const& w : c.workers)
-    w.here ? workers_[w.worker] = {w.job, w.index}, true : workers_.erase(w.worker) > 0;
-  for (auto const& t : c.tasks)
-    t.gone ? tasks_.erase({t.job, t.index}) > 0 : (tasks_[{t.job, t.index}] = t, true);
+  for (auto const& f : c.functions) update(functions_, f.function, f.here, f);
+  for (auto const& p : c.places) update(places_, p.place, p.here, p);
+  for (auto const& w : c.workers) update(workers_, w.worker, w.here, std::pair{w.job, w.index});
+  for (auto const& t : c.tasks) update(tasks_, std::pair{t.job, t.index}, !t.gone, t);
   for (auto const& s : c.sessions) sessions_[s.session] = s, sessions_[s.session].restored = false;
   for (auto const& n : c.names) names_[n.session] = n.name;
   for (auto const& n : c.created) {

@@ -57,7 +57,7 @@ class writer {
     else if constexpr (sequence<T>)
       put_all(x);
     else
-      boost::pfr::for_each_field(x, [this](auto const& field) { put(field); });
+      boost::pfr::for_each_field(x, [this](auto const& field) { this->put(field); });
   }
   template <class R, class P>
   void put(std::chrono::duration<R, P> const& d) {
@@ -83,7 +83,7 @@ class writer {
   template <class... T>
   void put(std::variant<T...> const& v) {
     put(v.index());
-    std::visit([this](auto const& x) { put(x); }, v);
+    std::visit([this](auto const& x) { this->put(x); }, v);
   }
   void put(std::monostate) {}
   template <class T, std::size_t n>

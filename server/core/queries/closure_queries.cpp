@@ -99,7 +99,7 @@ result<page<closure_view, std::uint32_t>> closure_queries::list(session_id id, s
   auto const& all = core_.book.of(s->number).closures;
   std::size_t i = from;
   for (; i < all.size() && out.items.size() < limit; ++i)
-    out.items.push_back(std::move(*look(core_.closures.id_of(all[i]))));
+    out.items.push_back(*look(core_.closures.id_of(all[i])));
   if (i < all.size()) out.next = static_cast<std::uint32_t>(i);
   return out;
 }

@@ -65,7 +65,10 @@ void closure_meter::count_sessions(changes const& c, time_point now) {
 void closure_meter::set_full(session_id s, bool full, time_point now) {
   if (!full && full_.empty()) return;
   bool const before = !full_.empty();
-  full ? full_.insert(s).second : full_.erase(s) > 0;
+  if (full)
+    full_.insert(s);
+  else
+    full_.erase(s);
   if (before == !full_.empty()) return;
   if (!before) {
     metrics_.full_since = now;

@@ -26,6 +26,11 @@ class unknown_calls final : public coro::acceptor_base {
   // Concurrent answers. Further calls wait in gRPC's queue.
   static constexpr std::size_t slots = 64;
 
+  struct one {
+    grpc::GenericServerContext context;
+    grpc::GenericServerAsyncReaderWriter stream{&context};
+  };
+
   //   requested --arrives--> refused --sent, or reset--> requested
   //       \--server stops--> over <--server stops--/
   struct slot final : coro::rpc_tag {
@@ -61,11 +66,6 @@ class unknown_calls final : public coro::acceptor_base {
       server.call_destroyed();
       if (again) request();
     }
-
-    struct one {
-      grpc::GenericServerContext context;
-      grpc::GenericServerAsyncReaderWriter stream{&context};
-    };
 
     unknown_calls& home;
     std::optional<one> call;

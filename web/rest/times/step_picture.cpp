@@ -64,7 +64,7 @@ void step_picture::say(member_list const& m) const {
   m.when(many_)("bucket_us", static_cast<std::uint64_t>(bucket_.count()));
   m.when(many_).list(
       "lanes", lanes_,
-      [this](member_list const& of, std::pair<std::uint32_t const, lane> const& l) {
+      [](member_list const& of, std::pair<std::uint32_t const, lane> const& l) {
         of("rank", l.first);
         auto const column = [&](std::string_view name, auto const& value,
                                 std::string_view words = {}) {
