@@ -115,13 +115,11 @@ TEST(a_step_log, forgets_the_oldest_beyond_its_limit_and_says_since_when_it_know
   step_log log(start);
   EXPECT_EQ(log.since(), start);
   std::vector<step_span> many;
-  std::size_t told = 0;
   for (int n = 0; n < 400; ++n) {
     many.clear();
     for (std::uint32_t rank = 0; rank < step_log::open_max; ++rank)
       many.push_back(span(rank, static_cast<std::uint64_t>(n), n * 1s, 30ms));
     log.add(start, program, 1, many);
-    told += many.size();
   }
   EXPECT_LE(log.bytes(), step_log::bytes_max);
   EXPECT_GT(log.bytes(), step_log::bytes_max / 2);

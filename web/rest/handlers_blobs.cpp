@@ -70,8 +70,8 @@ class blob_upload {
   /// Starts the upload, unless the blob exists already.
   coro::task<muster::status> begin() {
     struct begun_upload {
-      muster::status failure;
       core::blob_limits limits;
+      muster::status failure;
       std::optional<std::uint64_t> stored_bytes;
     };
     // Only the engine thread uses the id until the answer: the work may run after the time limit.
@@ -79,7 +79,7 @@ class blob_upload {
     auto work = [id, hash = hash_, size = ex_.req.content_length,
                  who = ex_.req.who](engine_services& services) {
       auto& store = services.blobs;
-      begun_upload begun{{}, store.limits(), {}};
+      begun_upload begun{store.limits(), {}, {}};
       if (store.lease(hash)) {
         begun.stored_bytes = store.size_of(hash);
       } else if (auto full = services.coordination.journal_refusal(); is_no_room(full)) {

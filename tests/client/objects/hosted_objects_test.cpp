@@ -304,7 +304,7 @@ struct hosted_alone : testing::Test {
 TEST_F(hosted_alone, calls_of_methods_take_turns_with_large_answers) {
   auto const large = hosted_objects::bytes_per_message_max + 1;
   begin(object_class<tally>("Tally")
-            .method("large", [large](tally&) { return std::string(large, 'x'); })
+            .method("large", [](tally&) { return std::string(large, 'x'); })
             .method("ask", [](tally&, remote_object const& o) { o.call<void>("count"); })
             .method("block", blocks()));
   v1::ServerMessage m;
@@ -326,7 +326,7 @@ TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
   auto const large = hosted_objects::bytes_per_message_max / 2 + 1;
   begin(object_class<tally>("Tally")
             .method("raise",
-                    [large](tally&) {
+                    [](tally&) {
                       throw function_error("broken", "ValueError", std::string(large, 'x'));
                     })
             .method("block", blocks()));

@@ -310,8 +310,8 @@ TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
   }
   EXPECT_THROW(c->done(), std::exception);
   EXPECT_NO_THROW(c->done());
-  EXPECT_THROW(c->checkpoints(path, milliseconds(0)), std::invalid_argument);
-  EXPECT_THROW(c->checkpoints(path, often, {.keep = 0}), std::invalid_argument);
+  EXPECT_THROW((void)c->checkpoints(path, milliseconds(0)), std::invalid_argument);
+  EXPECT_THROW((void)c->checkpoints(path, often, {.keep = 0}), std::invalid_argument);
 }
 
 TEST(known_state, remembers_so_many_names_of_what_was_deleted) {
