@@ -1,4 +1,5 @@
-// `muster data` with a store in etcd, beside servers that use it, and between it and directories.
+// `muster data` with a store in etcd, while servers use it, and copies between etcd and
+// directories.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -43,7 +44,7 @@ class data_on_etcd : public ::testing::Test {
     auto const answer = http_client().send(r);
     return answer && answer->ok() ? "" : "not put";
   }
-  /// Gives the only closure of the second job the place of that of the first.
+  /// Moves the only closure of the second job to the key of the first job's closure.
   void collide(std::string const& prefix) {
     namespace journal = server::journal;
     auto access = members_->access();
@@ -149,7 +150,7 @@ TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
   EXPECT_CONTAINS(said({"check", url("/p"), "--store-ca", "/tmp/x"}, 2), "etcds://");
 }
 
-// As a server left it that led with old data: two jobs with closures in the same place.
+// The store was written by a leader with outdated data: closures of two jobs have the same key.
 TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_opens) {
   auto const here = url("/a"), copy = box_.file("copy").string();
   auto const serve = words{"--store", here};
@@ -218,7 +219,7 @@ TEST_F(data_on_etcd, doctor_warns_of_a_version_that_can_answer_with_old_data) {
   EXPECT_EQ(static_cast<bool>(server.says("etcd issue 20418")), old);
 }
 
-// As a restore leaves it that was killed.
+// The state that a killed restore leaves.
 TEST_F(data_on_etcd, a_server_refuses_a_prefix_without_its_format) {
   ASSERT_EQ(members_->control({"put", "/a/d/x", "=y"}), 0);
   auto& p =

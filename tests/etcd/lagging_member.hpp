@@ -1,6 +1,5 @@
-// A member of etcd that can be behind the others: it forwards calls to a real one and answers lists
-// of keys as of an earlier revision, as members did before the fix of etcd issue 20418. Threads of
-// its own.
+// A proxy of an etcd member that can lag behind. It answers lists of keys with an earlier revision,
+// as members did before the fix of etcd issue 20418. Uses its own threads.
 #pragma once
 
 #include <atomic>
@@ -17,16 +16,16 @@ namespace muster::test {
 
 class lagging_member {
  public:
-  /// `host`: the real member's "host:port", without TLS.
+  /// @param host The real member's "host:port", without TLS.
   explicit lagging_member(std::string const& host);
   ~lagging_member();
 
   std::string const& host() const { return host_; }
-  /// The revision of the real member.
+  /// Returns the revision of the real member.
   std::int64_t revision() const;
   void fall_behind(std::int64_t revision) { behind_ = revision; }
   void catch_up() { behind_ = 0; }
-  /// Lists of keys that were answered as of an earlier revision.
+  /// Returns how many lists of keys were answered with an earlier revision.
   int old_answers() const { return old_answers_; }
 
  private:

@@ -1,4 +1,4 @@
-// Members of etcd that answer with older data than they have acknowledged.
+// Etcd members that answer with data older than they have acknowledged.
 #include <gtest/gtest.h>
 
 #include "muster/journal/v1/records.pb.h"
@@ -108,7 +108,7 @@ TEST_F(lagging_etcd, restore_does_not_take_an_old_answer_for_an_empty_prefix) {
   EXPECT_EQ(all_of(**now), all_of(**v));
 }
 
-// Under `required()` an answer counts as none.
+// Answers with a revision below `required()` are rejected.
 TEST_F(lagging_etcd, client_never_accepts_an_older_answer_than_before) {
   client c(reached({members_->host(0)}));
   ASSERT_TRUE(c.require_all_acknowledged(5s, "for a test").ok());

@@ -1,5 +1,4 @@
-// Who tries to lead while etcd takes longer than a call waits: a member of the test's own, which
-// does a transaction when it is told to.
+// Elections while etcd takes longer than a call's timeout. A fake member delays transactions.
 #include "server/journal/etcd/leadership.hpp"
 
 #include <grpcpp/security/server_credentials.h>
@@ -16,7 +15,7 @@ namespace leadership_cases {
 
 using namespace std::chrono_literals;
 
-/// Has the key of the leader alone, and leases that do not end by themselves.
+/// Stores only the leader's key. Its leases never expire.
 class late_member : public wire::KV::Service, public wire::Lease::Service {
  public:
   late_member() {
@@ -33,7 +32,7 @@ class late_member : public wire::KV::Service, public wire::Lease::Service {
     return a;
   }
 
-  /// The first transaction is kept, and its caller gets no answer.
+  /// Delays the first transaction, whose caller gets no answer.
   void keep_one() { keeps_ = true; }
   void do_it_late() {
     std::lock_guard const lock(mutex_);
@@ -41,7 +40,7 @@ class late_member : public wire::KV::Service, public wire::Lease::Service {
     if (kept_) apply(*kept_, nobody_reads);
     kept_.reset();
   }
-  /// With the next lease that is granted.
+  /// Runs the delayed transaction with the next granted lease.
   void do_it_with_the_next_lease() { with_lease_ = true; }
 
  private:

@@ -1,4 +1,4 @@
-// Members of an etcd cluster as real processes, of Debian's package etcd-server. Used by one
+// Members of an etcd cluster as real processes, from Debian's package etcd-server. Used by one
 // thread.
 #pragma once
 
@@ -12,25 +12,25 @@
 
 namespace muster::test {
 
-/// A TCP port of the loopback that nobody had a moment ago.
+/// Returns a TCP port of the loopback interface that was free a moment ago.
 std::uint16_t free_port();
 bool etcd_is_installed();
 
 class etcd_members {
  public:
-  /// Starts them and waits until they answer. `flags`: further ones for each.
+  /// Starts the members and waits until they answer. @param flags Further flags of each member.
   explicit etcd_members(std::size_t count, std::vector<std::string> const& flags = {},
                         bool tls = false);
 
-  /// "etcd://127.0.0.1:1,127.0.0.1:2/test"
+  /// Returns a URL such as "etcd://127.0.0.1:1,127.0.0.1:2/test".
   std::string url(std::string const& user = {}) const;
   server::journal::etcd::access access() const;
-  /// Who leads them; nothing: nobody does.
+  /// Returns the index of the leading member, or nullopt.
   std::optional<std::size_t> leader() const;
   e2e::process& member(std::size_t i) { return processes_[i]; }
   std::string const& host(std::size_t i) const { return hosts_[i]; }
   std::filesystem::path file(std::string const& name) const { return directory_ / name; }
-  /// A call of `etcdctl` to the first of them; its exit status.
+  /// Runs `etcdctl` against the first member, and returns its exit status.
   int control(std::vector<std::string> const& words);
   bool answer() const;
 

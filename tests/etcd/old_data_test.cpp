@@ -1,4 +1,4 @@
-// A server that takes over while etcd answers with data from before an acknowledged job.
+// A server takes over while etcd answers with data older than an acknowledged job.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// Batches as operations of etcd, done by a map that refuses what etcd refuses.
+// Batches as etcd operations, applied to a map that rejects what etcd rejects.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -45,7 +45,7 @@ struct map_of_etcd {
     }
   }
 
-  /// As a store shows it.
+  /// Returns the entries without their prefix.
   std::map<std::string, std::string> shown() const {
     std::map<std::string, std::string> all;
     auto const start = at.entry("");

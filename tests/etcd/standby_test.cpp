@@ -1,4 +1,5 @@
-// Servers with one store in three members of etcd: one serves, and the next when it is gone.
+// Several servers with a shared store in three etcd members: one leads, and another takes over when
+// it fails.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -23,7 +24,7 @@ namespace {
 namespace json = boost::json;
 using clock = std::chrono::steady_clock;
 
-/// A server on ports that it keeps.
+/// A server with fixed ports.
 class server {
  public:
   explicit server(std::string store) : store_(std::move(store)) {}
@@ -39,7 +40,7 @@ class server {
   std::string const& grpc() const { return grpc_; }
   std::filesystem::path file(std::string const& name) const { return box_.file(name); }
 
-  /// Nothing: nobody answers.
+  /// Returns nullopt if the server does not answer.
   std::optional<http_response> send(std::string const& method, std::string const& path,
                                     std::string const& body = {},
                                     std::chrono::milliseconds timeout = 30s) {
@@ -53,7 +54,8 @@ class server {
   }
   std::optional<http_response> get(std::string const& path) { return send("GET", path); }
   unsigned status(std::string const& path) {
-    auto const r = send("GET", path, {}, 5s);  // of many: one that hangs is not to be all of them
+    // Short timeout: a hanging request must not use up the test's time.
+    auto const r = send("GET", path, {}, 5s);
     return r ? r->status : 0;
   }
   json::value value(std::string const& path) {
@@ -161,7 +163,7 @@ TEST_F(standby, says_who_serves_and_takes_over_with_everything_when_that_is_kill
   EXPECT_EQ(b_->value("/api/v1/jobs/" + id).at("state"), "SUCCEEDED");
   auto const remote = std::string(job.at("closures").at(0).at("remote_value").as_string());
   EXPECT_EQ(b_->get("/api/v1/remote_values/" + remote + "/value")->body, R"({"x":1})");
-  // And back, in order: at once.
+  // A graceful stop hands over to the first server at once.
   a_->start();
   ASSERT_TRUE(a_->stands_by());
   ASSERT_TRUE(b_->put("a/c", "later"));
@@ -180,7 +182,7 @@ TEST_F(standby, an_old_leader_that_wakes_up_tells_nothing_and_writes_nothing) {
   a_->running().signal(SIGSTOP);
   ASSERT_TRUE(b_->serves());
   ASSERT_TRUE(b_->put("k", "new"));
-  // Requests wait in its sockets, a read and a write.
+  // A read and a write wait in the sockets of the stopped server.
   boost::asio::io_context context;
   std::vector<boost::asio::ip::tcp::socket> asking;
   auto const port =
@@ -213,7 +215,7 @@ TEST_F(standby, etcds_own_leader_may_die_while_the_server_goes_on) {
   ASSERT_TRUE(leader);
   auto const killed = clock::now();
   members_->member(*leader).signal(SIGKILL);
-  // On a busy machine etcd may choose for longer than a call waits; nothing is known of that put.
+  // On a busy host, etcd's election can outlast the call. The outcome of that put is unknown.
   ASSERT_TRUE(await([&] { return a_->put("k", "2"); })) << a_->running().errors();
   std::cout << "writes " << since(killed).count() << " ms after kill -9 of etcd's leader\n";
   EXPECT_EQ(a_->key("k"), "2");
@@ -247,11 +249,11 @@ TEST_F(standby, without_etcd_the_leader_leaves_and_others_wait) {
   EXPECT_EQ(b_->running().wait(), 0);
 }
 
-// A call that is under way when the signal comes ends, too.
+// A call in progress also ends at the signal.
 TEST_F(standby, a_signal_ends_both_at_once_while_etcd_is_silent) {
   start_both();
   for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGSTOP);
-  // A write waits, untold.
+  // The write waits, unacknowledged.
   auto const submitted = std::async(
       std::launch::async, [&] { return a_->send("PUT", "/api/v1/clusters/train/kv/k", "v"); });
   ASSERT_TRUE(await([&] {
@@ -276,7 +278,7 @@ TEST_F(standby, may_be_started_before_etcd_answers) {
   for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGSTOP);
   a_->start();
   ASSERT_TRUE(await([&] { return a_->status("/livez") == 200; }));
-  std::this_thread::sleep_for(2s);  // of the five that it has
+  std::this_thread::sleep_for(2s);  // of its five seconds
   for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGCONT);
   EXPECT_TRUE(a_->serves()) << a_->running().errors();
 }
@@ -299,7 +301,7 @@ TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
   };
   box.spawn({"worker", "--server", relay});
   EXPECT_EQ(ends(*a_, submit(*a_)), "SUCCEEDED");
-  // Accepted, and due when the next one serves.
+  // The job is accepted now, and due under the next leader.
   auto const r = a_->send("POST", "/api/v1/jobs", R"({"closures":[{"function":"muster.echo",
       "args":[2],"options":{"delay":"4s"}}]})");
   ASSERT_TRUE(r && r->ok()) << r->body;

@@ -1,4 +1,4 @@
-// A store in one real member of etcd, and who leads it.
+// A store in one real etcd member, and its leader.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline void over(std::string const& why) {
   throw lease_over(why);
 }
 
-// No test here waits for its end; a busy machine must not, either.
+// Long, so that it never expires on a busy host.
 inline constexpr auto lease = 30s;
 
 class with_etcd_store : public ::testing::Test {
@@ -57,7 +57,7 @@ class with_etcd_store : public ::testing::Test {
     EXPECT_TRUE(s) << s.error().message;
     return std::move(*s);
   }
-  /// As if the process had died and started again.
+  /// Simulates a restart of the process.
   std::unique_ptr<etcd_store> open_anew() {
     leader_->resign();
     leader_ = lead(2);

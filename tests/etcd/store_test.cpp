@@ -1,5 +1,5 @@
-// The store in one real member of etcd: what it keeps, what a leader that died in the middle
-// leaves, and that nobody writes who does not lead.
+// The store in one real etcd member: contents, cleanup after an interrupted leader, and rejected
+// writes of former leaders.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ TEST_F(etcd_store_test, holds_values_and_batches_that_no_transaction_holds) {
   ASSERT_TRUE(s->write({{kind::put, "large", "small"}, {kind::erase_below, "k"}}).ok());
   EXPECT_EQ(all_of(*s), (map{{"large", "small"}}));
   EXPECT_GT(s->bytes_on_disk(), 0u);
-  // Nothing is left of what was cut, but the batches of before.
+  // Only the batches written earlier are left; incomplete data was removed.
   client c(members_->access());
   wire::RangeRequest request;
   request.set_key(names{"/test"}.pieces());
@@ -105,7 +105,7 @@ TEST_F(etcd_store_test, who_does_not_lead_any_more_writes_nothing) {
   EXPECT_THROW((void)s->write({{kind::put, "a", "3"}}), lease_over);
   EXPECT_THROW((void)s->write(many(1'000, "3")), lease_over);
   EXPECT_EQ(all_of(*next), (map{{"a", "2"}}));
-  // Nor one that leads, with a transaction of before: etcd may do what it was asked for late.
+  // A leader's delayed transaction from before is rejected, too, since etcd can apply it late.
   auto const version = leader_->begun().version;
   auto late = etcd_store::open(members_->access(), {leader_->begun().created, version}, {1, over});
   ASSERT_TRUE(late);
@@ -132,9 +132,8 @@ TEST_F(etcd_store_test, less_than_the_limit_of_bytes_is_full) {
   EXPECT_GT(s->bytes_free().value_or(0), std::uint64_t{1} << 29);
 }
 
-// The quota of etcd itself, which 40 times 400 kB do not fit in: nothing is lost, and what was
-// overwritten makes room. Whether anybody sees meanwhile that there was none depends on how soon
-// there is.
+// 40 values of 400 kB exceed etcd's own quota. No value is lost, and overwriting frees space.
+// Whether a caller notices the shortage depends on timing.
 TEST_F(etcd_store_test, etcd_out_of_space_waits_and_goes_on) {
   begin({"--quota-backend-bytes=10000000"});
   std::atomic<std::uint64_t> durable = 0;

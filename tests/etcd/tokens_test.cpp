@@ -1,4 +1,4 @@
-// Tokens that are made in etcd while no server runs: `muster token --store`.
+// Tokens created in etcd without a running server: `muster token --store`.
 #include <gtest/gtest.h>
 #include <signal.h>
 

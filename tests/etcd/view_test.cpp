@@ -1,4 +1,4 @@
-// A store in etcd, read beside the server that writes it, and put back.
+// A store in etcd, read while its server writes, and restored.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -43,8 +43,8 @@ TEST_F(etcd_view_test, has_what_the_store_has_and_tells_who_leads) {
   EXPECT_FALSE(v->write({{kind::put, "a", "2"}}).ok());
 }
 
-// A batch that no transaction holds becomes visible at once, although its entries are put one
-// transaction after the other; and etcd's history goes all the time.
+// A batch too large for a transaction becomes visible at once, although its entries are written in
+// several transactions. Meanwhile etcd's history is compacted.
 TEST_F(etcd_view_test, is_of_one_moment_while_the_leader_writes) {
   std::atomic<bool> stop = false;
   std::atomic<int> written = 0;
@@ -85,7 +85,7 @@ TEST_F(etcd_view_test, a_part_that_is_missing_is_damage) {
             members_->url() + ": its data are damaged (a batch has 1 of 2 parts)");
 }
 
-// As after a leader that had not seen the number of another one's value, and gave it again.
+// A leader that had not seen another leader's value may have reused its number.
 TEST_F(etcd_view_test, pieces_of_another_entry_are_damage_and_never_its_value) {
   names const n{"/test"};
   auto const key = std::string("k\0train\0large", 13);

@@ -1,4 +1,4 @@
-// What tasks print, in files that do not grow for ever.
+// Output of tasks, in files of bounded size.
 #include "launch/output.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(task_output, keeps_the_newest_of_a_file_at_its_offset) {
   };
   for (int i = 0; i < 6 * 1024; ++i) {
     o.line(task, output::stream::out, line);
-    // Readers pause while it is full.
+    // The reader pauses while the buffer is full.
     if (i % 1024 == 0) await([&](auto written) { o.mark(written); });
   }
   o.line(task, output::stream::err, "the last one");

@@ -1,4 +1,4 @@
-// What each task is told where that is not plain: addresses, gaps, who is missing.
+// Less obvious parts of a launch plan: addresses, gaps, missing tasks.
 #include "launch/plan.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ranks that are forks of a Python process which has imported modules.
+// Ranks that are forks of a Python process with imported modules.
 #include "tests/launch/rank_launcher_fixture.hpp"
 
 namespace muster::launch {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto python = "/usr/bin/python3";
 
-// What a program can see of how it was started.
+// Prints how the program was started, as far as a program can see it.
 constexpr auto probe = R"(
 import json, os, signal, sys
 print(json.dumps({
@@ -44,7 +44,7 @@ struct preloads : rank_launchers {
   static json::value words(std::vector<std::string> const& all) {
     return json::array(all.begin(), all.end());
   }
-  /// An order for ranks that run `script`, with modules.
+  /// Orders ranks that run `script`, with modules.
   void launch(int ranks, std::string const& script, std::vector<std::string> const& modules,
               int attempt = 1, std::vector<std::string> command = {}) {
     write("script.py", script);
@@ -55,7 +55,7 @@ struct preloads : rank_launchers {
                    {"env", {{"PYTHONPATH", file("modules").string()}}},
                    {"preload", words(modules)}});
   }
-  /// Of the next `count` reports, by what they tell.
+  /// Returns the next `count` reports of the kind `what`.
   std::vector<json::value> told(std::string const& what, std::size_t count) {
     std::vector<json::value> all;
     while (all.size() < count) {
@@ -138,7 +138,7 @@ TEST_F(preloads, what_imports_set_in_the_environment_stands) {
   }
 }
 
-// Signals of the launcher go to the group of the process that a rank says it is.
+// The launcher signals the group of the process that a rank reports.
 TEST_F(preloads, a_rank_that_says_it_is_another_process_is_not_believed) {
   write("modules/lies.py",
         "import os\nreal, first = os.getpid, os.getpid()\n"

@@ -1,4 +1,4 @@
-// Which commands a fork server can begin, and what they have in common.
+// Commands that a fork server can start, and their common prefix.
 #include "launch/ranks/python_command.hpp"
 
 #include <gtest/gtest.h>

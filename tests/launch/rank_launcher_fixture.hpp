@@ -1,4 +1,4 @@
-// The launcher of a program's ranks as a process, driven as a worker does.
+// The launcher of a program's ranks as a process, controlled as by a worker.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ struct rank_launchers : testing::Test {
     line += '\n';
     EXPECT_EQ(::write(orders.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
   }
-  /// Starts so many ranks that run a shell script.
+  /// Starts `ranks` ranks that run a shell script.
   void start(int ranks, std::string const& script, json::object more = {}) {
     start_command(ranks, {"/bin/sh", "-c", "P=" + file("").string() + "; " + script},
                   std::move(more));
@@ -81,7 +81,7 @@ struct rank_launchers : testing::Test {
                                      {"work", file("work").string()},
                                      {"user", user}}));
   }
-  /// The next report, or the end of reports: null.
+  /// Returns the next report, or null at the end of the reports.
   json::value report() {
     auto const until = clock::now() + 20s;
     while (reports.empty() && clock::now() < until) {
@@ -97,7 +97,7 @@ struct rank_launchers : testing::Test {
     reports.erase(reports.begin());
     return first;
   }
-  /// Until all have ended: by rank.
+  /// Waits for the end of all ranks, and returns the reports by rank.
   std::map<int, json::value> ends() {
     std::map<int, json::value> all;
     for (auto r = report(); !r.is_null(); r = report())
@@ -121,7 +121,7 @@ struct rank_launchers : testing::Test {
       std::this_thread::sleep_for(2ms);
     }
   }
-  /// Two ranks that heed no SIGTERM, each with what a process can leave behind.
+  /// Starts two ranks that ignore SIGTERM, each with child processes.
   std::vector<pid_t> start_stubborn() {
     start(2,
           "sleep 1000 & echo $! > $P/child.$RANK; "

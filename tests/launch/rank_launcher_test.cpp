@@ -1,4 +1,4 @@
-// What becomes of ranks, and of what they leave behind.
+// The end of ranks, and of the processes they started.
 #include "tests/launch/rank_launcher_fixture.hpp"
 
 namespace muster::launch {
@@ -81,7 +81,7 @@ TEST_F(rank_launchers, leave_nothing_behind_when_the_launcher_is_killed) {
 TEST_F(rank_launchers, leave_nothing_behind_when_the_guardian_is_killed) {
   auto const pids = start_stubborn();
   ::kill(process.pid, SIGKILL);
-  auto const all = ends();  // until the launcher is gone, too
+  auto const all = ends();  // until the launcher has ended, too
   EXPECT_EQ(all.size(), 2u);
   expect_gone(pids);
 }

@@ -1,4 +1,4 @@
-// What ranks are told by the orders of a worker.
+// Settings that ranks receive through a worker's orders.
 #include "launch/ranks/rank_orders.hpp"
 
 #include <gtest/gtest.h>

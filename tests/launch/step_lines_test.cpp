@@ -1,4 +1,4 @@
-// Steps in what ranks print.
+// Steps in the output of ranks.
 #include "launch/ranks/step_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST_F(steps_in_lines, are_nothing_where_there_is_no_file_or_no_pattern) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "precious");
 }
 
-// A rank may do so with its file at any time.
+// A rank can truncate its file at any time.
 TEST_F(steps_in_lines, harm_nobody_when_the_file_is_cut) {
   step_lines lines("(\\d+)", file);
   lines.take("1");

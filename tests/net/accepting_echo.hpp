@@ -1,4 +1,4 @@
-// The server of the Echo service, with connections that it accepts itself.
+// A server of the Echo service that accepts its connections itself.
 #pragma once
 
 #include <memory>

@@ -59,7 +59,7 @@ task<void> call_when_closed(echo_server& s, event& closed) {
   co_await call_once_and_forget(s);
 }
 
-// Nothing, half a preface, a header of settings that never come, another protocol.
+// Silence, half a preface, incomplete settings, and another protocol.
 TEST(accepting_server, who_does_not_speak_in_time_is_closed_and_others_are_served) {
   accepting_server_options options;
   options.listener.waiting.speak_timeout = 100ms;

@@ -1,4 +1,4 @@
-// Whoever else reads a connection: its end is told once, and only of the connection that was meant.
+// The end of a connection with a second reader is reported once, and only for that connection.
 #include "server/net/connection_ends.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ struct connection_ends_test : testing::Test {
     client.connect(acceptor.local_endpoint());
     return {std::move(client), acceptor.accept()};
   }
-  // The next that was told; 0 after ten seconds.
+  // Returns the next reported number, or 0 after ten seconds.
   std::uint64_t next() {
     std::unique_lock lock(mutex);
     if (!changed.wait_for(lock, 10s, [this] { return !told.empty(); })) return 0;

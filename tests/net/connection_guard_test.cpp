@@ -1,4 +1,4 @@
-// A gRPC server that bounds what its connections hold, with clients that try to make it hold more.
+// A gRPC server that bounds the memory of its connections, with clients that try to exceed it.
 #include "server/net/inspect/connection_guard.hpp"
 
 #include <atomic>
@@ -40,7 +40,7 @@ struct guarded_echo {
     };
     return o;
   }
-  // Runs `client` on a thread of its own beside the server.
+  // Runs `client` on a separate thread while the server runs.
   void run(std::function<void()> client) { echo.run(beside(std::move(client))); }
   task<void> beside(std::function<void()> client) {
     event over(echo.engine);
@@ -65,15 +65,15 @@ struct wire_client : muster::test::raw_socket {
   explicit wire_client(guarded_echo& s) : raw_socket(muster::test::port_of(s.echo.address)) {
     EXPECT_TRUE(send(connection_preface + frame(settings_frame, 0, 0)));
   }
-  // Makes the server's windows hold.
+  // Acknowledges the server's settings, so that its windows take effect.
   void acknowledge() {
-    receive_until(settings_ack);  // behind the server's own settings
+    receive_until(settings_ack);  // sent after the server's own settings
     EXPECT_TRUE(send(settings_ack));
   }
   void call(std::uint32_t stream, char const* method, std::string const& more = {}) {
     send(frame(headers_frame, end_headers, stream, call_fields(method, more)));
   }
-  // Frames of this many bytes; false once the server has closed the connection.
+  // Sends frames of this many bytes. Returns false once the server has closed the connection.
   bool data(std::uint32_t stream, std::string const& bytes, int times = 1) {
     bool sent = true;
     for (int i = 0; i < times && sent; ++i) sent = send(frame(data_frame, 0, stream, bytes));
@@ -133,7 +133,7 @@ TEST(connection_guard, serves_any_number_of_small_calls_without_a_token) {
   EXPECT_EQ(s.echo.server.guarded().held_bytes, 0u);
 }
 
-// gRPC then reads into no room, too, which is not the end of a connection.
+// gRPC then reads with an empty buffer, too, which is not the end of a connection.
 TEST(connection_guard, serves_large_calls_beside_each_other) {
   guarded_echo s(standing::admitted);
   s.run([&] {

@@ -1,4 +1,4 @@
-// Header blocks and messages of one connection, in pieces of every size.
+// Header blocks and messages of a connection, in pieces of every size.
 #include "server/net/inspect/frame_inspector.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::string call(std::uint32_t stream, std::string const& more = {}) {
   return frame(headers_frame, end_headers, stream, call_fields(method, more));
 }
 
-// Fed in pieces of `piece` bytes.
+// Feeds the inspector in pieces of `piece` bytes.
 struct fed {
   explicit fed(bool is_limited, std::size_t size = 1 << 20)
       : piece(size), inspector({}, is_limited) {
@@ -50,7 +50,7 @@ std::string repeated(std::string const& text, std::size_t bytes) {
   return all;
 }
 
-// Frames of CONTINUATION without an end behind a HEADERS frame.
+// Sends a HEADERS frame followed by endless CONTINUATION frames.
 finding flood(fed& f, std::string const& first, std::string const& payload, std::size_t bytes) {
   auto found = f.feed(frame(headers_frame, 0, 1, call_fields(method) + first));
   for (std::size_t sent = 0; sent < bytes && found == finding::none; sent += payload.size() + 9)

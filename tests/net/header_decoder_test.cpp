@@ -1,4 +1,4 @@
-// `authorization` in blocks of HPACK, in each form that clients write it in.
+// `authorization` in HPACK blocks, in every form that clients use.
 #include "server/net/inspect/header_decoder.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A client made of a plain socket, and a listener that keeps what it has handed on.
+// A raw client socket, and a listener that keeps its accepted connections.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace muster::net::test {
 
 using namespace std::chrono_literals;
 
-// What a client sends first: the fixed part and empty settings.
+// The start of a client's data: the fixed part and empty settings.
 inline std::string const preface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
 
 struct client : muster::test::raw_socket {
@@ -28,7 +28,7 @@ struct client : muster::test::raw_socket {
   void send(std::string_view bytes) { EXPECT_TRUE(raw_socket::send(bytes)); }
 };
 
-// A listener on a port of 127.0.0.1 and what it has handed on.
+// A listener on a port of 127.0.0.1, and its accepted connections.
 class listening {
  public:
   explicit listening(port_listener_options options = {}, char const* address = "127.0.0.1",
@@ -47,7 +47,7 @@ class listening {
   ~listening() { stop(); }
   void stop() { listener_.stop(); }
 
-  // The next connection that was handed on; nothing after ten seconds.
+  // Returns the next accepted connection, or nullopt after ten seconds.
   std::optional<accepted_socket> next() {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, 10s, [this] { return !accepted_.empty(); })) return {};
@@ -59,7 +59,7 @@ class listening {
     std::lock_guard lock(mutex_);
     return accepted_.empty();
   }
-  // Asked again each millisecond, since a listener announces nothing. False after ten seconds.
+  // Polls every millisecond, since a listener sends no events. Returns false after ten seconds.
   bool has(std::uint64_t half_open) {
     for (int i = 0; i < 10'000 && counts().half_open != half_open; ++i)
       std::this_thread::sleep_for(1ms);

@@ -1,4 +1,4 @@
-// Which connections are handed on, which are closed, and who makes room, over real sockets.
+// Accepted and closed connections, and which are closed to make room, over real sockets.
 #include "server/net/port_listener.hpp"
 
 #include <sys/resource.h>
@@ -31,7 +31,7 @@ TEST(port_listener, a_preface_may_come_in_pieces) {
   auto const a = l.next();
   ASSERT_TRUE(a);
   EXPECT_EQ(received(*a), preface);
-  c.send("x");  // readable at a single byte again
+  c.send("x");  // a single byte makes the socket readable again
   int mark = 0;
   socklen_t size = sizeof mark;
   ::getsockopt(a->socket.get(), SOL_SOCKET, SO_RCVLOWAT, &mark, &size);
@@ -49,7 +49,7 @@ TEST(port_listener, words_that_are_no_preface_are_gRPCs_to_judge) {
   }
 }
 
-// A record of that length, as long as it says.
+// Returns a TLS record with a valid length of `length` bytes.
 std::string hello_of(std::size_t length) {
   std::string record("\x16\x03\x01\0\0\x01", 6);
   record[3] = static_cast<char>(length >> 8);
@@ -174,7 +174,7 @@ TEST(port_listener, the_wildcard_takes_both_families) {
   EXPECT_TRUE(b->peer.starts_with("[::1]:")) << b->peer;
 }
 
-// Lowers the limit of this process to what it has open, for as long as it lives.
+// Lowers the descriptor limit of this process to its open ones, during its lifetime.
 class no_descriptors {
  public:
   no_descriptors() {

@@ -1,4 +1,4 @@
-// Connections that relays make in somebody's name, at the port of a listener.
+// Connections of relays on behalf of clients, at the port of a listener.
 #include "server/net/proxied/proxy_header.hpp"
 #include "tests/net/listener_test_support.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-// The relay is at 127.0.0.9.
+// The relay's address is 127.0.0.9.
 struct relayed {
   explicit relayed(wire spoken = wire::plaintext, port_listener_options o = patient())
       : l(with_rules(std::move(o)), "127.0.0.1", spoken) {}

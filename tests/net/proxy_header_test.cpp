@@ -1,4 +1,4 @@
-// PROXY headers: those of haproxy as it sent them, ours, and what is none.
+// PROXY headers: recordings of haproxy, Muster's own, and invalid ones.
 #include "server/net/proxied/proxy_header.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string bytes(std::string_view hex) {
   return all;
 }
 
-// What haproxy 2.6 sends with send-proxy-v2, for 127.0.0.7:40001 and [::1]:40002; with
+// Sent by haproxy 2.6 with send-proxy-v2, for 127.0.0.7:40001 and [::1]:40002; with
 // proxy-v2-options crc32c,unique-id; for check-send-proxy.
 std::string const v4 = bytes("0d0a0d0a000d0a515549540a2111000c7f0000077f0000019c4199e9");
 std::string const v6 = bytes(

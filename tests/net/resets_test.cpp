@@ -1,4 +1,4 @@
-// Connections whose calls are reset again and again, and how that is counted.
+// Connections that reset calls rapidly, and how resets are counted.
 #include <functional>
 #include <thread>
 
@@ -36,7 +36,7 @@ TEST(leaky_counts, more_names_than_are_remembered_forget_the_silent_ones) {
   EXPECT_TRUE(cut) << "it was heard of all the time";
 }
 
-// Beside the server, whose thread is the test's.
+// Runs `work` on a separate thread, since the server uses the test's thread.
 task<void> on_a_thread(echo_server& s, std::function<void()> work) {
   event over(s.engine);
   std::thread other([&] {
@@ -53,7 +53,7 @@ task<void> flood(echo_server& s, std::string method, int times, bool to_be_cut) 
   std::function<void()> const resetting = [&] { r.begin_and_reset(method, times); };
   auto first = on_a_thread(s, resetting);
   co_await std::move(first);
-  // Who behaves is served, and after these.
+  // A well-behaved client is served after the flood.
   Ping message = ping(1);
   auto const status = co_await call_once(s, message);
   EXPECT_TRUE(status.ok()) << status.error_message();
@@ -88,7 +88,7 @@ void expect_cut(std::string const& method) {
   s.server.refuse_unknown_methods();
   s.start();
   s.run(flood(s, method, 300, true));
-  ASSERT_FALSE(told.empty());  // also for what had come before it was cut
+  ASSERT_FALSE(told.empty());  // also for messages that arrived before the connection was cut
   EXPECT_TRUE(told[0].starts_with("127.0.0.1:")) << told[0];
   EXPECT_GT(resets, 50);
 }
@@ -134,7 +134,7 @@ TEST(resets, are_counted_in_bytes_that_begin_anywhere) {
   EXPECT_EQ(resets_in(std::string_view(all).substr(20, all.size() - 30)), 18u);
   EXPECT_EQ(resets_in(reset(2, 8) + reset(0x80000001, 8) + reset(7, 14)), 0u);
   EXPECT_EQ(resets_in(reset(7, 8) + reset(7, 8) + reset(5, 8)), 1u) << "streams grow";
-  // What arrays of numbers look like.
+  // A pattern that arrays of numbers can contain.
   std::string numbers;
   for (int i = 0; i < 1'000; ++i) numbers += std::string("\0\0\4\3", 4);
   EXPECT_EQ(resets_in(numbers), 0u);

@@ -1,4 +1,4 @@
-// What a service hears from its manager and tells it, with the test in the manager's place.
+// The service manager protocol, with the test as the manager.
 #include "server/net/service_manager.hpp"
 
 #include <arpa/inet.h>
@@ -35,7 +35,7 @@ bool same_file(int a, int b) {
   return a >= 0 && port_of(a) == port_of(b);
 }
 
-// Puts sockets where the protocol has them, from 3 on, as long as nothing else is there.
+// Places sockets at descriptors from 3 on, as the protocol requires, if these are free.
 struct given : testing::Test {
   ~given() override {
     for (char const* name :
@@ -54,7 +54,7 @@ struct given : testing::Test {
     if (names != nullptr) ::setenv("LISTEN_FDNAMES", names, 1);
     return service_manager::from_environment();
   }
-  // Away from 3 on.
+  // Keeps the descriptors from 3 on free.
   int make(char const* address = "127.0.0.1") {
     int const low = listening_socket(address);
     int const fd = ::fcntl(low, F_DUPFD_CLOEXEC, 100);

@@ -1,4 +1,4 @@
-// Which files are taken, what is told of those that are not, and what follows when they change.
+// Loading of TLS files, errors, and reloading after changes.
 #include "server/net/tls_files.hpp"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST_F(tls_files_test, a_new_pair_takes_the_place_of_the_old_once_it_is_whole) {
   ASSERT_TRUE(loaded);
   std::promise<std::string> broken, replaced;
   tls_files files(paths, *loaded, [&](bool warning, std::string const& line) {
-    (warning ? broken : replaced).set_value(line);  // once each, else it throws
+    (warning ? broken : replaced).set_value(line);  // a second call would throw
   });
   auto const before = files.current();
   auto const next = authority_.issue();

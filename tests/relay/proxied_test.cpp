@@ -1,4 +1,5 @@
-// Servers behind relays that say who dialled: agents, REST and the log go by the true address.
+// Servers behind relays that forward the client's address: coordination clients, REST and the log
+// use the true address.
 #include <gtest/gtest.h>
 
 #include <muster/coordination_agent.hpp>
@@ -17,7 +18,7 @@ std::string header(char const* client) {
                                  {ip::make_address("10.0.0.1"), 8476});
 }
 
-/// A server that asks for tokens, and lets agents of 192.168.7.0/24 in without.
+/// A server that requires tokens, except from coordination clients in 192.168.7.0/24.
 class proxied : public testing::Test {
  protected:
   process& serve(words more = {"--proxy-from", "127.0.0.1"}) {
@@ -34,7 +35,7 @@ class proxied : public testing::Test {
     if (!url.empty()) verb.insert(verb.end(), {"--url", url});
     return c.run(verb, {}, {{"MUSTER_TOKEN", admin}});
   }
-  /// Where the agents of a cluster go.
+  /// Returns the address for the coordination clients of a cluster.
   std::string address_of(std::string const& cluster, words tls = {}) {
     words verb{"clusters", "show", cluster, "--output", "json"};
     verb.insert(verb.end(), tls.begin(), tls.end());
@@ -43,7 +44,7 @@ class proxied : public testing::Test {
     auto const address = boost::json::parse(shown.out).at("address");
     return std::string(address.as_string());
   }
-  /// Empty: it was let in.
+  /// Returns why the client was refused; empty if it was accepted.
   static std::string why_not(std::string const& address, muster::tls_options tls = {}) {
     coordination_options o;
     o.server = address;

@@ -1,4 +1,4 @@
-// `muster proxy` in front of two servers of which one runs at a time.
+// `muster proxy` in front of two servers, of which one runs at a time.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -7,12 +7,12 @@
 namespace muster::e2e {
 namespace {
 
-/// Two places for a server that share a data directory, and a proxy in front of both.
+/// Two alternative servers that share a data directory, and a proxy in front of both.
 class proxied_pair : public testing::Test {
  protected:
   void SetUp() override {
     data = a.file("data").string();
-    end(b.serve(), SIGKILL);  // so that it has addresses
+    end(b.serve(), SIGKILL);  // to get its addresses
   }
   static void end(process& p, int signal) {
     p.signal(signal);

@@ -1,5 +1,5 @@
-// `muster proxy` in front of servers that speak TLS: the commands of docs/high-availability.md,
-// and messages about settings that do not fit.
+// `muster proxy` in front of servers with TLS: the commands of docs/high-availability.md, and
+// errors for contradictory settings.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -12,7 +12,7 @@
 namespace muster::e2e {
 namespace {
 
-/// The words of the one command of the page that begins so, without quotes.
+/// Returns the arguments of the documented command that starts with `beginning`, without quotes.
 words command_of_page(std::string const& beginning) {
   auto const page = read_file(MUSTER_SOURCE_DIR "/docs/high-availability.md");
   auto const at = page.find("\n" + beginning);
@@ -31,7 +31,7 @@ class secured : public testing::Test {
  protected:
   void SetUp() override { EXPECT_EQ(c.run({"tls", "init", c.file("tls").string()}).status, 0); }
   std::string pem(std::string const& name) { return (c.file("tls") / name).string(); }
-  /// As the page has it, for this machine.
+  /// Replaces the documented addresses and paths by those of this test.
   words here(words all) {
     for (auto& word : all) {
       if (word == "a.example:8476,b.example:8476") word = c.grpc() + "," + nobody;
@@ -62,7 +62,7 @@ class secured : public testing::Test {
 
   cluster c;
   std::string address;
-  // The second server of the page is away: port 9 of this machine is nobody's.
+  // Stands for the second documented server, which is down. Port 9 has no listener.
   std::string const nobody = "127.0.0.1:9";
 };
 
@@ -70,7 +70,7 @@ TEST_F(secured, agents_in_plaintext_reach_servers_that_ask_for_certificates) {
   auto flags = here(command_of_page("muster serve --grpc 0.0.0.0:8476 --http 0.0.0.0:8477 --tls"));
   ASSERT_EQ(flags.at(0), "serve");
   flags.erase(flags.begin(), flags.begin() + 5);  // and its addresses
-  // Then the certificate alone opens the door: this machine would be let in without.
+  // Excludes this host, so that only the certificate grants access.
   flags.insert(flags.end(), {"--agents-from", "192.0.2.0/24"});
   c.serve(flags);
   auto& p = proxy(here(command_of_page("muster proxy --listen 127.0.0.1:8476 --upstream-tls")));
@@ -119,7 +119,7 @@ TEST_F(secured, tls_from_end_to_end_passes_as_it_is) {
 TEST_F(secured, a_certificate_that_is_replaced_is_shown_from_then_on) {
   c.serve({"--tls-cert", pem("server.pem"), "--tls-key", pem("server.key"), "--tls-client-ca",
            pem("ca.pem"), "--tls-client-required"});
-  // Those of another authority at first.
+  // First, the certificate of another authority.
   ASSERT_EQ(c.run({"tls", "init", c.file("other").string()}).status, 0);
   auto const cert = c.write("shown.pem", read_file(c.file("other") / "worker.pem")).string();
   auto const key = c.write("shown.key", read_file(c.file("other") / "worker.key")).string();

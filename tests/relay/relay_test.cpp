@@ -1,4 +1,4 @@
-// The relay in front of two servers whose `/readyz` and whose sockets belong to the test.
+// The relay in front of two servers, whose `/readyz` and sockets the test controls.
 #include "server/relay/relay.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ class relay_test : public testing::Test {
     asio::post(io, [this] { subject->stop(); });
     thread.join();
   }
-  /// Waits until the log says so, and forgets what it said until then.
+  /// Waits until the log contains `part`, and then clears the log.
   bool await_line(std::string const& part) {
     std::unique_lock lock(mutex);
     bool const found =
@@ -99,7 +99,7 @@ class relay_test : public testing::Test {
     return error;
   }
 
-  asio::io_context own;  // of the test's sockets, which block
+  asio::io_context own;  // for the test's sockets, which block
   fake_server a{own}, b{own};
   std::mutex mutex;
   std::condition_variable logged;
@@ -177,7 +177,7 @@ TEST_F(relay_test, a_change_of_leader_resets_the_connections_to_the_old_one) {
   auto other = accept(b);
   EXPECT_EQ(read(other, 1), "x");
   await_line("the leader is " + b.where().where.text() + " held=");
-  a.status = 200;  // b stays
+  a.status = 200;  // b remains the leader
   auto again = client();
   write(again, "y");
   auto third = accept(b);
@@ -189,7 +189,7 @@ TEST_F(relay_test, a_reset_is_passed_on) {
   start();
   auto c = client();
   auto s = accept(a);
-  write(c, "x");  // a reset while it is still dialled would be a reason to dial again
+  write(c, "x");  // a reset during the connection attempt would cause a retry
   EXPECT_EQ(read(s, 1), "x");
   s.set_option(asio::socket_base::linger(true, 0));
   s.close();
@@ -197,7 +197,7 @@ TEST_F(relay_test, a_reset_is_passed_on) {
 }
 
 TEST_F(relay_test, a_leader_that_refuses_is_tried_again) {
-  fake_server deaf(own);  // bound, and does not listen
+  fake_server deaf(own);  // bound, but not listening
   deaf.status = 200;
   options.upstreams = {deaf.where()};
   subject.emplace(io, options);
@@ -212,7 +212,7 @@ TEST_F(relay_test, a_leader_that_refuses_is_tried_again) {
   EXPECT_EQ(read(s, 7), "patient");
 }
 
-// Whoever does not read stops its sender, and no byte is lost.
+// A receiver that does not read blocks its sender, and no byte is lost.
 TEST_F(relay_test, what_is_not_read_is_not_taken) {
   a.status = 200;
   start();
@@ -231,7 +231,7 @@ TEST_F(relay_test, what_is_not_read_is_not_taken) {
     }
     ASSERT_EQ(error, asio::error::would_block);
     pollfd p{c.native_handle(), POLLOUT, 0};
-    if (::poll(&p, 1, 500) == 0) break;  // nothing moves any more
+    if (::poll(&p, 1, 500) == 0) break;  // all data has stopped
   }
   EXPECT_LT(sent, std::size_t{64} << 20) << "that is more than the system's buffers hold";
   c.shutdown(tcp::socket::shutdown_send);

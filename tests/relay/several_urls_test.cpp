@@ -1,4 +1,4 @@
-// Verbs that are told several addresses with --url.
+// Commands with several addresses in --url.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,5 +1,5 @@
-// Answers of one turn: each is handed over once, few by the engine's thread alone, many by others
-// beside it. A stand-in takes what gRPC would.
+// Each answer of a turn is written exactly once: few answers by the engine's thread alone, many
+// with the help of other threads. A stand-in replaces gRPC.
 #include "server/rpc/coordination/answer_writers.hpp"
 
 #include <grpcpp/impl/call_op_set.h>
@@ -19,7 +19,7 @@ using operations = grpc::internal::CallOpSet<>;
 
 class stand_in final : public grpc::internal::CallHook {
  public:
-  /// `together`: the first answer is taken only when another thread has brought one, too.
+  /// @param together Blocks the first answer until another thread has delivered one, too.
   stand_in(std::size_t expected, bool together, std::function<void()> done)
       : expected_(expected), together_(together), done_(std::move(done)) {}
 

@@ -1,5 +1,5 @@
-// What is on the wire beyond what the conformance suite looks at: payload bytes, messages that are
-// none, sizes, limits, deadlines, callers that vanish, the end of the server.
+// Wire behaviour of the coordination service beyond the conformance suite: payload bytes, invalid
+// messages, sizes, limits, deadlines, lost callers, and server shutdown.
 #include <grpcpp/generic/generic_stub.h>
 
 #include "proto/byte_buffer.hpp"
@@ -97,7 +97,7 @@ class coordination_wire : public testing::Test, protected served_agents {
                             std::string const& authority = {}) {
     return new_agent({.task = task}, address, authority);
   }
-  /// Sends bytes that no message has written.
+  /// Sends bytes that are no valid message.
   grpc::Status send(std::string const& method, std::string const& bytes) {
     grpc::GenericStub stub(connection_to(server->address()));
     grpc::ClientContext context;
@@ -124,7 +124,7 @@ TEST_F(coordination_wire, bytes_that_are_no_message_are_refused) {
       EXPECT_EQ(send(method + name, "\xff\xff\xff\xff").error_code(), StatusCode::INVALID_ARGUMENT);
     EXPECT_EQ(send(method + "Nonsense", "").error_code(), StatusCode::UNIMPLEMENTED);
   }
-  // {key = 1} of TensorFlow's dialect, with a byte that UTF-8 never has
+  // {key = 1} in TensorFlow's protocol, with an invalid UTF-8 byte.
   EXPECT_EQ(send("/tensorflow.CoordinationService/TryGetKeyValue", "\x0a\x01\xff").error_code(),
             StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(send("/tensorflow.CoordinationService/TryGetKeyValue", "\x0a\x01k").error_code(),

@@ -1,4 +1,4 @@
-// Sessions by call: what a client without streams does.
+// Sessions by unary calls, for clients without streams.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -198,7 +198,7 @@ TEST_F(coordinator_calls, cancel_queued_leaves_started_closures_running) {
   }
   worker.answer(*running, "1");
   if (running->closure_size() < 2) worker.answer(*worker.read_closures(), "1");
-  EXPECT_TRUE(join().done());  // the delayed one has been cancelled
+  EXPECT_TRUE(join().done());  // the delayed closure has been cancelled
   auto const again = call(&v1::CoordinatorService::Stub::CancelQueued, r);
   EXPECT_EQ(again.started_size(), 2);
   EXPECT_EQ(again.unknown_size(), 1) << "a second cancel of 9 has cancelled it, too";

@@ -1,4 +1,4 @@
-// Decompression of agents' requests: what it accepts, and that it stops at its limit.
+// Decompression of coordination requests: accepted formats and the size limit.
 #include "server/rpc/coordination/gzip_request.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A worker process that takes closures and never answers, to be killed: SERVER FUNCTION.
+// A worker process that accepts closures and never answers, until a test kills it. Arguments:
+// SERVER FUNCTION.
 #include <unistd.h>
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// What callers of objects, and the workers that have them, say on the wire.
+// Messages of callers of objects, and of the workers that host them.
 #include "server/rpc/object_convert.hpp"
 
 #include <gtest/gtest.h>

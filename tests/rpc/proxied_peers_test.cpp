@@ -1,4 +1,4 @@
-// Who is behind a connection, as long as there is that connection.
+// The client behind a relayed connection, as long as the connection exists.
 #include "server/rpc/proxied_peers.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ TEST(proxied_peers, speak_for_who_is_behind_them) {
   all.accepted(7, "10.0.0.9:1", "192.168.7.7:4711");
   EXPECT_EQ(all.client_of("10.0.0.9:1"), "192.168.7.7:4711");
   EXPECT_EQ(all.client_of("10.0.0.9:2"), "10.0.0.9:2");
-  // The relay's port is used again, and speaks for itself.
+  // The relay's port is reused for a connection of its own.
   all.accepted(8, "10.0.0.9:1", "10.0.0.9:1");
   EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
 }
@@ -23,7 +23,7 @@ TEST(proxied_peers, are_forgotten_with_their_descriptor) {
   all.accepted(7, "10.0.0.9:2", "192.168.7.8:4711");
   EXPECT_EQ(all.client_of("10.0.0.9:1"), "10.0.0.9:1");
   EXPECT_EQ(all.client_of("10.0.0.9:2"), "192.168.7.8:4711");
-  // The same peer on another descriptor stays when the first one is used again.
+  // The same peer on another descriptor remains when the first descriptor is reused.
   all.accepted(8, "10.0.0.9:2", "192.168.7.9:4711");
   all.accepted(7, "10.0.0.5:1", "10.0.0.5:1");
   EXPECT_EQ(all.client_of("10.0.0.9:2"), "192.168.7.9:4711");

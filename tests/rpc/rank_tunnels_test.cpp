@@ -1,5 +1,4 @@
-// Tunnels of workers to the coordination clusters of programs: who gets one, what comes through it,
-// and when it ends.
+// Tunnels of workers to the coordination clusters of programs: permissions, contents and end.
 #include <gtest/gtest.h>
 
 #include "muster/v1/programs.grpc.pb.h"
@@ -10,7 +9,7 @@ namespace muster::test {
 namespace {
 
 std::string const key_of_first(32, 'a'), key_of_second(32, 'b');
-// A client's HTTP/2 preface and empty SETTINGS, which every server answers with its own.
+// A client's HTTP/2 preface and empty SETTINGS, which every server answers with its own SETTINGS.
 std::string const preface =
     std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") + std::string("\0\0\0\4\0\0\0\0\0", 9);
 
@@ -42,7 +41,7 @@ class hand_tunnel : public hand_stream<v1::TunnelBytes, v1::TunnelBytes> {
     if (torch_rank) m.mutable_open()->set_torch_rank(*torch_rank);
     write(m);
   }
-  /// It is open: the server says so.
+  /// Waits for the server's confirmation.
   bool is_open() { return read().has_value(); }
   bool send(std::string const& bytes) {
     v1::TunnelBytes m;
@@ -174,7 +173,7 @@ TEST_F(rank_tunnels, pieces_have_a_limit) {
   EXPECT_FALSE(tunnel.finish().ok());
 }
 
-// The server closes its side of the connection while what the rank sends is still on its way.
+// The server closes its side while data of the rank is still in flight.
 TEST_F(rank_tunnels, of_ranks_that_speak_nonsense_end_alone) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server);

@@ -14,7 +14,7 @@ namespace {
 namespace v1 = grpc::reflection::v1;
 namespace v1alpha = grpc::reflection::v1alpha;
 
-/// One stream of a client such as grpcurl.
+/// A stream of a client such as grpcurl.
 template <class Service, class Request, class Response>
 class asking : public hand_stream<Request, Response> {
  public:

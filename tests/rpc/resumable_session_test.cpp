@@ -1,4 +1,4 @@
-// Sessions that hold values, on the wire: release, notices, inputs, resume, take-over.
+// Sessions that hold values: release, notices, inputs, resume, take-over.
 #include <gtest/gtest.h>
 
 #include "server/core/queries/value_queries.hpp"

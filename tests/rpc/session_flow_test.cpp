@@ -1,4 +1,4 @@
-// Sessions that are held back, and clients that vanish.
+// Flow control of sessions, and clients that vanish.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,8 +10,8 @@
 namespace muster::test {
 namespace {
 
-// Without a worker nothing leaves the queue, so the server must stop reading: what it has not read
-// stays with the client, whose writes then no longer return.
+// Without a worker the queue stays full, so the server must stop reading. Unread messages stay with
+// the client, whose writes then block.
 TEST(session_stream, full_queue_holds_the_client_back) {
   test_server server;
   v1::Open open;
@@ -48,10 +48,11 @@ TEST(session_stream, full_queue_holds_the_client_back) {
   EXPECT_EQ(outcomes, messages * 50);
   writing.join();
   serving.join();
-  EXPECT_LT(queued_max, 150u);  // the capacity and less than one message
+  EXPECT_LT(queued_max, 150u);  // the capacity plus less than one message
 }
 
-// A client that does not read its outcomes: they may pile up to the capacity, then it is not read.
+// A client does not read its outcomes. When they reach the capacity, the server stops reading its
+// messages.
 TEST(session_stream, unread_outcomes_hold_the_client_back) {
   test_server server;
   v1::Open open;
@@ -73,7 +74,7 @@ TEST(session_stream, unread_outcomes_hold_the_client_back) {
   std::thread writing([&] {
     for (int i = 0; i < total; i += 32) session.schedule(static_cast<std::uint64_t>(i), 32);
   });
-  // The windows of HTTP/2 take some megabytes; then the whole pipeline stands still.
+  // HTTP/2's windows buffer some megabytes before the whole pipeline stops.
   int before = -1;
   while (before != answered) {
     before = answered;

@@ -1,4 +1,4 @@
-// Lines of a session's closures: on its stream, for a client that asks for them, and by call.
+// Log lines of a session's closures, on its stream on request, and by call.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -36,7 +36,7 @@ struct session_logs : testing::Test {
     s.schedule(1, 1);
     given = worker.read_closures().value();
   }
-  /// Lines "0", "1", … of what runs, `text` in front.
+  /// Sends the lines "0", "1", … of the running closure, each with the prefix `text`.
   void say(int count, std::string const& text = {}, bool answer = false) {
     v1::WorkerMessage m;
     for (int i = 0; i < count; ++i) {
@@ -112,7 +112,7 @@ TEST_F(session_logs, are_not_sent_to_who_has_not_asked) {
 TEST_F(session_logs, a_flood_is_sent_within_its_rate_and_shows_what_is_missing) {
   hand_session s(server.address(), with_lines());
   begin(s);
-  auto const began = std::chrono::steady_clock::now();  // lines are sent from the first one on
+  auto const began = std::chrono::steady_clock::now();  // the server sends lines from the first on
   for (int i = 0; i < 40; ++i) say(1'000);
   say(1'000, {}, true);
   std::uint64_t last = 0, got = 0;

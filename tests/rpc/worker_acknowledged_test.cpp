@@ -1,4 +1,4 @@
-// Workers are told which of their answers are on the disk.
+// The server reports to workers which answers are durable.
 #include <gtest/gtest.h>
 
 #include "tests/support/hand_worker.hpp"
@@ -57,7 +57,7 @@ TEST(worker_acknowledged, once_the_disk_has_what_rests_on_the_answer) {
   EXPECT_EQ(next_acknowledged(w), 3u);
 }
 
-// What is not durable has to go on, and a worker that keeps too much begins nothing.
+// Work that is not durable must continue, and a worker with too many kept answers starts nothing.
 TEST(worker_acknowledged, by_a_server_whose_disk_has_failed_too) {
   test_server server(durable());
   hand_worker w(server.address(), that_keeps_answers());

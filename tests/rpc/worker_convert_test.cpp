@@ -45,7 +45,7 @@ TEST(worker_convert, takes_bytes) {
   auto m = two_answers();
   m.add_encoding(v1::JSON);
   m.add_encoding(v1::BYTES);
-  m.mutable_value(1)->clear();  // no bytes are a value too
+  m.mutable_value(1)->clear();  // empty bytes are also a value
   core::worker_results taken;
   ASSERT_EQ(from_wire(m, taken), "");
   auto const& results = taken.results;

@@ -13,7 +13,7 @@ struct bad_hello {
   char const* name;
   std::function<void(v1::Hello&)> spoil;
   muster::code code;
-  char const* field;  // how the message begins
+  char const* field;  // a prefix of the error
 };
 
 void PrintTo(bad_hello const& b, std::ostream* out) {

@@ -18,7 +18,7 @@ extern char** environ;
 namespace muster::test {
 namespace worker_loss_cases {
 
-// A child that attaches as a worker and takes closures without ever answering.
+// A child process that attaches as a worker, and accepts closures without answering.
 class killable_worker {
  public:
   explicit killable_worker(std::string address) {
@@ -119,7 +119,7 @@ TEST(worker_loss, closure_that_kills_workers_fails) {
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }
 
-// The worker is connected and says how its process ended; the server ends the stream.
+// The worker is connected and reports how its process ended. The server then ends the stream.
 TEST(worker_loss, ended_process_is_a_loss_of_its_closure_alone) {
   test_server_options o;
   o.core.max_worker_failures = 1;

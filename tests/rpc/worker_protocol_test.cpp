@@ -1,4 +1,4 @@
-// Workers that break the protocol: told what was wrong, and what they held goes to others.
+// Workers that break the protocol get an error, and their closures are requeued.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The columns of reports on the wire: taken from the holder, dropped from others, refused when they
-// do not fit.
+// Report columns on the wire: accepted from the closure's worker, dropped from others, refused if
+// malformed.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -46,7 +46,7 @@ struct worker_reports : testing::Test {
     given = worker.read_closures().value();
     ASSERT_EQ(given.closure_size(), 2);
   }
-  /// What the server has, once everything before has been taken.
+  /// Returns the server's lines, after everything sent before was processed.
   server::log_page page() {
     return server.on_engine([&](server::hub& h) { return h.logs().after({job, {}}, 0, 100); });
   }
@@ -112,7 +112,7 @@ TEST_F(worker_reports, of_others_are_dropped_and_counted) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(counts().strays, 4u);
   EXPECT_TRUE(page().lines.empty());
-  EXPECT_EQ(server.connected(), 2u);  // nobody was thrown out for it
+  EXPECT_EQ(server.connected(), 2u);  // no worker was disconnected
 }
 
 TEST_F(worker_reports, strange_levels_and_times_do_no_harm) {

@@ -1,4 +1,4 @@
-// The worker stream's good days: welcome, dispatch, credits, leaving.
+// The worker stream without errors: welcome, dispatch, credits, leaving.
 #include <gtest/gtest.h>
 
 #include "server/core/queries/worker_queries.hpp"

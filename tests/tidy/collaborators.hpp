@@ -1,7 +1,6 @@
-// Counts the collaborators of a class: the objects that it holds a reference to, or a pointer. A
-// reference to a struct that gathers objects counts as each of its members that the class uses, and
-// a struct held by value as each of its references, so that an aggregate hides nothing. Built on
-// types.hpp; one thread.
+// Counts the collaborators of a class: the objects that it references or points to. A reference to
+// a struct of objects counts as each member that the class uses. A struct held by value counts as
+// each of its references. Built on types.hpp; one thread.
 #pragma once
 
 #include <algorithm>

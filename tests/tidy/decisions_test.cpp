@@ -1,4 +1,4 @@
-// docs/decisions: each number is a heading of one page and a row of the index that names the page.
+// docs/decisions: each number is a heading of one page, and a row of the index that names the page.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@ struct decision {
   std::string title, page;
 };
 
-/// By number. One that is there twice fails the test.
+/// By number. A duplicate fails the test.
 using decisions = std::map<int, decision>;
 
 void note(decisions& all, std::smatch const& m, std::string const& page, std::string const& line) {

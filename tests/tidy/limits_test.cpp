@@ -1,5 +1,5 @@
-// docs/limits.md names a test for each limit, and docs/delivery-guarantees.md for each guarantee. A
-// test of each name exists, in C++ or, as file.test, in Python.
+// docs/limits.md names a test for each limit, and docs/delivery-guarantees.md for each guarantee.
+// Each named test exists, in C++ or, as file.test, in Python.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,6 +1,7 @@
-// Which part may include which. A part is a folder with all below it that is no part of its own,
-// and it may name only parts that stand above it, so includes run one way by construction. Headers
-// of users (`muster/…`) belong to the part that installs them. tests/, bench/, examples/ see all.
+// The parts of the source tree and their allowed includes. A part is a folder with its subfolders,
+// except subfolders that are parts themselves. It may include only parts above it in the table.
+// Public headers (`muster/…`) belong to the part that installs them. tests/, bench/ and examples/
+// may include everything.
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,7 @@ struct part {
   std::vector<std::string_view> may_include;
 };
 
-/// What the transitions of the core may include: everything that it is made of, and `more`.
+/// Returns the parts that transitions of the core may include: the core's own parts, and `more`.
 inline std::vector<std::string_view> of_core(std::vector<std::string_view> const& more) {
   std::vector<std::string_view> all = {"base",
                                        "server/core/api",
@@ -70,7 +71,8 @@ inline std::vector<part> const parts = {
     {"server/core/api", {"base"}},
     {"server/core/words", {"base", "server/core/api"}},
     {"server/core/common", {"base", "server/core/api"}},
-    {"server/core/records", {"base", "server/core/api"}},  // the sub-models know no other one:
+    // The sub-models do not include each other:
+    {"server/core/records", {"base", "server/core/api"}},
     {"server/core/access", {"base", "server/core/api"}},
     {"server/core/blobs", {"base", "server/core/api"}},
     {"server/core/closures",

@@ -1,5 +1,5 @@
-// Texts are for people: what a program has to tell it tells by a kind, a code or a field. Nothing
-// here decides by searching a sentence, so that a sentence may be said better.
+// Programs use kinds, codes and fields, never the text of a message. No code searches a message, so
+// messages can be reworded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 namespace {
 
 struct allowance {
-  std::string_view path, part;  // the line has it
+  std::string_view path, part;  // the line contains it
 };
 
 // Each with the reason.
 constexpr allowance allowed[] = {
-    // Whether it is the same failure as before, so that it is logged once.
+    // Detects a repeated failure, so that it is logged once.
     {"launch/cluster/cluster_watch.cpp", "last_failure == e.what()"},
     {"app/cluster_following.cpp", "last != e.what()"},
-    // Words of gRPC, cut for a line that people read; it has no code for the cause.
+    // Shortens gRPC's text for display. gRPC has no code for the cause.
     {"client/checks.cpp", "text.starts_with(before_last)"},
-    // Documented errors of etcd that have no code of their own: its own clients compare them so.
+    // Documented errors of etcd without a code. Its own clients compare them in the same way.
     {"server/journal/etcd/client.cpp", "s.error_message() == "},
-    // RocksDB has one code for a write and a sync that found no room.
+    // RocksDB has one code for a write and a sync without space.
     {"server/journal/rocks_store.cpp", "text.find(\"While f\")"},
-    // For the text alone: a failure's own words say its cause once.
+    // Only affects the text, so that a failure names its cause once.
     {"server/core/coordination/errors/failure_record.hpp", "message.find(cause_->message)"},
 };
 
@@ -37,8 +37,8 @@ bool is_allowed(std::string const& path, std::string const& line) {
   });
 }
 
-/// A search in what is called a message, a comparison of it, or a search for words with a blank
-/// between them. One character is punctuation.
+/// Returns whether code searches or compares a message, or searches for a text with a space. A
+/// single character counts as punctuation.
 bool searches_prose(std::string const& code) {
   static std::string const search = "(?:find|rfind|starts_with|ends_with|contains|compare)\\(";
   static std::string const message =

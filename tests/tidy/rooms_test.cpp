@@ -1,5 +1,5 @@
-// The tables of docs/architecture.md that follow a call through the house: each room that they name
-// is there, and there are as many as the head of the table says.
+// The tables of docs/architecture.md that trace a call: each named module exists, and their number
+// is that of the table's head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_room(std::vector<source> const& all, std::string const& name) {
   });
 }
 
-// What stands in parentheses explains a room and is none.
+// Returns the modules of a row. Parentheses contain explanations, not modules.
 std::set<std::string> rooms_in(std::string row) {
   static std::regex const aside("\\([^)]*\\)"), name("`([^`]+)`");
   row = std::regex_replace(row.substr(0, row.find('|', 1)), aside, "");

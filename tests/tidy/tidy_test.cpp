@@ -1,6 +1,5 @@
-// Reads the source tree and checks what no compiler does: which folder may include what, that every
-// coroutine has an owner, and that pages name files that exist. types_test.cpp has the limits on
-// classes and functions.
+// Checks of the source tree that no compiler does: allowed includes, an owner for every coroutine,
+// and existing files in documentation. types_test.cpp limits classes and functions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +33,7 @@ bool starts_with_any(std::string_view text, std::vector<std::string> const& pref
                      [&](auto const& p) { return text.starts_with(p); });
 }
 
-/// Every include of every file for which `concerned` holds must satisfy `allowed`.
+/// Checks that every include of the files that `concerned` selects satisfies `allowed`.
 void check_includes(std::function<bool(source const&)> const& concerned,
                     std::function<bool(std::string const&)> const& allowed,
                     std::string const& rule) {
@@ -54,7 +53,7 @@ TEST(tidy, the_tree_was_found) {
   EXPECT_GT(cpp_sources().size(), 20u);
 }
 
-/// The longest folder of the table that holds this path; null for what is none of ours.
+/// Returns the part that contains this path, or null.
 part const* part_of(std::string const& path) {
   part const* found = nullptr;
   for (auto const& p : parts)
@@ -103,8 +102,7 @@ TEST(tidy, includes_run_one_way) {
   }
 }
 
-// The table orders folders at any depth; this is the order of the folders that a newcomer sees
-// first.
+// The table orders folders at any depth. This test checks the top-level folders.
 TEST(tidy, top_level_folders_include_each_other_without_a_circle) {
   auto const top = [](std::string const& path) { return path.substr(0, path.find('/')); };
   std::map<std::string, std::set<std::string>> includes;
@@ -133,7 +131,7 @@ bool is_library_of_base(std::string const& header) {
   return header.starts_with("absl/strings/") || header == "utf8.h" || header == "sys/stat.h";
 }
 
-/// A file of base itself. The folders below base may include more.
+/// Returns whether the file is directly in base. The folders below base may include more.
 bool is_of_base(source const& s) {
   return fs::path(s.path).parent_path() == "base";
 }
@@ -214,7 +212,7 @@ TEST(tidy, pages_on_the_inside_name_files_that_exist) {
   }
 }
 
-// A block of C++ on the page is the whole of the example that the line before it links to.
+// A block of C++ on the page is the complete example that the line before it links to.
 TEST(tidy, the_page_on_cpp_shows_the_examples_as_they_are) {
   static std::regex const name("^\\[`(examples/[a-z]+\\.cpp)`\\]");
   auto const all = read_tree(
@@ -235,7 +233,7 @@ TEST(tidy, the_page_on_cpp_shows_the_examples_as_they_are) {
     EXPECT_EQ(block, find(m[1]).lines) << "docs/cpp.md:" << i + 1 << " is not " << m[1];
     shown.insert(m[1]);
   }
-  // Those below examples/python are linked from docs/python.md, and tests run them whole.
+  // docs/python.md links the examples below examples/python, which tests run completely.
   for (auto const& s : all)
     EXPECT_TRUE(!s.path.ends_with(".cpp") || shown.contains(s.path))
         << "docs/cpp.md does not show " << s.path;
@@ -279,7 +277,7 @@ TEST(tidy, nothing_is_left_to_do_without_a_decision) {
 }
 
 TEST(tidy, no_path_of_one_machine_is_written_down) {
-  // Spelled in pieces, so that this file passes its own test.
+  // Split into pieces, so that this file passes its own test.
   static std::regex const machine(
       "(^|[^A-Za-z0-9_.])/("
       "work|farm|home/[a-z]+|root|Users"

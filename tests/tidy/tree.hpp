@@ -1,4 +1,4 @@
-// The project's own files as lines, for the tests that read them.
+// The project's files as lines, for tests that read them.
 #pragma once
 
 #include <algorithm>

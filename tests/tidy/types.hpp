@@ -1,6 +1,6 @@
-// The classes and structs that sources define, with their data members, and the functions with
-// their lengths, for the tests that count them. It knows no C++ grammar, only how this tree is laid
-// out: clang-format's output without macros that open or close braces.
+// The classes and structs of sources with their data members, and the lengths of functions. It
+// relies on the layout of this tree, not on C++ grammar: clang-format's output, and no macros with
+// braces.
 #pragma once
 
 #include <cctype>
@@ -14,11 +14,11 @@
 struct defined_type {
   std::string name;
   bool is_struct = false;
-  std::vector<std::string> fields;  // a declarator each
+  std::vector<std::string> fields;  // one declarator each
 };
 
 struct defined_function {
-  std::string name;       // as the definition spells it: "hub::deliver"
+  std::string name;       // as in the definition: "hub::deliver"
   std::size_t lines = 0;  // from the line of the opening brace to the line of the closing brace
 };
 
@@ -30,7 +30,7 @@ class type_scanner {
   std::vector<defined_function> functions;
 
  private:
-  /// Until the brace that closes it. `of`: the number of the class whose body it is, or null.
+  /// Reads until the closing brace. @param of The index of the class whose body it is, or null.
   void scope(std::size_t const* of) {
     std::string statement;
     while (at_ < text_.size()) {
@@ -74,7 +74,7 @@ class type_scanner {
     if (std::regex_search(head, m, name) && !initializes) functions.push_back({m[1], lines});
     if (!initializes || head.find("operator") != std::string::npos) statement.clear();
   }
-  /// Returns how many lines the block has part in.
+  /// Returns the number of lines of the block.
   std::size_t skip_block() {
     std::size_t lines = 1;
     for (int depth = 1; at_ < text_.size() && depth > 0; ++at_) {
@@ -106,7 +106,7 @@ class type_scanner {
     static std::regex const label(R"(^\s*(?:public|private|protected)\s*$)");
     return std::regex_match(s, label);
   }
-  /// Without what stands in < > and [ ].
+  /// Removes the content of < > and [ ].
   static std::string without_brackets(std::string s) {
     static std::regex const some(R"(<[^<>()]*(?:\([^()<>]*\)[^<>()]*)*>|\[[^\[\]]*\])");
     for (std::string next;; s = std::move(next)) {
@@ -119,7 +119,7 @@ class type_scanner {
   std::size_t at_ = 0;
 };
 
-/// Code alone: neither comments, nor texts, nor lines of the preprocessor.
+/// Returns the code without comments, string literals and preprocessor lines.
 inline std::string code_of(source const& s) {
   static std::regex const texts(R"re("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)')re");
   std::string all;

@@ -1,7 +1,6 @@
-// Limits on what makes code hard to follow: how many other objects a class works with, how long a
-// function is, in how many files a field is named, and headers that include each other in a circle.
-// Each list of exceptions only shrinks: an entry states today's count, and the test fails until a
-// smaller count has been entered.
+// Limits on complexity: collaborators of a class, length of a function, files that name a field,
+// and no circular includes. Each list of exceptions only shrinks: an entry states today's count,
+// and the test fails until a smaller count has been entered.
 #include "tests/tidy/types.hpp"
 
 #include <gtest/gtest.h>
@@ -27,12 +26,12 @@ std::vector<source> production_sources() {
 }
 
 struct exception {
-  std::string_view place, name;  // file, or struct, and what in it
+  std::string_view place, name;  // file or struct, and the name in it
   std::size_t count;
 };
 
-/// Fails for each count above `max` that is not an exception or is above it, and for exceptions
-/// whose count has fallen.
+/// Fails for each count above `max` without an exception, or above its exception. Also fails if the
+/// count of an exception has decreased.
 class limited_counts {
  public:
   template <std::size_t N>
@@ -124,8 +123,8 @@ TEST(tidy, functions_are_short) {
   EXPECT_GT(functions, 5'000u) << "the scanner has lost its way";
 }
 
-// The structs that describe a request. Each of their fields is declared, checked, stored, sent and
-// shown; a description that several of these read keeps the number of files small.
+// Structs that describe a request. Their fields are declared, checked, stored, sent and displayed.
+// Shared descriptions keep the number of files small.
 struct described_struct {
   std::string_view file, name;
 };
@@ -143,7 +142,7 @@ constexpr exception fields_in_more_files[] = {
     {"program_spec", "submitted_by", 38},      {"session_spec", "idempotency_key", 25},
     {"session_spec", "num_workers", 29},       {"session_spec", "submitted_by", 38},
 };
-// Not only the names of fields: they cannot be counted.
+// These words have other uses, so they cannot be counted.
 constexpr std::string_view also_other_words[] = {"ends_with", "per_worker", "task_index"};
 
 std::set<std::string> words_of(source const& s) {
@@ -166,7 +165,7 @@ std::string name_of_field(std::string const& declarator) {
 }
 
 TEST(tidy, fields_of_requests_are_named_in_few_files) {
-  std::map<std::string, std::set<std::string>> files;  // of a word
+  std::map<std::string, std::set<std::string>> files;  // that contain a word
   auto const read = read_tree([](std::string const& p) {
     if (p.starts_with("python/")) return p.starts_with("python/muster/") && p.ends_with(".py");
     if (p.starts_with("web/dashboard/"))
@@ -187,7 +186,7 @@ TEST(tidy, fields_of_requests_are_named_in_few_files) {
             if (t.name != r.name) continue;
             auto const name = name_of_field(declarator);
             ++fields;
-            if (name.find('_') == std::string::npos ||  // a word such as "name" is not only its
+            if (name.find('_') == std::string::npos ||  // a word such as "name" has other uses
                 std::count(std::begin(also_other_words), std::end(also_other_words), name))
               continue;
             counts.add(std::string(r.name), name, files[name].size());
@@ -205,7 +204,7 @@ TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
       std::smatch m;
       if (s.is_header() && std::regex_search(line, m, form)) includes[s.path].insert(m[1]);
     }
-  // The context includes its executor at its end, after all that the executor needs of it.
+  // The context includes its executor at its end, after the declarations that the executor needs.
   EXPECT_EQ(includes["coro/engine_context.hpp"].erase("coro/engine_executor.hpp"), 1u);
   for (std::size_t removed = 1; removed > 0;) {
     auto const left = includes;
@@ -221,7 +220,7 @@ TEST(tidy, headers_do_not_include_each_other_in_a_circle) {
     ADD_FAILURE() << header << " is in a circle, or between two circles";
 }
 
-// Two headers of one name cannot be told apart in a list of files, a review or an error message.
+// Headers with equal names are confusing in lists of files, reviews and error messages.
 TEST(tidy, headers_have_names_of_their_own) {
   std::map<std::string, std::vector<std::string>> paths;
   for (auto const& s : production_sources())
@@ -230,7 +229,7 @@ TEST(tidy, headers_have_names_of_their_own) {
     EXPECT_EQ(all.size(), 1u) << all.front() << " and " << all.back() << ": rename one";
 }
 
-// A source that defines functions of another header's class besides those of its own.
+// Sources that also define functions of another header's class.
 constexpr described_struct with_other_classes[] = {
     {"client/agent/key_watching.cpp", "agent"},
     {"client/coordinator/cluster_coordinator.cpp", "coordinator_session"},
@@ -287,7 +286,7 @@ TEST(tidy, sources_are_named_after_the_header_of_their_class) {
         << e.file << " " << e.name << ": remove the entry";
 }
 
-// Methods that change nothing and answer: of the class of that name in the header.
+// Counts the const methods that return a value, of the class of that name in the header.
 std::size_t queries_of(std::string const& path, std::string const& name) {
   std::size_t n = 0;
   for (auto const& s : cpp_sources()) {
@@ -377,7 +376,7 @@ TEST(tidy, collaborators_are_counted_through_aggregates) {
   ADD_FAILURE() << "the class was not found";
 }
 
-// What it counts is there: a scanner that has lost its way finds less.
+// Detects a broken scanner, which would find fewer types.
 TEST(tidy, the_types_of_the_tree_are_found) {
   std::size_t types = 0, begins = 0;
   static std::regex const begin(R"(^\s*(?:class|struct) \w[^;()=]*\{$)");

@@ -1,4 +1,5 @@
-// Which numbering a client speaks, and lengths that are refused before anything is kept for them.
+// Detection of a client's command numbering, and lengths that are refused before memory is
+// allocated.
 #include "server/torch/wire/command_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ struct reading {
   explicit reading(limits const& l = {}, numbering early = numbering::a)
       : limits_(l), reader(limits_, early) {}
 
-  /// Names of the commands in there, or why it is refused.
+  /// Returns the names of the commands in `bytes`, or the error.
   std::string read(std::string_view bytes) {
     std::string all;
     reader.feed(bytes);

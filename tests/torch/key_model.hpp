@@ -1,4 +1,4 @@
-// What the reference says of torch's store, in the plainest way and without a thought for time.
+// A simple and slow reference model of torch's TCPStore.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct key_model {
   std::map<std::string, std::string> keys;
   std::map<std::string, std::deque<std::string>> queues;
   std::map<who, std::multiset<std::string>> waits;
-  std::vector<who> order;  // who began to wait first
+  std::vector<who> order;  // in the order of their waits
   std::map<who, std::string> at_barriers;
   std::vector<who> woken;
 

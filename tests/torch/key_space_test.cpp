@@ -1,4 +1,4 @@
-// The store against a model that says the same in the plainest way, and its peculiarities.
+// The store, compared with a simple model, and its special cases.
 #include "server/torch/key_space.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(torch_keys, are_as_a_model_says) {
           ASSERT_EQ(s.keys.erase(key), m.erase(key));
           break;
         case 4:
-          if (m.keys.contains(key) && m.keys[key].size() > 6) break;  // numbers stay numbers
+          if (m.keys.contains(key) && m.keys[key].size() > 6) break;  // keeps numbers numeric
           s.keys.append(key, value);
           m.append(key, value);
           break;
@@ -150,7 +150,7 @@ TEST(torch_keys, are_as_a_model_says) {
       ASSERT_EQ(s.keys.invalid(), "");
       ASSERT_TRUE(
           std::equal(s.keys.all().begin(), s.keys.all().end(), m.keys.begin(), m.keys.end()));
-      // Who waits for a key twice may be woken behind who waits for it once.
+      // A waiter that waits for a key twice may be woken after one that waits once.
       std::multiset<waiter*> woken(s.woken.begin(), s.woken.end()), expected;
       for (auto const w : m.woken) expected.insert(waiters[w].get());
       ASSERT_EQ(woken, expected);

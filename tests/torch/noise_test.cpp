@@ -1,5 +1,5 @@
-// Bytes of chance, alone and behind what torch's clients send: whatever comes, the station's counts
-// hold, and who is refused hears no more.
+// Random bytes, alone and after messages of torch's clients: the counters stay consistent, and a
+// refused client gets no further answer.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +24,7 @@ class noise {
     for (auto n = below(most); n > 0; --n) s.push_back(static_cast<char>(below(256)));
     return s;
   }
-  /// A command of numbering c with chance words, which is whole.
+  /// Returns a complete command of numbering c with random arguments.
   std::string some_command() {
     auto const number = static_cast<std::uint8_t>(below(19));
     auto const what = *command_of(numbering::c, number);

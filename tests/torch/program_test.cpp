@@ -1,5 +1,5 @@
-// The store in a real server: settings, REST, command line; and unmodified processes of Debian's
-// torch 1.13 that train with it, where that is installed.
+// The TCPStore in a real server: settings, REST, command line, and training by unmodified processes
+// with Debian's torch 1.13, if it is installed.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -184,7 +184,8 @@ TEST_F(torch_training, four_processes_train_and_do_so_again) {
   EXPECT_EQ(attempts.at(0).at("cause").as_string(), "all_left");
 }
 
-// The others go on with the store when rank 0 is dead, which with torch's own would have gone too.
+// The other ranks keep using the store after rank 0 was killed. Torch's own store would have ended
+// with it.
 TEST_F(torch_training, a_rank_is_killed_and_all_start_again_while_the_others_live) {
   auto const program = c.write("survivor.py", R"(import datetime, os, sys, time
 import torch.distributed as dist
@@ -221,10 +222,10 @@ time.sleep(600)
   EXPECT_EQ(store(c).at("attempts").at(0).at("cause").as_string(), "rank_anew");
 }
 
-// Programs whose store the server has: nobody says where it is.
+// Programs that use the server's store without an address in their command.
 class torch_programs : public torch_training {
  protected:
-  /// Its first words: of attempt N, `hold(name)` waits for the file of that name.
+  /// Writes a program with a preamble. Its function `hold(name)` waits until that file exists.
   std::string write(std::string const& name, std::string const& body) {
     return c
         .write(name, R"(import os, runpy, sys, time
@@ -267,8 +268,8 @@ def train(): runpy.run_path(")" +
   std::string id;
 };
 
-// Rank 2 comes late, then rank 0 is killed, which takes nothing with it: the next attempt meets in
-// a store without keys.
+// Rank 2 arrives late, and then rank 0 is killed without effect on the store. The next attempt
+// starts with an empty store.
 TEST_F(torch_programs, are_told_where_their_store_is_and_find_no_keys_in_each_attempt) {
   c.worker({"--allow-programs"});
   ASSERT_TRUE(c.await_tasks(1));
@@ -312,8 +313,8 @@ train()
   expect_trained_in(2, 0);
 }
 
-// Clients of torch never connect again, so what a rank asks of the store after that is an error;
-// who has met already goes on. The attempt after it meets as ever.
+// Clients of torch never reconnect, so later requests to the store fail. Ranks that already know
+// each other continue. The next attempt works normally.
 TEST_F(torch_programs, go_on_without_a_server_until_they_ask_their_store) {
   c.worker({"--allow-programs"});
   ASSERT_TRUE(c.await_tasks(1));
@@ -360,7 +361,7 @@ TEST_F(torch_programs, have_it_at_rank_0_where_that_is_wanted_or_the_environment
   EXPECT_EQ(store(c).at("attempts").at(0).at("number").as_int64(), 1) << "the main cluster's";
 }
 
-// muster run has the cluster that it declares keep the store.
+// muster run makes the cluster that it declares serve the store.
 TEST_F(torch_programs, of_a_run_meet_in_the_cluster_that_it_declares) {
   auto const program = c.write("run.py", R"(import os, runpy, sys
 import torch.distributed as dist

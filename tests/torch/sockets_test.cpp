@@ -1,4 +1,4 @@
-// Stores on real sockets, with clients that speak the protocol by hand.
+// Stores on real sockets, with hand-written client messages.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -15,7 +15,7 @@ namespace {
 using test::port_of;
 using test::raw_socket;
 
-/// So many bytes, fewer if it ends before.
+/// Reads up to `bytes` bytes; fewer if the connection ends.
 std::string read_from(raw_socket& s, std::size_t bytes) {
   std::string all;
   while (all.size() < bytes) {
@@ -28,7 +28,7 @@ std::string read_from(raw_socket& s, std::size_t bytes) {
 
 class torch_sockets : public ::testing::Test {
  protected:
-  /// Serves cluster 1 and gives its port.
+  /// Serves cluster 1, and returns its port.
   std::uint16_t serve(limits const& l = {}, std::string const& from = "127.0.0.0/8") {
     torch_server_options o;
     o.limits = l;

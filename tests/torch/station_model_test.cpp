@@ -1,5 +1,5 @@
-// The station against a model, with connections that come and go at any moment: while they wait,
-// in the midst of a message, as a rank that was started again, while attempts begin.
+// The station, compared with a model. Connections begin and end at any moment: during waits, within
+// messages, as restarted ranks, and while attempts begin.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -37,7 +37,8 @@ std::optional<std::uint32_t> rank_of(std::string const& key) {
   return static_cast<std::uint32_t>(key.back() - '0');
 }
 
-/// What docs/pytorch.md and the reference say of attempts and ranks, over a model of keys each.
+/// Implements the documented rules on attempts and ranks (docs/pytorch.md) with a key model per
+/// attempt.
 struct station_model {
   struct owner {
     connection_id connection = 0;
@@ -202,7 +203,7 @@ struct station_model {
   }
 };
 
-/// Clients of chance, and what becomes of them.
+/// Random clients and their fate.
 class walk {
  public:
   explicit walk(unsigned seed) : random_(seed) {}
@@ -226,7 +227,7 @@ class walk {
   }
   void compare();
 
-  // What has happened, so that a test can say that it was there.
+  // Counts events, so that a test can check that they occurred.
   unsigned cut_off = 0, left_waiting = 0, refused = 0;
   std::map<attempt_cause, unsigned> began;
 
@@ -234,7 +235,8 @@ class walk {
   struct talker {
     numbering speaks{};
     std::string unsent;
-    std::vector<std::pair<std::size_t, said>> ends;  // what is whole when so few bytes are unsent
+    // The messages that are complete when this many bytes are unsent.
+    std::vector<std::pair<std::size_t, said>> ends;
   };
 
   unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
@@ -270,8 +272,8 @@ class walk {
     return true;
   }
 
-  /// A process of one of two hosts, as its version of torch begins. A pid may be there already: it
-  /// is the same process, or one that has its number.
+  /// Connects a process on one of two hosts, with the greeting of its torch version. Its pid may
+  /// already exist: it is the same process, or another with the same number.
   void come() {
     auto const host = "10.0.0." + std::to_string(1 + below(2));
     auto const id = server_.open(host + ":" + std::to_string(++last_port_));
@@ -384,7 +386,7 @@ TEST(torch_station_model, holds_whoever_comes_and_goes_whenever) {
     refused += w.refused;
     for (auto const& [cause, n] : w.began) began[cause] += n;
   }
-  // The walks come by all that they are for.
+  // The random walks reach all interesting cases.
   EXPECT_GT(cut_off, 100u);
   EXPECT_GT(left_waiting, 100u);
   EXPECT_GT(refused, 100u);

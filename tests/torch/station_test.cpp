@@ -1,4 +1,4 @@
-// Connections, attempts and ranks, as torch's clients and people see them.
+// Connections, attempts and ranks, as torch's clients and users see them.
 #include "server/torch/station.hpp"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(torch_station, when_all_have_left_the_next_find_no_keys) {
   auto const a = begin(s, 1);
   s.send(a, say::set("/k", "old"));
   s.close(a);
-  EXPECT_EQ(s.station.keys(1, "", "", 10)->size(), 2u);  // to be looked at
+  EXPECT_EQ(s.station.keys(1, "", "", 10)->size(), 2u);  // the keys remain visible
   auto const b = begin(s, 2);
   s.send(b, say::get("/k"));
   EXPECT_EQ(s.read(b), u64(0));
@@ -109,7 +109,7 @@ TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_fol
   s.send(old0, say::set(address_of(0), "old0"));
   s.send(old1, say::set(address_of(1), "old1"));
   s.close(old0);
-  // All of them are back; one is slower to say who it is, and one old rank still lives.
+  // All ranks have reconnected. One identifies itself late, and one old rank is still alive.
   auto const zero = begin(s, 20), one = begin(s, 21), two = begin(s, 22);
   s.send(one, say::set(address_of(1), "new1") + say::wait({address_of(0)}));
   s.send(zero, say::set(address_of(0), "new0"));
@@ -125,7 +125,7 @@ TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_fol
   EXPECT_EQ(s.station.invalid(), "");
 }
 
-// As with NCCL, where all but rank 0 only read.
+// With NCCL, all ranks except 0 only read.
 TEST(torch_station, ranks_that_their_launcher_names_are_known_and_those_that_have_not_come_missed) {
   clients s;
   s.station.begin_attempt(attempt_cause::launched, s.now);
@@ -165,14 +165,14 @@ TEST(torch_station, a_known_rank_that_comes_twice_is_no_restart_while_its_first_
   EXPECT_EQ(s.station.view(10).attempts[0].number, 1u);
   s.close(first);
   s.close(second);
-  s.open("10.0.0.1:3", 1);  // else all had left
+  s.open("10.0.0.1:3", 1);  // otherwise all clients would have left
   auto const again = s.open("10.0.0.1:4", 0);
   s.send(again, say::validate() + say::set(address_of(0), "c"));
   EXPECT_EQ(s.station.view(10).attempts[0].cause, attempt_cause::all_left);
 }
 
-// Nothing tells a process of the new start from one of the old whose rank had not written yet:
-// docs/pytorch.md says what to do instead.
+// A new process cannot be distinguished from an old process whose rank had not written yet.
+// docs/pytorch.md documents the alternative.
 TEST(torch_station, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {
   clients s;
   auto const old = begin(s, 100);

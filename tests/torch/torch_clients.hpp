@@ -1,4 +1,4 @@
-// Clients of a station as tests have them: what they are sent is gathered by connection.
+// Clients of a station for tests. Collects their answers by connection.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace muster::torch {
 
-/// A station with a clock that stands unless it is told otherwise.
+/// A station with a clock that only the test advances.
 class clients {
  public:
   explicit clients(numbering early = numbering::a, limits const& l = {})
@@ -25,13 +25,13 @@ class clients {
   void send(connection_id c, std::string_view bytes) {
     bool more = station.receive(c, bytes, now);
     take();
-    for (; more; take()) more = station.go_on(c, now);  // it has read
+    for (; more; take()) more = station.go_on(c, now);  // the client has read its data
   }
   void close(connection_id c) { station.close(c, now); }
   void take() {
     for (auto const c : std::exchange(touched, {})) got[c] += station.take_unsent(c);
   }
-  /// What it was sent since the last time.
+  /// Returns the data sent since the last call.
   std::string read(connection_id c) { return std::exchange(got[c], {}); }
   bool is_refused(connection_id c) const { return !station.refusal(c).empty(); }
 

@@ -1,5 +1,5 @@
-// Recordings of torch's own clients are answered as they were when they were made: command by
-// command, byte by byte, and with all that was sent in one go in one piece.
+// Recordings of torch's own clients get the recorded answers, byte by byte. Data sent at once is
+// answered at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct line {
   int connection = 0;
   enum { open, sent, answered, ended } what{};
   std::string bytes;
-  bool any_order = false;  // LIST_KEYS promises none
+  bool any_order = false;  // LIST_KEYS promises no order
 };
 
 std::string sorted(std::string bytes) {
