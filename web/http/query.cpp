@@ -108,7 +108,7 @@ std::optional<std::string> query_check::token_of(std::string_view kinds) {
   auto const given = text("page_token");
   if (given.empty()) return {};
   auto token = decoded_token(given, kinds);
-  if (!token) fail("page_token", "expected the next_page_token of an answer of the same listing");
+  if (!token) fail("page_token", "expected 'next_page_token' from a response of the same listing");
   return token;
 }
 
@@ -122,7 +122,7 @@ std::pair<char, std::uint64_t> query_check::page_token(std::string_view kinds) {
   std::uint64_t n = 0;
   for (unsigned char const byte : token->substr(1)) n = n << 8 | byte;
   if (token->size() == 9) return {token->front(), n};
-  fail("page_token", "expected the next_page_token of an answer of the same listing");
+  fail("page_token", "expected 'next_page_token' from a response of the same listing");
   return {kinds.front(), 0};
 }
 
@@ -172,7 +172,7 @@ std::optional<problem> parse_query(std::string_view text, request& into) {
     auto value = percent_decoded(part.substr(std::min(equals + 1, part.size())), true);
     if (!name || !value) return invalid({}, "the query has a malformed % escape");
     for (auto const& [known, unused] : into.query)
-      if (known == *name) return invalid(*name, "given twice");
+      if (known == *name) return invalid(*name, "this parameter is repeated; send it once");
     if (into.query.size() == parameters_max)
       return invalid({},
                      "the query has more than " + std::to_string(parameters_max) + " parameters",

@@ -50,14 +50,14 @@ struct query_parameter {
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
 
-inline constexpr query_parameter cluster_parameter{"cluster", query_kind::text,
-                                                   "of this cluster; of the main one unless told"};
-inline constexpr query_parameter limit_parameter{
-    "limit", query_kind::number, "entries of the page, 100 unless told", 1, page_max};
+inline constexpr query_parameter cluster_parameter{
+    "cluster", query_kind::text, "name of the cluster; default: the main cluster"};
+inline constexpr query_parameter limit_parameter{"limit", query_kind::number,
+                                                 "entries per page; default 100", 1, page_max};
 /// `kinds`: the kinds of the listing's tokens. `kind`: whether the tokens hold a number or a text.
 constexpr query_parameter page_token_parameter(
     std::string_view kinds, query_kind kind = query_kind::page_token,
-    std::string_view meaning = "next_page_token of the page before") {
+    std::string_view meaning = "next_page_token of the previous page") {
   return {.name = "page_token", .kind = kind, .meaning = meaning, .pattern = kinds};
 }
 constexpr query_parameter choice_parameter(std::string_view name,
@@ -71,8 +71,8 @@ constexpr query_parameter job_parameter(std::string_view meaning) {
           .meaning = meaning,
           .pattern = "^(job_[0-9a-f]{16})?$"};
 }
-inline constexpr query_parameter timeout_parameter{
-    "timeout", query_kind::duration, "how long to wait, 30s unless told, 10m at most"};
+inline constexpr query_parameter timeout_parameter{"timeout", query_kind::duration,
+                                                   "how long to wait; default 30s, at most 10m"};
 
 /// A status that a route can answer, and when. /openapi.json adds those that all routes share, such
 /// as an invalid parameter or an engine that does not answer.

@@ -121,7 +121,8 @@ class line_appender {
 
   problem too_long() const {
     auto const limit = std::to_string(context_.options.body_limit_bytes) + " bytes";
-    return make_problem(413, muster::code::invalid_argument, "longer than " + limit, {}, limit);
+    return make_problem(413, muster::code::invalid_argument, "the line is longer than " + limit, {},
+                        limit);
   }
 
   response refused(problem p) const {

@@ -70,10 +70,11 @@ bool takes_cluster(route const& r) {
 // Refuses a token that is bound to clusters if the request covers the whole server.
 std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
-  return make_problem(
-      403, muster::code::permission_denied,
-      "token '" + req.who->id + "' is bound to clusters, and this is about the whole server",
-      "cluster");
+  return make_problem(403, muster::code::permission_denied,
+                      "token '" + req.who->id +
+                          "' is limited to clusters, and this operation covers the whole server; "
+                          "use a token without --cluster",
+                      "cluster");
 }
 
 }  // namespace
@@ -105,8 +106,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
   // A page of another site can make the browser send the cookie, but it cannot send our origin.
   if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
-                        "Origin: missing; a request that is signed in by a cookie needs it",
-                        "Origin");
+                        "Origin: missing; a request with a session cookie must send it", "Origin");
   req.who = std::move(who);
   return {};
 }
@@ -145,7 +145,7 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
     if (own_only && !core::may_change(who, (*found)->submitter))
       co_return make_problem(403, muster::code::permission_denied,
                              "'" + id + "' was submitted with '" + (*found)->submitter +
-                                 "', and token '" + who->id + "' is not an admin's");
+                                 "', and token '" + who->id + "' is not an admin token");
     if (bound) p = check_cluster(context, ex.req, (*found)->cluster);
     if (bound && !p && !asked.empty()) p = check_cluster(context, ex.req, asked);
     co_return p;

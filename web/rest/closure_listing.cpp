@@ -219,9 +219,9 @@ muster::result<listing_place> listing_place_of(query_check& query, char kind,
   auto const text = query.page_text(kind);
   if (text.empty()) return listing_place{};
   if (auto place = parsed(text, q)) return std::move(*place);
-  return muster::status{muster::code::invalid_argument,
-                        "expected the next_page_token of an answer of the same listing in the "
-                        "same order"};
+  return muster::status{
+      muster::code::invalid_argument,
+      "expected 'next_page_token' from a response of the same listing in the same order"};
 }
 
 }  // namespace muster::web

@@ -74,16 +74,17 @@ coro::task<response> answer_listing(web_context& context, query_check& query, ch
   auto const page = co_await list(context, std::move(r));
   co_return page ? object_response(say, *page, asked) : problem_response(page.error());
 }
-inline constexpr std::string_view another_order = "The page token is of another order";
+inline constexpr std::string_view another_order =
+    "The page token belongs to a listing with a different order";
 
 inline constexpr std::string_view listing_directions[] = {"asc", "desc"};
 inline constexpr query_parameter listing_order_parameter =
     choice_parameter("order", listing_directions,
-                     "asc unless told; what lacks what is sorted by comes last either way");
+                     "direction; default asc. Entries without the sort value are always last");
 constexpr query_parameter listing_token_parameter(std::string_view kind) {
-  return page_token_parameter(
-      kind, query_kind::page_text,
-      "next_page_token of the page before, which may have been short, or empty");
+  return page_token_parameter(kind, query_kind::page_text,
+                              "next_page_token of the previous page; a page can be short or empty "
+                              "although more pages follow");
 }
 
 }  // namespace muster::web

@@ -25,12 +25,13 @@ schema::json alerts_schema() {
 }  // namespace
 
 void add_alert_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/attention", list_alerts, "listAttention",
-                   "What needs a person: one item for one cause, gone when it is over")
-                   .with({{"cluster", query_kind::text,
-                           "of this cluster alone; without it of all that the caller may look at"}})
-                   .tells("Attention", alerts_schema)
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/attention", list_alerts, "listAttention",
+          "List the active alerts, one for each cause")
+          .with({{"cluster", query_kind::text,
+                  "only alerts of this cluster; default: all clusters that the caller can view"}})
+          .tells("Attention", alerts_schema)
+          .also(404, "No such cluster"));
 }
 
 }  // namespace muster::web

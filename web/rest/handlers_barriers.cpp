@@ -75,7 +75,7 @@ muster::status may_cancel(engine_services& services, cluster_id c, std::string c
   if (!b) return no_barrier(services, c, id);
   if (b->state == coordination::barrier_state::running) return {};
   return {muster::code::failed_precondition,
-          "barrier '" + id + "' has ended already: it has " + (b->fault ? "failed" : "passed")};
+          "barrier '" + id + "' has ended already: it " + (b->fault ? "failed" : "passed")};
 }
 
 coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
@@ -192,40 +192,40 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
 
 void add_barrier_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/barriers", list_barriers, "listBarriers",
-                   "Barriers: running ones, then finished ones, newest first")
+                   "List barriers: running barriers, then finished barriers, newest first")
                    .with({limit_parameter, page_token_parameter("b")})
                    .tells("BarrierPage", [] { return page_schema("barriers", "BarrierView"); }));
   to.push_back(
       get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
-          "One barrier with everyone who arrived and everyone who is missing")
+          "Get a barrier with the tasks that have arrived and the tasks that are missing")
           .tells("BarrierView", schema_of<coordination::barrier_view, core::time_point, bool>));
   to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
-                   "Who came late to the newest barriers of this run that have passed")
+                   "List the tasks that arrived late at the newest barriers of this run")
                    .tells("Stragglers", schema_of<history::straggler_view>));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
-                    "cancelBarrier", "End a running barrier; all its callers get CANCELLED")
+                    "cancelBarrier", "Cancel a running barrier; all waiting tasks get CANCELLED")
                    .tells("BarrierView")
-                   .also(409, "It has ended already"));
+                   .also(409, "The barrier has already ended"));
   to.push_back(
       post("/api/v1/clusters/{cluster}/barriers/{id}/wait", wait_at_barrier, "waitAtBarrier",
-           "Take the place of a task that has no agent, until all have come; a client that "
-           "leaves is withdrawn")
+           "Wait at a barrier on behalf of a task without an agent; closing the connection "
+           "withdraws the task")
           .with({{.name = "task",
                   .kind = query_kind::text,
-                  .meaning = "whose place, such as worker:3",
+                  .meaning = "the task to wait as, such as worker:3",
                   .pattern = R"(^[\s\S]+:[0-9]{1,18}$)",
-                  .missing = "says whose place is taken, such as worker:3"},
+                  .missing = "required, the task to wait as, such as worker:3"},
                  {.name = "participants",
                   .kind = query_kind::text,
-                  .meaning = "worker:0,worker:3 for some tasks; without it all",
+                  .meaning = "participating tasks, such as worker:0,worker:3; default: all tasks",
                   .pattern = R"(^[^,]+:[0-9]{1,18}(,[^,]+:[0-9]{1,18})*,?$)"},
                  timeout_parameter})
           .tells("BarrierPassed", schema_told_by<passed_members>)
           .also(409,
-                "It ended without everybody, was cancelled, or others name different participants")
-          .also(422, "The id has too many bytes")
+                "The barrier failed, was cancelled, or other callers named different participants")
+          .also(422, "The barrier id is too long")
           .also(429, "The cluster has reached its limit of parked calls or barriers")
-          .also(504, "The time is up; says who is missing"));
+          .also(504, "The wait timed out; `detail` names the missing tasks"));
 }
 
 }  // namespace muster::web

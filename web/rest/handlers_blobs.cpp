@@ -235,43 +235,46 @@ coro::task<response> get_blob(web_context& context, exchange& ex) {
 }
 
 void held_members(member_list const& m, core::holder_counts const& c) {
-  m("processes", c.holders, "that hold some, or may");
+  m("processes", c.holders, "processes that hold large values, or can hold them");
   m("values", c.names);
-  m("outputs", c.outputs, "of these, in workers; others are arguments, in clients");
-  m("bytes", c.bytes, "of these, each once");
-  m("copies", c.copies, "of outputs, in the memory of workers beyond the first that has each");
-  m("copy_bytes", c.copy_bytes, "of the copies; between processes of a host they are one memory");
+  m("outputs", c.outputs,
+    "values that are outputs in workers; the others are arguments in clients");
+  m("bytes", c.bytes, "bytes of the values, each counted once");
+  m("copies", c.copies, "additional copies of outputs in the memory of other workers");
+  m("copy_bytes", c.copy_bytes, "bytes of the copies; processes of a host share one copy");
 }
 
 void worker_members(member_list const& m, core::worker_holding const& w) {
   m("task", w.task);
-  m("values", w.names, "with copies of others'");
+  m("values", w.names,
+    "values in the worker's memory, including copies of values of other workers");
   m("bytes", w.bytes);
 }
 
 void taken_members(member_list const& m, server::value_traffic const& t) {
-  m("shared", t.shared, "as memory that both processes have, on one host");
-  m("peer", t.peer, "from another host");
+  m("shared", t.shared, "through memory shared by two processes on one host");
+  m("peer", t.peer, "directly from another host");
   m("server", t.server, "from the server");
 }
 
 void blob_count_members(member_list const& m, server::blob_figures const& f) {
   auto const& c = f.there;
-  m("blobs", c.blobs, "that are there");
-  m("bytes", c.bytes, "of these, and of those that are being put");
-  m("held", c.held, "that values name, or programs that go on: they stay as long as these do");
+  m("blobs", c.blobs, "blobs on the server");
+  m("bytes", c.bytes, "bytes of the stored blobs and of unfinished uploads");
+  m("held", c.held, "blobs that are kept because a value or an unfinished program uses them");
   m("held_bytes", c.held_bytes);
   m("bytes_max", c.bytes_max, "--blob-bytes-max");
   m.object(
       "elsewhere",
       [&f](member_list const& of) {
         held_members(of, f.elsewhere);
-        of.list("workers", f.workers, worker_members, "that hold the most, 20 at most");
+        of.list("workers", f.workers, worker_members,
+                "the workers that hold the most bytes, at most 20");
       },
       "large values in the memory of workers and clients");
   m.object(
       "taken_bytes", [&f](member_list const& of) { taken_members(of, f.taken); },
-      "of large values since the server began, by the way they took");
+      "bytes of large values transferred since the server started, by path");
 }
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
@@ -284,17 +287,19 @@ coro::task<response> get_blobs(web_context& context, exchange&) {
 std::string blob_metrics(server::blob_figures const& f) {
   auto const& c = f.there;
   metric_text m;
-  m.gauge("muster_blobs", "Blobs that the server has.", c.blobs);
-  m.gauge("muster_blob_bytes", "Bytes of these, and of those that are being put.", c.bytes);
-  m.gauge("muster_blobs_held", "Blobs that values name, or programs that go on.", c.held);
-  m.gauge("muster_blob_budget_bytes", "What --blob-bytes-max says.", c.bytes_max);
+  m.gauge("muster_blobs", "Blobs stored on the server.", c.blobs);
+  m.gauge("muster_blob_bytes", "Bytes of the stored blobs and of unfinished uploads.", c.bytes);
+  m.gauge("muster_blobs_held", "Blobs used by a value or by an unfinished program.", c.held);
+  m.gauge("muster_blob_budget_bytes", "Limit of blob bytes, --blob-bytes-max.", c.bytes_max);
   m.gauge("muster_values_elsewhere", "Large values in the memory of workers and clients.",
           f.elsewhere.names);
-  m.gauge("muster_values_elsewhere_bytes", "Bytes of these.", f.elsewhere.bytes);
+  m.gauge("muster_values_elsewhere_bytes",
+          "Bytes of large values in the memory of workers and clients.", f.elsewhere.bytes);
   m.gauge("muster_value_copies", "Copies of outputs in the memory of other workers.",
           f.elsewhere.copies);
-  m.gauge("muster_value_copy_bytes", "Bytes of these.", f.elsewhere.copy_bytes);
-  m.family("muster_value_bytes_total", "counter", "Bytes of large values, by the way they took.")
+  m.gauge("muster_value_copy_bytes", "Bytes of copies of outputs in the memory of other workers.",
+          f.elsewhere.copy_bytes);
+  m.family("muster_value_bytes_total", "counter", "Bytes of large values transferred, by path.")
       .sample("way", "shared", f.taken.shared)
       .sample("way", "peer", f.taken.peer)
       .sample("way", "server", f.taken.server);
@@ -302,25 +307,25 @@ std::string blob_metrics(server::blob_figures const& f) {
 }
 
 void add_blob_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/blobs", get_blobs, "getBlobs", "How many blobs there are")
+  to.push_back(get("/api/v1/blobs", get_blobs, "getBlobs", "Get the number and size of blobs")
                    .tells("BlobCounts", schema_told_by<blob_count_members>));
-  to.push_back(
-      get("/api/v1/blobs/{sha256}", get_blob, "getBlob", "The bytes of a large argument or value")
-          .with({{"offset", query_kind::number, "begin with this byte"}})
-          .as({"application/octet-stream"})
-          .tells("")
-          .also(404, "It is not there: not yet, or not any more")
-          .also(422, "The offset is behind its end"));
+  to.push_back(get("/api/v1/blobs/{sha256}", get_blob, "getBlob",
+                   "Get the bytes of a large argument or value")
+                   .with({{"offset", query_kind::number, "first byte to send; default 0"}})
+                   .as({"application/octet-stream"})
+                   .tells("")
+                   .also(404, "The blob does not exist: it was not uploaded or has been deleted")
+                   .also(422, "The offset is beyond the end of the blob"));
   route put{"PUT", "/api/v1/blobs/{sha256}", put_blob, "putBlob",
-            "Put a blob by the SHA-256 of its bytes"};
+            "Upload a blob under the SHA-256 of its bytes"};
   put.schema = "Octets";
-  to.push_back(
-      std::move(put.tells("BlobView", schema_told_by<blob_members>, 201)
-                    .also(200, "It was there", "BlobView")
-                    .also(413, "It has more than 1 GiB")
-                    .also(422, "The bytes have another SHA-256")
-                    .also(429, "Other blobs take --blob-bytes-max, or too many are being put")
-                    .also(507, "The disk is full")));
+  to.push_back(std::move(
+      put.tells("BlobView", schema_told_by<blob_members>, 201)
+          .also(200, "The blob already existed", "BlobView")
+          .also(413, "The blob is larger than 1 GiB")
+          .also(422, "The bytes do not match the SHA-256")
+          .also(429, "The limit --blob-bytes-max is reached, or too many uploads are in progress")
+          .also(507, "The disk is full")));
 }
 
 }  // namespace muster::web

@@ -92,10 +92,10 @@ void place_members(member_list const& m, core::explanation const& why) {
   m("remote_value", value_id{why.input});
   m.some("bytes", place.bytes);
   m("holders", place.holders,
-    "workers that have it in memory; INPUT_MADE_AGAIN: that had it, where one had");
+    "workers that have the value in memory; for INPUT_MADE_AGAIN, workers that had it");
   auto const again = m.when(why.why == core::closure_reason::input_made_again);
-  again("made_again_by", place.made_by, "the closure that makes it again");
-  again("made_again_for_ms", place.made_for, "since so long");
+  again("made_again_by", place.made_by, "the closure that computes the value again");
+  again("made_again_for_ms", place.made_for, "how long the value has been recomputed");
 }
 
 struct explained {
@@ -110,14 +110,15 @@ void members(member_list const& m, explained const& e) {
   m.some("display_name", e.display_name);
   m("state", e.why.state);
   m("explanation", text(e.why), "a sentence for people");
-  m("reason", name(e.why.why), "why it is where it is: NO_WORKER, BUSY, RETRY");
+  m("reason", name(e.why.why), "reason for the state, such as NO_WORKER, BUSY or RETRY");
   auto told = e.why;
   if (!told.place) told.place.emplace();
   m.when(e.why.place.has_value())
       .object(
           "input", [&told](member_list const& of) { place_members(of, told); },
-          "that it waits for, as far as that is known: INPUT_MADE_AGAIN, INPUT_ELSEWHERE");
-  m.some("cause", cause(e.why), "of one that waits: the sentence without its state and age");
+          "the value that the closure waits for, if known; for INPUT_MADE_AGAIN and "
+          "INPUT_ELSEWHERE");
+  m.some("cause", cause(e.why), "for a waiting closure, the explanation without its state and age");
 }
 
 muster::result<explained> explanation_of(engine_services& services, server::hub& h,
@@ -157,33 +158,32 @@ void add_closure_routes(std::vector<route>& to) {
                                                 "SUCCEEDED",  "FAILED",     "CANCELLED",
                                                 "UNFINISHED", "ENDED_BADLY"};
   static constexpr std::string_view sorts[] = {"index", "started", "duration"};
-  constexpr auto job_of =
-      job_parameter("its session, which may remember it when its record is gone");
+  constexpr auto job_of = job_parameter(
+      "the session of the closure; it can still have a summary after the record was removed");
   to.push_back(
       get("/api/v1/jobs/{id}/closures", list_closures, "listClosures",
-          "Closures of a job, or of a session: what it has, and rows of what has ended")
-          .with({choice_parameter(
-                     "state", states,
-                     "only closures in this state; UNFINISHED, ENDED_BADLY: in one of several"),
-                 {"function", query_kind::text,
-                  "only closures of this function, or that show this name"},
-                 {"worker", query_kind::text,
-                  "only closures whose newest attempt is, or was, there: worker:3"},
-                 {"q", query_kind::text,
-                  "only closures with this in the function, the error or the id; "
-                  "in upper or lower case"},
-                 choice_parameter("sort", sorts, "by what; index unless told"),
-                 listing_order_parameter,
-                 limit_parameter,
-                 listing_token_parameter("c")})
+          "List the closures of a job or session, including summaries of ended closures")
+          .with(
+              {choice_parameter(
+                   "state", states,
+                   "only closures in this state; UNFINISHED and ENDED_BADLY match several states"),
+               {"function", query_kind::text, "only closures with this function or display name"},
+               {"worker", query_kind::text,
+                "only closures whose newest attempt runs or ran on this task, such as worker:3"},
+               {"q", query_kind::text,
+                "only closures whose function, error or id contains this text; case-insensitive"},
+               choice_parameter("sort", sorts, "sort key; default index"),
+               listing_order_parameter,
+               limit_parameter,
+               listing_token_parameter("c")})
           .tells("ClosurePage", schema_told_by<closure_page_members>)
           .also(422, another_order));
   to.push_back(
-      get("/api/v1/closures/{id}", get_closure, "getClosure", "One closure with its attempts")
+      get("/api/v1/closures/{id}", get_closure, "getClosure", "Get a closure with its attempts")
           .with({job_of})
           .tells("ClosureView", schema_of<reported_closure>));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
-                   "Why it waits, moved or failed")
+                   "Explain why a closure waits, moved to another worker or failed")
                    .with({job_of})
                    .tells("Explanation", schema_of<explained>));
   to.push_back(

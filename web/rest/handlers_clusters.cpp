@@ -57,10 +57,11 @@ void members(member_list const& m, cluster_facts const& c, bool with_past = fals
   members(m, c.view.spec);
   job_sizes(m.when(c.view.next.has_value()), "next_jobs", c.view.next ? *c.view.next : c.view.spec);
   m("main", c.main);
-  m.some("ends", c.ends, "it is of a program that ends, or has ended, and goes on for now");
+  m.some("ends", c.ends, "true if the cluster belongs to a program that is ending or has ended");
   m("address", c.view.address);
-  m.some("torch_address", c.torch_address, "where its store of torch.distributed is served");
-  m("torch_store", c.torch_store, "it has one, a program's without an address among them");
+  m.some("torch_address", c.torch_address, "address of the store of torch.distributed");
+  m("torch_store", c.torch_store,
+    "true if the cluster has a store, including a program's store without an address");
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
   m("generation", c.view.generation);
@@ -104,7 +105,9 @@ muster::status open_torch(engine_services& services, coordination::cluster_id c)
   auto const where = torch::declared_store(spec);
   if (!where) return {};
   if (!services.torch)
-    return wrong_field("torch", "this server serves no stores", 0, muster::code::unimplemented);
+    return wrong_field("torch",
+                       "this server has no stores of torch.distributed; start it with --torch", 0,
+                       muster::code::unimplemented);
   auto const opened = services.torch->open(static_cast<std::uint64_t>(c), spec.name, *where);
   if (opened) return {};
   return wrong_field("torch", opened.error().message, 0, opened.error().code);
@@ -206,26 +209,27 @@ void add_cluster_routes(std::vector<route>& to) {
                    .with({limit_parameter, page_token_parameter("c")})
                    .tells("ClusterPage", [] { return page_schema("clusters", "ClusterView"); }));
   to.push_back(post("/api/v1/clusters", create_cluster, "createCluster",
-                    "Declare a cluster and open a port for its coordination service")
+                    "Create a cluster and open a port for its coordination service")
                    .takes(body_kind::json, "Cluster", R"({"name":"train","jobs":{"worker":8}})")
                    .tells("ClusterView", schema_of<cluster_facts, bool>, 201)
-                   .also(409, "There is a cluster of that name")
-                   .also(422, "More than a cluster can have")
+                   .also(409, "A cluster with this name already exists")
+                   .also(422, "A value exceeds the limits of a cluster")
                    .also(429, "The server has reached its limit of clusters or ports"));
   to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
-                   "One cluster with its generations")
+                   "Get a cluster with its generations")
                    .tells("ClusterView"));
   to.push_back(post("/api/v1/clusters/{cluster}/fail", fail_cluster, "failCluster",
-                    "Fail the run of a cluster with a reason that reaches every task")
+                    "Fail the run of a cluster and send the reason to every task")
                    .takes(body_kind::json, "ClusterFailure", R"({"message":"the disks are full"})")
                    .tells("ClusterView")
-                   .also(409, "Nobody is there, or the run has ended")
-                   .also(422, "The reason has more bytes than tasks can be told"));
-  to.push_back(remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
-                      "Forget a cluster; whoever waits in it is answered")
-                   .with({{"force", query_kind::flag,
-                           "with its workers, which are sent away, and its jobs, which are lost"}})
-                   .also(409, "It is the main port's cluster, or has workers or open jobs"));
+                   .also(409, "No task is registered, or the run has ended")
+                   .also(422, "The reason is too long"));
+  to.push_back(
+      remove("/api/v1/clusters/{cluster}", delete_cluster, "deleteCluster",
+             "Delete a cluster; all waiting calls in it fail")
+          .with({{"force", query_kind::flag,
+                  "also disconnect the cluster's workers and delete its jobs"}})
+          .also(409, "The cluster is the main cluster, or has workers or unfinished jobs"));
 }
 
 }  // namespace muster::web

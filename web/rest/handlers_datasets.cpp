@@ -41,9 +41,9 @@ muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& 
   if (!d) return muster::status{muster::code::not_found, "there is no dataset '" + w.id + "'"};
   if (w.submitter.empty() || d->submitter().empty() || d->submitter() == w.submitter)
     return d->view(id);
-  return muster::status{muster::code::permission_denied, "'" + w.id + "' is of '" + d->submitter() +
-                                                             "', and token '" + w.submitter +
-                                                             "' is not an admin's"};
+  return muster::status{muster::code::permission_denied,
+                        "dataset '" + w.id + "' belongs to '" + d->submitter() + "', and token '" +
+                            w.submitter + "' is not an admin token"};
 }
 
 coro::task<response> get_dataset(web_context& context, exchange& ex) {
@@ -58,13 +58,12 @@ coro::task<response> get_dataset(web_context& context, exchange& ex) {
 
 void add_dataset_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/datasets", list_datasets, "listDatasets",
-                   "Datasets dealt out to functions, newest first; those of other tokens are for "
-                   "admins")
+                   "List datasets, newest first; only admins see datasets of other tokens")
                    .with({cluster_parameter, limit_parameter, page_token_parameter("d")})
                    .tells("DatasetPage", [] { return page_schema("datasets", "DatasetView"); })
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/datasets/{id}", get_dataset, "getDataset",
-                   "One dataset: how far its epoch is, and who works on it")
+                   "Get a dataset with the progress of its epoch and its consumers")
                    .with({cluster_parameter})
                    .tells("DatasetView", schema_of<dataset_view>));
 }

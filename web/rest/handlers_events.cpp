@@ -25,7 +25,7 @@ bool takes(std::string const& subject, std::string const& severity, server::log_
 void members(member_list const& m, events_at const& e) {
   m("first", e.first);
   m("last", e.last);
-  m("events", e.events, "their number is 0 where they are read from disk");
+  m("events", e.events, "events read from disk have the number 0");
   m.some("next_page_token", e.next, "with from_ms or to_ms");
 }
 
@@ -54,7 +54,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
   query_check query(ex.req);
   bool const by_time = asks_for_past(query);
   if (by_time && !query.text("after").empty())
-    return refused(impossible("after", "after and a time exclude each other"));
+    return refused(impossible("after", "'after' cannot be combined with 'from_ms' or 'to_ms'"));
   if (by_time && keeps_past(context)) return past_events(context, ex, query);
   past_query q;
   if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
@@ -90,19 +90,19 @@ void add_event_routes(std::vector<route>& to) {
   static constexpr auto severities = all_names<core::coordination::severity>();
   to.push_back(
       get("/api/v1/events", list_events, "listEvents",
-          "What happened, oldest first; what came before `first` is forgotten, but on disk: with "
-          "from_ms or to_ms all of that time is told, page by page")
+          "List events, oldest first; events before `first` are only on disk and are returned in "
+          "pages with from_ms or to_ms")
           .with({{"after", query_kind::number,
-                  "only events with a greater number; without it the newest ones"},
-                 {"subject", query_kind::text, "only about this task, barrier or worker"},
-                 choice_parameter("severity", severities, "only of this severity"),
+                  "only events with a greater number; default: the newest events"},
+                 {"subject", query_kind::text, "only events about this task, barrier or worker"},
+                 choice_parameter("severity", severities, "only events of this severity"),
                  from_parameter,
                  to_parameter,
                  limit_parameter,
                  past_token_parameter})
           .tells("Events", schema_of<events_at>)
-          .also(422, "It ends before it begins, or has a number and a time")
-          .also(429, "Too many questions about the past wait"));
+          .also(422, "to_ms is before from_ms, or `after` is combined with a time")
+          .also(429, "Too many requests for history are waiting"));
 }
 
 }  // namespace muster::web

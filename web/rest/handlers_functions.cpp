@@ -36,17 +36,17 @@ coro::task<response> list_unmet_demand(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_function_routes(std::vector<route>& to) {
-  to.push_back(
-      get("/api/v1/functions", list_functions, "listFunctions", "Functions that were named so far")
-          .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
-          .tells("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
-          .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/gangs", list_gangs, "listGangs", "Gangs that wait, the oldest first")
+  to.push_back(get("/api/v1/functions", list_functions, "listFunctions",
+                   "List the functions that workers or calls have named")
+                   .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
+                   .tells("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
+                   .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/gangs", list_gangs, "listGangs", "List waiting gangs, oldest first")
                    .with({cluster_parameter})
                    .tells("Gangs", schema_of<core::gangs_view>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/wishes", list_unmet_demand, "listWishes",
-                   "What queued closures ask for and no connected worker has")
+                   "List the resources that queued closures need and no connected worker has")
                    .with({cluster_parameter})
                    .tells("Wishes", schema_of<core::unmet_demand_view>)
                    .also(404, "No such cluster"));

@@ -19,10 +19,9 @@ void node_members(member_list const& m, core::graph_nodes const& g) {
   m.list("index", g.nodes, [](node n) { return n.index; });
   m.list("closure", g.nodes, [](node n) { return n.id; });
   m.list(
-      "function", g.nodes, [](node n) { return n.function; }, "by place in `functions`");
+      "function", g.nodes, [](node n) { return n.function; }, "index in `functions`");
   m.list(
-      "state", g.nodes, [](node n) { return static_cast<unsigned>(n.state); },
-      "by place in `states`");
+      "state", g.nodes, [](node n) { return static_cast<unsigned>(n.state); }, "index in `states`");
 }
 
 void group_members(member_list const& m,
@@ -60,10 +59,11 @@ void graph_members(member_list const& m, core::graph_nodes const& g,
         grouped ? write_edges(out, groups) : write_edges(out, g);
         out.end_array();
       },
-      "from and to by place in the nodes; in the groups, and how many");
+      "from and to as indexes in the nodes; for groups also the number of edges");
   m("looked_at", grouped ? groups.looked_at : g.nodes.size());
   m("of", grouped ? groups.of : g.of);
-  m("complete", grouped ? groups.done : g.done, "false: cut off at the time of one answer");
+  m("complete", grouped ? groups.done : g.done,
+    "false if the response was cut off by its time limit");
 }
 
 // Collects the graph in steps; the partial result is passed to the engine and back.
@@ -106,7 +106,8 @@ coro::task<response> get_graph(web_context& context, exchange& ex) {
 
 void add_graph_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/graph", get_graph, "getGraph",
-                   "Closures and which waits for which; of more than 2,000, by function")
+                   "Get the graph of closures and their dependencies; grouped by function above "
+                   "2,000 closures")
                    .tells("Graph", schema_told_by<graph_members>));
 }
 

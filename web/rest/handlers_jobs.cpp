@@ -48,7 +48,7 @@ schema::json jobs_page_schema() {
   using namespace schema;
   auto const counts =
       described(schema_told_by<job_count_members>(),
-                "all jobs and sessions of the cluster by state, whatever the filter");
+                "all jobs and sessions of the cluster by state, ignoring the filter");
   return object(
       {{"jobs", array(ref("JobView"))}, {"counts", counts}, {"next_page_token", text(), optional}});
 }
@@ -161,41 +161,43 @@ problem unknown_id(std::string_view what, std::string_view text) {
 
 void add_job_routes(std::vector<route>& to) {
   to.push_back(
-      get("/api/v1/jobs", list_jobs, "listJobs", "Jobs, newest first")
+      get("/api/v1/jobs", list_jobs, "listJobs", "List jobs, newest first")
           .with({choice_parameter("state", job_states,
-                                  "only jobs in this state; UNFINISHED: QUEUED or RUNNING"),
-                 {"streaming", query_kind::flag, "only gRPC sessions, or only those that are none"},
-                 {"q", query_kind::text, "in the name or the id, whatever the case"},
+                                  "only jobs in this state; UNFINISHED is QUEUED or RUNNING"),
+                 {"streaming", query_kind::flag,
+                  "true: only gRPC sessions; false: only jobs that are not sessions"},
+                 {"q", query_kind::text,
+                  "only jobs whose name or id contains this text; case-insensitive"},
                  cluster_parameter,
                  limit_parameter,
                  page_token_parameter("j")})
           .tells("JobPage", jobs_page_schema)
           .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "One job")
+  to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "Get a job")
                    .tells("JobView", schema_of<core::job_view>));
   to.push_back(
-      remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Forget a finished job and its values")
-          .also(409, "It is not finished"));
-  to.push_back(
-      post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob", "No more closures")
-          .tells("JobView"));
-  to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
-                    "Cancel what is left of a job")
+      remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Delete a finished job and its values")
+          .also(409, "The job is not finished"));
+  to.push_back(post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob",
+                    "Seal a job: accept no more closures")
                    .tells("JobView"));
-  to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait for a job's end")
+  to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
+                    "Cancel the unfinished closures of a job")
+                   .tells("JobView"));
+  to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait until a job ends")
                    .with({timeout_parameter})
                    .tells("Joined", schema_told_by<joined_members>)
                    .also(429, "The server has reached its limit of waiting calls"));
   to.push_back(
       get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
-          "Results in schedule order, one JSON object a line")
-          .with({{"from", query_kind::number, "index of the first closure; 0 unless told", 0,
-                  UINT32_MAX},
-                 {"wait", query_kind::flag, "follow: each line comes when its closure has ended"}})
+          "Get results in schedule order, one JSON object per line")
+          .with(
+              {{"from", query_kind::number, "index of the first closure; default 0", 0, UINT32_MAX},
+               {"wait", query_kind::flag, "follow: send each line when its closure has ended"}})
           .as({"application/x-ndjson"})
           .tells("ResultLine", result_line_schema));
   to.push_back(get("/api/v1/jobs/{id}/results/page", list_results, "listResults",
-                   "A page of results in schedule order, as JSON; it ends after 8 MiB")
+                   "Get a page of results in schedule order, as JSON, of at most about 8 MiB")
                    .with({limit_parameter, page_token_parameter("r")})
                    .tells("ResultPage", result_page_schema));
 }

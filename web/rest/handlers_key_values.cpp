@@ -103,7 +103,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   if (done.key.empty()) co_return problem_response(invalid("key", "empty"));
   auto const& condition = ex.req.if_none_match;
   if (!condition.empty() && condition != "*")
-    co_return problem_response(invalid("If-None-Match", "only * is possible"));
+    co_return problem_response(invalid("If-None-Match", "expected *"));
   auto insert = [key = done.key, value = core::blob(ex.req.body, core::encoding::bytes),
                  overwrite = condition.empty()](engine_services& services, cluster_id c,
                                                 auto const& slot) {
@@ -129,7 +129,7 @@ muster::status may_delete(engine_services& services, cluster_id c, std::string c
   auto const& service = services.coordination.state().current(c);
   auto const below = service.views().keys(key + '/', {}, 1);
   if (!below.empty() && !recursive)
-    return {muster::code::failed_precondition, "key '" + key + "' has others below it, such as '" +
+    return {muster::code::failed_precondition, "key '" + key + "' has keys below it, such as '" +
                                                    below.front().key +
                                                    "'; recursive=true deletes them too"};
   if (below.empty() && !service.views().key(key)) return no_key(services, c, key);
@@ -173,24 +173,26 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
 void add_key_value_routes(std::vector<route>& to) {
   constexpr std::string_view one = "/api/v1/clusters/{cluster}/kv/{key*}";
   static constexpr std::string_view delimiters[] = {"/"};
-  query_parameter const prefix{"prefix", query_kind::text, "only keys that begin with this"};
+  query_parameter const prefix{"prefix", query_kind::text, "only keys with this prefix"};
   to.push_back(
-      get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "Keys in byte order")
+      get("/api/v1/clusters/{cluster}/kv", list_keys, "listKeys", "List keys in byte order")
           .with({prefix,
-                 choice_parameter("delimiter", delimiters, "what lies deeper is told as folders"),
-                 {"include_values", query_kind::flag, "false leaves the values out"},
+                 choice_parameter("delimiter", delimiters, "group deeper keys into folders"),
+                 {"include_values", query_kind::flag, "false: omit the values"},
                  limit_parameter,
                  page_token_parameter("k", query_kind::page_text)})
           .tells("KeyPage", schema_told_by<key_page_members>));
-  to.push_back(get(one, get_key, "getKey", "The value, waiting for the key if told so")
-                   .with({{"timeout", query_kind::duration,
-                           "wait this long for the key, 10m at most; without it no wait"}})
-                   .as({"text/plain", "application/octet-stream"})
-                   .tells("")
-                   .also(409, "The run has failed, and its calls are refused")
-                   .also(429, "The cluster has reached its limit of parked calls")
-                   .also(504, "The key did not come in time"));
-  to.push_back(route{"PUT", one, put_key, "putKey", "Write a value; If-None-Match: * inserts only"}
+  to.push_back(
+      get(one, get_key, "getKey", "Get the value of a key, optionally waiting until the key exists")
+          .with({{"timeout", query_kind::duration,
+                  "how long to wait for the key, at most 10m; default: no wait"}})
+          .as({"text/plain", "application/octet-stream"})
+          .tells("")
+          .also(409, "The run has failed")
+          .also(429, "The cluster has reached its limit of parked calls")
+          .also(504, "The wait for the key timed out"));
+  to.push_back(route{"PUT", one, put_key, "putKey",
+                     "Write a value; with If-None-Match: * only if the key does not exist"}
                    .takes(body_kind::raw)
                    .only_if_new()
                    .tells("KeyWritten", schema_of<written_key>)
@@ -201,10 +203,11 @@ void add_key_value_routes(std::vector<route>& to) {
                    .also(507, "The disk of the data directory is full; `detail` names it"));
   to.push_back(
       remove(one, delete_key, "deleteKey", "Delete a key")
-          .with({{"recursive", query_kind::flag, "also what is below it"}})
-          .also(409, "The run has failed, or others are below it and recursive=true was not said"));
+          .with({{"recursive", query_kind::flag, "also delete all keys below this key"}})
+          .also(409,
+                "The run has failed, or the key has keys below it and recursive=true is missing"));
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
-                   "Who waits for keys that do not exist")
+                   "List the tasks that wait for missing keys")
                    .with({prefix, limit_parameter})
                    .tells("KeyWaits", schema_of<key_waits>));
 }

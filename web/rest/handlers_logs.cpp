@@ -86,7 +86,7 @@ template <class Id>
 coro::task<response> list_lines(web_context& context, exchange& ex, Id id) {
   query_check query(ex.req);
   if (!query.text("tail").empty() && !query.text("after").empty())
-    return refused(impossible("tail", "tail and after exclude each other"));
+    return refused(impossible("tail", "'tail' cannot be combined with 'after'"));
   auto const q = read_query(query);
   auto work = [id, q](server::hub& h, answer_handle<log_answer> const& slot) {
     answer_log(h, id, q, slot);
@@ -112,14 +112,14 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
   return std::move(
       get(pattern, run, id, summary)
           .with({{"after", query_kind::number,
-                  "only lines with a greater number: `after` of the answer"},
+                  "only lines with a greater number; use `after` of the previous response"},
                  {"tail", query_kind::number,
-                  "the newest so many lines instead; not together with `after`", 1, page_max},
+                  "number of newest lines to return; cannot be combined with `after`", 1, page_max},
                  limit_parameter,
                  {"wait", query_kind::duration,
-                  "when there is none, wait this long for one or for the end, 10m at most"}})
+                  "how long to wait for a line or the end if there is no line, at most 10m"}})
           .tells("LogLines", schema_told_by<log_page_members>)
-          .also(422, "Both `tail` and `after`")
+          .also(422, "`tail` and `after` are combined")
           .also(429, "The server has reached its limit of waiting calls"));
 }
 
@@ -127,9 +127,9 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
 
 void add_log_routes(std::vector<route>& to) {
   to.push_back(log_route("/api/v1/closures/{id}/logs", list_closure_lines, "listClosureLogs",
-                         "What the closure logged and printed, over all its attempts"));
+                         "Get the log and output of a closure, of all its attempts"));
   to.push_back(log_route("/api/v1/jobs/{id}/logs", list_job_lines, "listJobLogs",
-                         "What all closures of the job logged and printed, in order of arrival"));
+                         "Get the log and output of all closures of a job, in order of arrival"));
 }
 
 }  // namespace muster::web

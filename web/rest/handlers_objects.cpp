@@ -16,7 +16,7 @@ using core::objects::object_view;
 constexpr auto object_states = all_names<core::objects::object_state>();
 constexpr query_parameter session_parameter{.name = "session",
                                             .kind = query_kind::text,
-                                            .meaning = "only objects that this session has made",
+                                            .meaning = "only objects created by this session",
                                             .pattern = "^(job_[0-9a-f]{16})?$"};
 
 // Returns the token whose objects the caller may see; empty for admins: all.
@@ -74,9 +74,9 @@ muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
   auto const* o = all.look(found);
   if (!o) return muster::status{muster::code::not_found, "there is no object '" + w.name + "'"};
   if (w.submitter.empty() || o->submitter.empty() || o->submitter == w.submitter) return found;
-  return muster::status{muster::code::permission_denied, "'" + w.name + "' is of '" + o->submitter +
-                                                             "', and token '" + w.submitter +
-                                                             "' is not an admin's"};
+  return muster::status{muster::code::permission_denied,
+                        "object '" + w.name + "' belongs to '" + o->submitter + "', and token '" +
+                            w.submitter + "' is not an admin token"};
 }
 
 template <class Then>
@@ -116,23 +116,26 @@ coro::task<response> delete_object(web_context& context, exchange& ex) {
 
 void add_object_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/objects", list_objects, "listObjects",
-                   "Objects on tasks, newest first; those of other tokens are for admins")
+                   "List objects on tasks, newest first; only admins see objects of other tokens")
                    .with({{"task", query_kind::text,
-                           "only objects of this task, or of all of a job: ps:0, ps"},
+                           "only objects of this task, such as ps:0, or of all tasks of this role, "
+                           "such as ps"},
                           {"class", query_kind::text, "only objects of this class"},
                           session_parameter,
                           choice_parameter("state", object_states, "only objects in this state"),
-                          {"q", query_kind::text, "in the name or the id, whatever the case"},
+                          {"q", query_kind::text,
+                           "only objects whose name or id contains this text; case-insensitive"},
                           cluster_parameter,
                           limit_parameter,
                           page_token_parameter("o")})
                    .tells("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
                    .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/objects/{id}", get_object, "getObject", "One object, by its id or name")
-                   .with({cluster_parameter})
-                   .tells("ObjectView", schema_of<object_view>));
+  to.push_back(
+      get("/api/v1/objects/{id}", get_object, "getObject", "Get an object by its id or name")
+          .with({cluster_parameter})
+          .tells("ObjectView", schema_of<object_view>));
   to.push_back(remove("/api/v1/objects/{id}", delete_object, "deleteObject",
-                      "Delete an object, of any state; calls that are not answered fail CANCELLED")
+                      "Delete an object in any state; its unfinished calls fail with CANCELLED")
                    .with({cluster_parameter}));
 }
 

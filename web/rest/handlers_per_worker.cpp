@@ -71,25 +71,27 @@ coro::task<response> delete_value(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_per_worker_routes(std::vector<route>& to) {
-  to.push_back(post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
-                    "Let every worker that has a function build a value and keep it")
-                   .takes(body_kind::json, "PerWorkerRequest",
-                          R"({"function":"muster.echo","name":"cache","args":[42]})")
-                   .tells("PerWorkerView", schema_of<core::per_worker_view>, 201)
-                   .also(404, "No such cluster")
-                   .also(422, "Well-formed, and cannot be; `field` says what")
-                   .also(429, "The server has reached its limit of them"));
+  to.push_back(
+      post("/api/v1/per_worker_values", create_value, "createPerWorkerValue",
+           "Create a value on every worker that provides a function")
+          .takes(body_kind::json, "PerWorkerRequest",
+                 R"({"function":"muster.echo","name":"cache","args":[42]})")
+          .tells("PerWorkerView", schema_of<core::per_worker_view>, 201)
+          .also(404, "No such cluster")
+          .also(422,
+                "The request is well-formed but cannot be carried out; `field` names the cause")
+          .also(429, "The server has reached its limit of per-worker values"));
   to.push_back(
       get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
-          "Per-worker values, in order of creation")
+          "List per-worker values in order of creation")
           .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
           .tells("PerWorkerPage", [] { return page_schema("per_worker_values", "PerWorkerView"); })
           .also(404, "No such cluster"));
   to.push_back(get("/api/v1/per_worker_values/{id}", get_value, "getPerWorkerValue",
-                   "One of them, with its status on each worker")
+                   "Get a per-worker value with its status on each worker")
                    .tells("PerWorkerView"));
   to.push_back(remove("/api/v1/per_worker_values/{id}", delete_value, "deletePerWorkerValue",
-                      "Release it; workers drop it when no closure needs it any more"));
+                      "Release a per-worker value; workers delete it when no closure needs it"));
 }
 
 }  // namespace muster::web

@@ -76,7 +76,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
   auto const there = co_await context.engine.on_engine(std::move(work));
   if (!there) co_return problem(to_problem(there.error()));
   if (*there) co_return std::nullopt;
-  co_return impossible("upload", "the server has no such blob: PUT /api/v1/blobs/" + hex);
+  co_return impossible(
+      "upload", "the server does not have this blob; upload it with PUT /api/v1/blobs/" + hex);
 }
 
 // Returns where programs of a cluster have their TCPStore: at the server if the cluster has a store
@@ -113,7 +114,9 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     auto const pool = services.pools.named(request->cluster);
     if (!pool) return pool.error();
     if (request->store == core::store_place::server && !services.torch)
-      return wrong_field("store", "this server serves no stores", 0, muster::code::unimplemented);
+      return wrong_field("store",
+                         "this server has no stores of torch.distributed; start it with --torch", 0,
+                         muster::code::unimplemented);
     request->spec.store = request->store.value_or(usual_store(services, **pool));
     return is_repeated(**pool);
   };
@@ -253,7 +256,7 @@ muster::result<attempt_detail> detail(server::hub& h, core::program_id id, std::
     return found;
   }
   return muster::status{code::not_found, core::text(id) + " has no attempt " +
-                                             std::to_string(number) + ", or it is forgotten"};
+                                             std::to_string(number) + ", or it was removed"};
 }
 
 coro::task<response> get_attempt(web_context& context, exchange& ex) {
@@ -344,71 +347,77 @@ coro::task<response> delete_program(web_context& context, exchange& ex) {
 void add_program_routes(std::vector<route>& to) {
   to.push_back(
       post("/api/v1/programs", submit_program, "submitProgram",
-           "Run a program as ranks on workers that allow programs")
+           "Run a program as ranks on workers that permit programs")
           .takes(
               body_kind::json, "ProgramRequest",
               R"({"name":"train","command":["python","train.py"],"working_dir":"/srv/train","tasks":{"worker":8},"max_restarts":3})")
           .takes_idempotency_key()
           .tells("ProgramView", schema_of<core::program_view>, 201)
-          .also(200, "The program that was submitted with this idempotency_key before",
+          .also(200, "The program that was submitted earlier with this idempotency_key",
                 "ProgramView")
           .also(404, "No such cluster")
           .also(422,
-                "Well-formed, and cannot be; `field` says what. With `idempotency_key`: "
-                "the key was used with another body")
-          .also(429, "Too many programs have not ended, here or of the token"));
-  to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "Programs, newest first")
+                "The request is well-formed but cannot be carried out; `field` names the cause. "
+                "With `idempotency_key`: the key was used with another body")
+          .also(429, "The server or the token has too many unfinished programs"));
+  to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "List programs, newest first")
                    .with({choice_parameter("state", states, "only programs in this state"),
-                          {"q", query_kind::text, "in the name or the id, whatever the case"},
+                          {"q", query_kind::text,
+                           "only programs whose name or id contains this text; case-insensitive"},
                           cluster_parameter,
                           limit_parameter,
                           page_token_parameter("g")})
                    .tells("ProgramPage", [] { return page_schema("programs", "ProgramView"); })
                    .also(404, "No such cluster"));
-  to.push_back(
-      get("/api/v1/programs/{id}", get_program, "getProgram", "One program").tells("ProgramView"));
+  to.push_back(get("/api/v1/programs/{id}", get_program, "getProgram", "Get a program")
+                   .tells("ProgramView"));
   to.push_back(remove("/api/v1/programs/{id}", delete_program, "deleteProgram",
-                      "Forget a program that has ended")
-                   .also(409, "It has not ended"));
+                      "Delete a program that has ended")
+                   .also(409, "The program has not ended"));
   to.push_back(get("/api/v1/programs/{id}/ranks", get_ranks, "listRanks",
-                   "The ranks of the last attempt, by number")
+                   "List the ranks of the last attempt, by number")
                    .with({{"last_lines", query_kind::flag,
-                           "ask their workers for the last line of each, for a second at most"}})
+                           "ask the workers for the last line of each rank; takes at most 1 s"}})
                    .tells("RankList", schema_of<rank_list>));
   to.push_back(get("/api/v1/programs/{id}/attempts", get_attempts, "listAttempts",
-                   "Its newest attempts, the last one last")
+                   "List the newest attempts, oldest first")
                    .tells("AttemptList", schema_of<attempt_list>));
+  to.push_back(get("/api/v1/programs/{id}/attempts/{attempt}", get_attempt, "getAttempt",
+                   "Get the record of an attempt: failures, late barriers, lost workers, stacks of "
+                   "killed ranks, and the last lines of each rank")
+                   .tells("AttemptDetail", schema_of<attempt_detail>));
   to.push_back(
-      get("/api/v1/programs/{id}/attempts/{attempt}", get_attempt, "getAttempt",
-          "What was seen of an attempt: failures, late barriers, lost workers, where ranks "
-          "were that were killed, the last lines of each")
-          .tells("AttemptDetail", schema_of<attempt_detail>));
-  to.push_back(
-      get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "What a rank has printed")
+      get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "Get the output of a rank")
           .with({{.name = "rank",
                   .kind = query_kind::number,
                   .meaning = "which",
                   .max = UINT32_MAX,
                   .missing = "required, the number of a rank"},
-                 {"attempt", query_kind::number, "the last one unless told", 0, UINT32_MAX},
-                 {"offset", query_kind::number, "bytes from the beginning"},
-                 {"from_end", query_kind::flag, "the offset counts backwards from the end"},
-                 {"bytes", query_kind::number, "at most, 65536 unless told", 1, log_bytes_max}})
+                 {"attempt", query_kind::number, "attempt number; default: the last attempt", 0,
+                  UINT32_MAX},
+                 {"offset", query_kind::number,
+                  "first byte to return, counted from the beginning; default 0"},
+                 {"from_end", query_kind::flag, "true: count the offset backwards from the end"},
+                 {"bytes", query_kind::number, "maximum number of bytes; default 65536", 1,
+                  log_bytes_max}})
           .tells("RankLog", schema_of<server::rank_log>)
-          .also(429, "Too many questions for logs wait for workers"));
+          .also(429, "Too many requests for logs are waiting for workers"));
   to.push_back(
       post("/api/v1/programs/{id}/stop", stop_program, "stopProgram",
-           "Ask its ranks to end, at once or at a step; it has succeeded where all end well")
+           "Ask the ranks to stop, now or at a step; the program succeeds if all ranks exit with "
+           "status 0")
           .takes(body_kind::optional_json, "StopRequest", R"({"at_step":"next"})")
           .tells("ProgramView")
-          .also(409, "With at_step: it does not run, or no rank of it says steps"));
+          .also(409,
+                "With at_step: the program is not running, or none of its ranks reports steps"));
   to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_wish::cancel>,
-                    "cancelProgram", "Stop its ranks and end it")
+                    "cancelProgram", "Cancel a program and stop its ranks")
                    .tells("ProgramView"));
   to.push_back(post("/api/v1/programs/{id}/restart", change<core::program_wish::restart>,
-                    "restartProgram", "Stop its ranks and start them again; it is not counted")
+                    "restartProgram",
+                    "Stop the ranks and start them again; does not count as a restart")
                    .tells("ProgramView")
-                   .also(409, "It ends, or has ended"));
+                   .also(409, "The program is ending or has ended"));
 }
 
 }  // namespace muster::web

@@ -24,7 +24,7 @@ struct program_stacks {
 };
 void members(member_list const& m, program_stacks const& s) {
   m("attempt", s.attempt);
-  m("groups", s.groups, "of ranks with the same stack, the smallest first");
+  m("groups", s.groups, "groups of ranks with the same stack, smallest first");
 }
 
 namespace {
@@ -118,9 +118,10 @@ void stack_members(member_list const& m, worker_stack const& s) {
   m.some("stack", s.stack.text,
          "of all threads of the process that runs its closures and objects, as faulthandler writes "
          "it");
-  m.some("process", s.stack.process, "state of the process in the kernel: S in futex_wait_queue");
+  m.some("process", s.stack.process, "kernel state of the process, such as S in futex_wait_queue");
   m.some("pid", s.stack.pid);
-  m.list("closures", s.hands.running, closure_members, "that run there, 200 at most");
+  m.list("closures", s.hands.running, closure_members,
+         "closures that run on this worker, at most 200");
 }
 
 // A pending request. After it has started, only the engine thread uses it.
@@ -201,7 +202,7 @@ muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
   if (view->state != core::closure_state::running || view->attempts.empty())
     return muster::status{
         muster::code::failed_precondition,
-        core::text(id) + " does not run, it is " + std::string(name(view->state))};
+        core::text(id) + " is not running; its state is " + std::string(name(view->state))};
   auto const& on = view->attempts.back().worker;  // "worker:3"
   auto const colon = on.rfind(':');
   auto const index = parse_number(std::string_view(on).substr(colon + 1));
@@ -219,22 +220,21 @@ coro::task<response> get_closure_stacks(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_stack_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/programs/{id}/stacks", get_stacks, "listStacks",
-                   "In which line each rank is that is alive, within two seconds; no rank is "
-                   "stopped for it")
-                   .tells("ProgramStacks", schema_of<program_stacks>));
   to.push_back(
-      get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/stacks", get_task_stacks,
-          "listTaskStacks",
-          "In which lines a worker's process is that runs closures and objects, within two "
-          "seconds; nothing is stopped for it")
-          .tells("TaskStacks", schema_told_by<stack_members>)
-          .also(429, "Its worker answers as many such questions as it may"));
+      get("/api/v1/programs/{id}/stacks", get_stacks, "listStacks",
+          "Get the current stack of each live rank within two seconds, without stopping the ranks")
+          .tells("ProgramStacks", schema_of<program_stacks>));
+  to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/stacks", get_task_stacks,
+                   "listTaskStacks",
+                   "Get the current stacks of the process that runs a worker's closures and "
+                   "objects, within two seconds and without stopping it")
+                   .tells("TaskStacks", schema_told_by<stack_members>)
+                   .also(429, "The worker is already serving the maximum number of such requests"));
   to.push_back(get("/api/v1/closures/{id}/stacks", get_closure_stacks, "listClosureStacks",
-                   "The same of the worker that runs this closure")
+                   "Get the current stacks of the worker process that runs this closure")
                    .tells("TaskStacks")
-                   .also(409, "It does not run")
-                   .also(429, "Its worker answers as many such questions as it may"));
+                   .also(409, "The closure is not running")
+                   .also(429, "The worker is already serving the maximum number of such requests"));
 }
 
 }  // namespace muster::web

@@ -146,8 +146,8 @@ coro::task<response> past_charts(web_context& context, exchange& ex, query_check
   if (!keeps_past(context)) return refused(no_past());
   if (!scope_of(context, ex.req)->whole())
     return refused(make_problem(403, code::permission_denied,
-                                "charts of the past are of the whole server, and the token is "
-                                "bound to clusters"));
+                                "charts of the past cover the whole server, and the token is "
+                                "limited to clusters; use a token without --cluster"));
   past_query q;
   if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
   auto const steps = static_cast<std::size_t>(query.number("steps", steps_default));
@@ -176,41 +176,43 @@ coro::task<response> get_samples(web_context& context, exchange& ex) {
 
 void add_stream_routes(std::vector<route>& to) {
   constexpr std::string_view unknown = "No such cluster or job";
-  constexpr std::string_view impossible = "It ends before it begins, or names too many tasks";
+  constexpr std::string_view impossible =
+      "to_ms is before from_ms, or `tasks` names too many tasks";
   auto stream = stream_parameters();
-  stream.push_back({"after", query_kind::number, "`next` of the answer before"});
+  stream.push_back({"after", query_kind::number, "`next` of the previous response"});
   stream.push_back(
-      {"limit", query_kind::number, "spans of the answer, 50,000 unless told", 1, spans_max});
+      {"limit", query_kind::number, "maximum number of spans; default 50,000", 1, spans_max});
   to.push_back(get("/api/v1/stream", get_stream, "getStream",
-                   "What workers did, as spans in columns, and what they do")
+                   "Get the past and current work of workers, as spans in columns")
                    .with(std::move(stream))
                    .tells("Stream", schema_of<stream_answer>)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/stream/trace", stream_trace, "getStreamTrace",
-                   "What workers did, as trace events that Perfetto and Chrome open")
+                   "Get the work of workers as trace events for Perfetto and Chrome")
                    .with(stream_parameters())
                    .tells("Trace", trace_json::schema)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/jobs/{id}/trace", job_trace, "getJobTrace",
-                   "A job's attempts as trace events that Perfetto and Chrome open")
+                   "Get the attempts of a job as trace events for Perfetto and Chrome")
                    .tells("Trace"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
-                   "getTaskHistory", "A worker's last hour by minutes")
+                   "getTaskHistory", "Get the last hour of a worker by minute")
                    .tells("TaskHistory", schema_of<worker_history>));
   to.push_back(
       get("/api/v1/samples", get_samples, "getSamples",
-          "The server's numbers over time: a point each second, 10 s or minute")
-          .with({choice_parameter("span", sample_history::spans, "how far back; 5m unless told"),
+          "Get the server's figures over time: one point per second, 10 s or minute")
+          .with({choice_parameter("span", sample_history::spans,
+                                  "length of the period up to now; default 5m"),
                  from_parameter,
                  to_parameter,
                  {"steps", query_kind::number,
-                  "with from_ms or to_ms: points at most, 300 unless told", 1, steps_max}})
+                  "maximum number of points with from_ms or to_ms; default 300", 1, steps_max}})
           .tells("Samples", schema_of<past_samples>)
-          .also(409, "With from_ms or to_ms: this server keeps no history")
-          .also(422, "It ends before it begins")
-          .also(429, "Too many questions about the past wait"));
+          .also(409, "With from_ms or to_ms: the server keeps no history")
+          .also(422, "to_ms is before from_ms")
+          .also(429, "Too many requests for history are waiting"));
 }
 
 }  // namespace muster::web

@@ -104,26 +104,29 @@ coro::task<response> get_metrics(web_context& context, exchange&) {
 }
 
 void add_system_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Numbers of the server")
+  to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Get figures of the server")
                    .with({{"cluster", query_kind::text,
-                           "of this cluster alone, without the server's uptime and rates"}})
+                           "only figures of this cluster, without the server's uptime and rates"}})
                    .tells("Overview", schema_of<counters>)
                    .also(404, "No such cluster"));
-  to.push_back(get("/api/v1/version", get_version, "getVersion", "Version of the server")
+  to.push_back(get("/api/v1/version", get_version, "getVersion", "Get the version of the server")
                    .tells("Version", schema_told_by<version_members>));
-  to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "This description")
+  to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "Get this description")
                    .tells("OpenApi"));
   to.push_back(
-      get("/openapi.json", get_openapi, "getOpenapi", "This description").tells("OpenApi"));
+      get("/openapi.json", get_openapi, "getOpenapi", "Get this description").tells("OpenApi"));
   auto const as_text = [&to](route r) {
     to.push_back(std::move(r.as({"text/plain"}).tells("Text")));
   };
-  as_text(get("/livez", get_livez, "livez", "The process answers"));
+  as_text(get("/livez", get_livez, "livez", "Check that the process answers"));
   constexpr std::string_view not_ready =
-      "It reads what it knows, another server serves, it is stopping, or does not answer in time";
-  as_text(get("/readyz", get_readyz, "readyz", "The server takes work").also(503, not_ready));
-  as_text(get("/healthz", get_readyz, "healthz", "As readyz").also(503, not_ready));
-  as_text(get("/metrics", get_metrics, "metrics", "Prometheus metrics"));
+      "The server is loading its data, is not the leader, is stopping, or did not answer in time";
+  as_text(get("/readyz", get_readyz, "readyz", "Check that the server accepts work")
+              .also(503, not_ready));
+  as_text(
+      get("/healthz", get_readyz, "healthz", "Check that the server accepts work; same as readyz")
+          .also(503, not_ready));
+  as_text(get("/metrics", get_metrics, "metrics", "Get Prometheus metrics"));
 }
 
 std::vector<route> all_routes() {

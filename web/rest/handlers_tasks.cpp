@@ -212,7 +212,7 @@ void held_members(member_list const& m, core::worker_hands::held const& c) {
 void hands_members(member_list const& m, core::worker_hands const& hands) {
   m.list("running", hands.running, held_members);
   m.list("sent_ahead", hands.prefetched, held_members);
-  m("more", hands.more, "beyond the 200 of each");
+  m("more", hands.more, "closures beyond the 200 of each list");
 }
 
 coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
@@ -234,39 +234,40 @@ void add_task_routes(std::vector<route>& to) {
   static constexpr auto states = all_names<core::coordination::agent_health>();
   static constexpr std::string_view kinds[] = {"worker", "agent"};
   to.push_back(get("/api/v1/clusters/{cluster}/tasks", list_tasks, "listTasks",
-                   "Tasks and their health: closure workers, then agents")
+                   "List tasks and their health: closure workers, then agents")
                    .with({choice_parameter("state", states, "only tasks in this state"),
-                          {"job", query_kind::text, "only tasks of this job"},
+                          {"job", query_kind::text, "only tasks of this role"},
                           limit_parameter,
                           page_token_parameter("ta")})
                    .tells("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
   to.push_back(
-      get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "One task")
-          .with(
-              {choice_parameter("kind", kinds, "where both have this name; the agent unless told")})
+      get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "Get a task")
+          .with({choice_parameter(
+              "kind", kinds,
+              "kind of task if a worker and an agent have this name; default agent")})
           .tells("TaskView", [] {
             return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
           }));
   to.push_back(
       post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
-           "No further closures for this task")
+           "Drain a task: send it no more closures")
           .tells("WorkerView", schema_of<core::task_view, core::time_point, std::optional<machine>>)
           .also(409, "The task is not connected"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/error", report_task_error,
-                    "reportTaskError",
-                    "Report an error of one agent's task; the other tasks are told")
+                    "reportTaskError", "Report an error of an agent's task to the other tasks")
                    .takes(body_kind::json, "TaskError", R"({"message":"the disk is full"})")
                    .tells("AgentView")
-                   .also(409, "The task is not connected, or has an error already")
-                   .also(422, "The reason has more bytes than tasks can be told"));
+                   .also(409, "The task is not connected or already has an error")
+                   .also(422, "The reason is too long"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
-                    "cordonTask", "Nothing new for this task, whichever worker serves it")
+                    "cordonTask",
+                    "Cordon a task: assign no new work to it, also after its worker is replaced")
                    .tells("WorkerView"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/uncordon", uncordon_task,
-                    "uncordonTask", "The end of a cordon")
+                    "uncordonTask", "Uncordon a task")
                    .tells("WorkerView"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
-                   "listWorkerClosures", "What a worker runs, and what was prefetched to it")
+                   "listWorkerClosures", "List the closures that a worker runs or has prefetched")
                    .tells("WorkerClosures", schema_told_by<hands_members>));
 }
 

@@ -160,56 +160,61 @@ std::string token_metrics(web_context const& context) {
   auto const& options = context.options;
   metric_text m;
   auto const c = options.gate ? options.gate->counts() : server::gate::totals{};
-  m.gauge("muster_auth_required", "1 where everybody is asked for a token.",
+  m.gauge("muster_auth_required", "1 if every caller must send a token.",
           options.gate && options.gate->required() ? 1 : 0);
-  m.gauge("muster_tokens", "Tokens that are known.", c.tokens);
-  m.gauge("muster_sign_ins", "Browsers that are signed in to the dashboard.",
-          context.sign_ins.size());
-  m.family("muster_access_refused_total", "counter", "Calls and requests that were turned away.")
+  m.gauge("muster_tokens", "Known tokens.", c.tokens);
+  m.gauge("muster_sign_ins", "Browsers signed in to the dashboard.", context.sign_ins.size());
+  m.family("muster_access_refused_total", "counter", "Calls and requests that were refused.")
       .sample("reason", "no_token", c.without)
       .sample("reason", "wrong_token", c.wrong)
       .sample("reason", "role", c.forbidden);
-  m.counter("muster_grpc_calls_reset_total", "Calls that clients reset soon after they came.",
-            c.resets);
+  m.counter("muster_grpc_calls_reset_total",
+            "gRPC calls that clients reset soon after opening them.", c.resets);
   m.counter("muster_grpc_connections_cut_total",
-            "Connections closed for the resets of their calls.", c.cut);
-  m.counter("muster_silent_floods_total",
-            "Times that an address had opened and left too many connections without a word.",
-            c.silent_floods);
+            "gRPC connections closed because of too many reset calls.", c.cut);
+  m.counter(
+      "muster_silent_floods_total",
+      "Times an address exceeded the limit of connections opened and closed without a request.",
+      c.silent_floods);
   return m.take();
 }
 
 void add_token_routes(std::vector<route>& to) {
   constexpr std::string_view nowhere =
-      "The server keeps no tokens itself, or it is the last admin's";
-  to.push_back(get("/api/v1/tokens", list_tokens, "listTokens", "Tokens, without their secrets")
-                   .with({limit_parameter, page_token_parameter("k", query_kind::page_text)})
-                   .tells("TokenPage"));
-  to.push_back(post("/api/v1/tokens", create_token, "createToken",
-                    "Make a token; the answer is the only time that it is seen")
-                   .takes(body_kind::json, "TokenRequest",
-                          R"({"role":"submitter","name":"ci","expires":"30d"})")
-                   .tells("NewToken", {}, 201)
-                   .also(409, nowhere)
-                   .also(422, "Well-formed, and cannot be; `field` says what")
-                   .also(429, "The server knows as many as it may"));
+      "The server does not store tokens, or this is the last admin token";
+  to.push_back(
+      get("/api/v1/tokens", list_tokens, "listTokens", "List tokens, without their secrets")
+          .with({limit_parameter, page_token_parameter("k", query_kind::page_text)})
+          .tells("TokenPage"));
+  to.push_back(
+      post("/api/v1/tokens", create_token, "createToken",
+           "Create a token; its secret is only in this response")
+          .takes(body_kind::json, "TokenRequest",
+                 R"({"role":"submitter","name":"ci","expires":"30d"})")
+          .tells("NewToken", {}, 201)
+          .also(409, nowhere)
+          .also(422,
+                "The request is well-formed but cannot be carried out; `field` names the cause")
+          .also(429, "The server has reached its limit of tokens"));
   to.push_back(post("/api/v1/tokens/{id}/rotate", rotate_token, "rotateToken",
-                    "Another secret; the old one ends at once, with what was begun with it")
+                    "Replace the secret of a token; the old secret and everything started with it "
+                    "end at once")
                    .tells("NewToken")
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(remove("/api/v1/tokens/{id}", revoke_token, "revokeToken",
-                      "End a token at once, with what was begun with it")
+                      "Revoke a token at once, and end everything started with it")
                    .also(404, "No such token")
                    .also(409, nowhere));
-  to.push_back(get("/api/v1/session", get_session, "getSession", "Who asks").tells("Session"));
-  to.push_back(post("/api/v1/session", sign_in, "signIn", "Sign a browser in: set a session cookie")
+  to.push_back(get("/api/v1/session", get_session, "getSession", "Get the caller's identity")
+                   .tells("Session"));
+  to.push_back(post("/api/v1/session", sign_in, "signIn", "Sign in a browser: set a session cookie")
                    .takes(body_kind::json, "SignIn", R"({"token":"mst_example"})")
                    .tells("Session")
-                   .also(422, "The token has too many bytes")
+                   .also(422, "The token is too long")
                    .also(401, "This token is unknown, revoked or expired"));
   to.push_back(remove("/api/v1/session", sign_out, "signOut",
-                      "Sign the browser out: end the session and delete its cookie"));
+                      "Sign out a browser: end its session and delete the cookie"));
 }
 
 }  // namespace muster::web

@@ -16,13 +16,14 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view value_size = "of the whole value: of the blob, where it is one";
+constexpr std::string_view value_size =
+    "size of the whole value in bytes; if it is a blob, of the blob";
 constexpr std::uint64_t holders_default = 20, preview_default = 4096, preview_max = 65'536;
 
 constexpr auto places = all_names<core::value_whereabouts>();
 
 void place_member(member_list const& m, core::closure_view const& c) {
-  m("place", core::whereabouts(c), "none: there is no value");
+  m("place", core::whereabouts(c), "none if there is no value");
 }
 
 void row_members(member_list const& m, reported_closure const& reported) {
@@ -40,7 +41,7 @@ void row_members(member_list const& m, reported_closure const& reported) {
   m("bytes", c.value_bytes, value_size);
   m("created_ms", c.created);
   m("finished_ms", c.finished);
-  m.some("released", c.released, "why");
+  m.some("released", c.released, "why the value was released");
 }
 
 void value_page_members(member_list const& m, listing_page const& page,
@@ -88,9 +89,9 @@ void holder_members(member_list const& m, core::value_holder const& h) {
   m("streaming", h.streaming);
   m("state", h.state);
   m("values", h.values);
-  m("value_bytes", h.bytes, "in memory");
-  m("spilled_bytes", h.spilled_bytes, "on the disk");
-  m("blob_bytes", h.blob_bytes, "of the blobs that its values name, once for each value");
+  m("value_bytes", h.bytes, "bytes of values in memory");
+  m("spilled_bytes", h.spilled_bytes, "bytes of values on disk");
+  m("blob_bytes", h.blob_bytes, "bytes of the blobs that the values use, counted once per value");
 }
 
 void holders_members(member_list const& m, std::vector<core::value_holder> const& all) {
@@ -145,16 +146,17 @@ void preview_members(member_list const& m, placed_value const& v, std::size_t mo
   auto const here = m.when(core::whereabouts(c) == core::value_whereabouts::memory);
   here.word("encoding", json ? "json" : "bytes", {"json", "bytes"});
   here("text", json ? std::string(shown) : absl::BytesToHexString({shown.data(), shown.size()}),
-       "of bytes as hex digits");
+       "beginning of the value; bytes as hexadecimal digits");
   here("truncated", shown.size() < c.data.size());
   static core::input_place const nowhere;
   auto const& place = v.blob ? *v.blob : nowhere;
   auto const blob = m.when(v.blob.has_value());
-  blob("at_server", place.at_server, "the bytes of the blob");
+  blob("at_server", place.at_server, "true if the server has the bytes of the blob");
   m.some("holder", place.holders.empty() ? std::string() : place.holders.front(),
          "the first worker in whose memory the bytes of the blob are");
-  blob("holders", place.holders, "all of these, who has made it first; 8 at most");
-  m.some("released", c.released, "why");
+  blob("holders", place.holders,
+       "all workers with the bytes in memory, at most 8; the worker that created them is first");
+  m.some("released", c.released, "why the value was released");
   m.some("error", c.error);
 }
 
@@ -185,33 +187,37 @@ coro::task<response> preview_value(web_context& context, exchange& ex) {
 void add_value_list_routes(std::vector<route>& to) {
   static constexpr auto statuses = all_names<core::value_state>();
   static constexpr std::string_view sorts[] = {"age", "size"};
-  to.push_back(get("/api/v1/remote_values", list_values, "listRemoteValues",
-                   "RemoteValues: one for each closure that the server knows")
-                   .with({choice_parameter("status", statuses, "only values that are so"),
-                          {"error", query_kind::flag,
-                           "true: only errors; false: only values that are not errors"},
-                          choice_parameter("place", places,
-                                           "only values that are there; none: there is no value"),
-                          job_parameter("only those of this job or session"),
-                          choice_parameter(
-                              "sort", sorts,
-                              "age, unless told: since the closure has ended, or was scheduled"),
-                          listing_order_parameter,
-                          limit_parameter,
-                          listing_token_parameter("v"),
-                          cluster_parameter})
-                   .tells("RemoteValuePage", schema_told_by<value_page_members>)
-                   .also(404, "No such job or cluster")
-                   .also(422, another_order));
+  to.push_back(
+      get("/api/v1/remote_values", list_values, "listRemoteValues",
+          "List RemoteValues, one for each closure that the server knows")
+          .with(
+              {choice_parameter("status", statuses, "only values with this status"),
+               {"error", query_kind::flag,
+                "true: only errors; false: only values that are not errors"},
+               choice_parameter("place", places,
+                                "only values stored in this place; none: closures without a value"),
+               job_parameter("only values of this job or session"),
+               choice_parameter(
+                   "sort", sorts,
+                   "sort key; default age, the time since the closure ended or was scheduled"),
+               listing_order_parameter,
+               limit_parameter,
+               listing_token_parameter("v"),
+               cluster_parameter})
+          .tells("RemoteValuePage", schema_told_by<value_page_members>)
+          .also(404, "No such job or cluster")
+          .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
-                   "Jobs and sessions by the bytes of values they keep, most first")
-                   .with({{"limit", query_kind::number, "entries, 20 unless told", 1, page_max},
+                   "List jobs and sessions by the bytes of values that they keep, largest first")
+                   .with({{"limit", query_kind::number, "maximum number of entries; default 20", 1,
+                           page_max},
                           cluster_parameter})
                    .tells("ValueHolders", schema_told_by<holders_members>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/remote_values/{id}/preview", preview_value, "previewValue",
-                   "The beginning of a value, if it is in memory; never waits")
-                   .with({{"bytes", query_kind::number, "of it, 4096 unless told", 1, preview_max}})
+                   "Get the beginning of a value if it is in memory; never waits")
+                   .with({{"bytes", query_kind::number, "maximum number of bytes; default 4096", 1,
+                           preview_max}})
                    .tells("ValuePreview", schema_told_by<preview_members>));
 }
 

@@ -20,7 +20,7 @@ void value_members(member_list const& m, core::closure_view const& c) {
   auto const made = m.when(c.state == core::closure_state::succeeded);
   made.when(!c.spilled && c.released.empty())
       .word("content_type", content_type(c.data), {"application/json", "application/octet-stream"});
-  made("size", c.value_bytes, "in bytes: of the blob, where it is one");
+  made("size", c.value_bytes, "size in bytes; if the value is a blob, of the blob");
   made.some("spilled", c.spilled);
   made.some("released", c.released);
   m.when(!c.attempts.empty())("worker", c.attempts.empty()
@@ -94,17 +94,19 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 
 void add_value_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/remote_values/{id}", get_remote_value, "getRemoteValue",
-                   "Status of a RemoteValue")
+                   "Get the status of a RemoteValue")
                    .tells("RemoteValueView", schema_told_by<value_members>));
-  to.push_back(get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
-                   "The value itself, waiting until it is ready")
-                   .with({timeout_parameter})
-                   .as({"application/json", "application/octet-stream"})
-                   .tells("")
-                   .also(409, "It will never come: cancelled, or its workers were lost")
-                   .also(422, "The function has failed; `failure` says how")
-                   .also(429, "The server has reached its limit of waiting calls")
-                   .also(504, "It was not ready in time"));
+  to.push_back(
+      get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
+          "Get the value, waiting until it is ready")
+          .with({timeout_parameter})
+          .as({"application/json", "application/octet-stream"})
+          .tells("")
+          .also(409,
+                "The value will never be ready: the closure was cancelled or its workers were lost")
+          .also(422, "The function failed; `failure` has the error")
+          .also(429, "The server has reached its limit of waiting calls")
+          .also(504, "The wait for the value timed out"));
 }
 
 }  // namespace muster::web

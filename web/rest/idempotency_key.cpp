@@ -60,7 +60,7 @@ std::optional<problem> take_idempotency_key(request const& req, std::string& key
   if (given.size() >= 2 && given.front() == '"' && given.back() == '"')
     given = given.substr(1, given.size() - 2);
   if (given.empty()) return {};
-  if (!is_utf8(given)) return invalid("Idempotency-Key", "is not valid UTF-8");
+  if (!is_utf8(given)) return invalid("Idempotency-Key", "expected valid UTF-8");
   if (given.size() > core::idempotency_key_bytes_max)
     return too_many_bytes("Idempotency-Key", given, core::idempotency_key_bytes_max);
   if (!key.empty() && key != given)

@@ -87,7 +87,8 @@ class result_stream {
 
  private:
   static problem late_value() {
-    return make_problem(503, muster::code::unavailable, "a value on the disk was not read in time");
+    return make_problem(503, muster::code::unavailable,
+                        "reading a value from disk timed out; try again");
   }
 
   coro::task<muster::result<result_page>> next_page() {

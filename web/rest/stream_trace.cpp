@@ -199,13 +199,15 @@ constexpr std::uint64_t ms_max = 1'000'000'000'000'000;
 }  // namespace
 
 std::vector<query_parameter> stream_parameters() {
-  return {{"from_ms", query_kind::number, "only what ended then or later; Unix ms", 0, ms_max},
-          {"to_ms", query_kind::number, "only what began by then; Unix ms", 0, ms_max},
+  return {{"from_ms", query_kind::number, "only work that ended at or after this time; Unix ms", 0,
+           ms_max},
+          {"to_ms", query_kind::number, "only work that began at or before this time; Unix ms", 0,
+           ms_max},
           {.name = "tasks",
            .kind = query_kind::text,
-           .meaning = "only these: worker:0,worker:3; at most 100",
+           .meaning = "only these tasks, such as worker:0,worker:3; at most 100",
            .pattern = R"(^[^,]+:[0-9]{1,18}(,[^,]+:[0-9]{1,18})*,?$)"},
-          {"job", query_kind::text, "only closures of this job, and its cluster"},
+          {"job", query_kind::text, "only closures of this job and its cluster"},
           cluster_parameter};
 }
 
@@ -214,7 +216,7 @@ std::optional<problem> parse_stream_query(query_check& query, stream_query& into
   auto& f = into.filter;
   f.from = time_of(query.number("from_ms", 0));
   if (!query.text("to_ms").empty()) f.to = time_of(query.number("to_ms", 0));
-  if (f.to < f.from) return impossible("to_ms", "is before from_ms");
+  if (f.to < f.from) return impossible("to_ms", "must not be earlier than 'from_ms'");
   if (auto const job = query.text("job"); !job.empty()) {
     auto const id = server::parse_job(job);
     if (!id || *id == core::session_id{}) return unknown_id("job", job);
@@ -230,8 +232,9 @@ std::optional<problem> parse_stream_query(query_check& query, stream_query& into
                      "expected tasks such as worker:0,worker:3, got '" + std::string(task) + "'");
     f.lanes.push_back(std::move(*lane));
     if (f.lanes.size() > tasks_max)
-      return impossible("tasks", "names more tasks than can be asked for at once",
-                        std::to_string(tasks_max) + " tasks");
+      return impossible(
+          "tasks", "names more than " + std::to_string(tasks_max) + " tasks; request fewer tasks",
+          std::to_string(tasks_max) + " tasks");
   }
   std::sort(f.lanes.begin(), f.lanes.end());
   return {};

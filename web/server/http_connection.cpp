@@ -191,7 +191,8 @@ std::optional<problem> connection::take_head() {
   req.http_1_0 = head.version() < 11;
   expects_100_ = beast::iequals(head[http::field::expect], "100-continue");
   wants_websocket_ = beast::websocket::is_upgrade(head);
-  if (head.count(http::field::host) > 1) return invalid("Host", "given twice");
+  if (head.count(http::field::host) > 1)
+    return invalid("Host", "this header is repeated; send it once");
   auto const question = std::min(req.target.find('?'), req.target.size());
   req.path = req.target.substr(0, question);
   if (!req.path.starts_with('/')) return invalid({}, "the request's target is no path");

@@ -77,7 +77,8 @@ TEST_F(rest_task_stacks, that_cannot_be_say_why) {
   core_engine().run([&](server::hub& h) { w.succeed(h); });
   auto const ended = get("/api/v1/closures/" + closure + "/stacks");
   EXPECT_EQ(ended.status, 409u);
-  EXPECT_NE(ended.body.find("does not run, it is SUCCEEDED"), std::string::npos) << ended.body;
+  EXPECT_NE(ended.body.find("is not running; its state is SUCCEEDED"), std::string::npos)
+      << ended.body;
 }
 
 }  // namespace task_stack_cases

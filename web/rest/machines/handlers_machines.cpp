@@ -168,24 +168,25 @@ coro::task<response> list_machines(web_context& context, exchange& ex) {
 void add_machine_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/machines", list_machines, "listMachines",
-          "CPU, memory, GPUs, network and disks of the server and of workers, as these see them")
-          .with({{"cluster", query_kind::text, "of this cluster alone"},
-                 {"task", query_kind::text, "of this worker alone, worker:3"},
-                 {"host", query_kind::text, "of this host alone"},
+          "Get CPU, memory, GPUs, network and disks of the server and of workers")
+          .with({{"cluster", query_kind::text, "only machines of this cluster"},
+                 {"task", query_kind::text, "only the machine of this worker, such as worker:3"},
+                 {"host", query_kind::text, "only machines of this host"},
                  {"samples", query_kind::number,
-                  "so many of the last hour with each, one in 5 s; then a page has at most 50", 0,
-                  samples_max},
+                  "samples of the last hour to include with each machine, one per 5 s; limits a "
+                  "page to 50 machines",
+                  0, samples_max},
                  {"program", query_kind::text,
-                  "one machine of each host where this program's ranks are or were, prog_…"},
+                  "only one machine per host that runs or ran ranks of this program (prog_…)"},
                  from_parameter,
                  to_parameter,
                  limit_parameter,
                  page_token_parameter("m")})
           .tells("MachinePage", schema_of<past_machines>)
           .also(404, "No such cluster, or program")
-          .also(409, "With a time: this server keeps no history")
-          .also(422, "It ends before it begins")
-          .also(429, "Too many questions about the past wait"));
+          .also(409, "With a time: the server keeps no history")
+          .also(422, "to_ms is before from_ms")
+          .also(429, "Too many requests for history are waiting"));
 }
 
 }  // namespace muster::web

@@ -93,7 +93,8 @@ void members(member_list const& m, past_machines const& all) {
   m("machines", all.page.items);
   m.some("next_page_token", next_token('m', all.page.next));
   m.when(all.until != core::time_point{})(
-      "until_ms", all.until, "with a time: what is later was not looked at; go on from there");
+      "until_ms", all.until,
+      "with a time: end of the period that was read; continue from this time");
 }
 
 past_machines read_machines(

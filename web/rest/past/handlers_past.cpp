@@ -111,34 +111,34 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_past_routes(std::vector<route>& to) {
-  constexpr std::string_view none = "This server keeps no history";
-  constexpr std::string_view backwards = "It ends before it begins";
-  constexpr std::string_view busy = "Too many questions about the past wait";
+  constexpr std::string_view none = "The server keeps no history";
+  constexpr std::string_view backwards = "to_ms is before from_ms";
+  constexpr std::string_view busy = "Too many requests for history are waiting";
   to.push_back(get("/api/v1/clusters/{cluster}/runs", list_runs, "listRuns",
-                   "Runs of a cluster of agents that have ended, by their end, the oldest first")
+                   "List ended runs of a cluster of agents, by end time, oldest first")
                    .with({from_parameter, to_parameter, limit_parameter, past_token_parameter})
                    .tells("RunPage", [] { return page_schema("runs", "Generation"); })
                    .also(422, backwards)
                    .also(429, busy));
-  to.push_back(
-      get("/api/v1/history/jobs", list_past_jobs, "listPastJobs",
-          "Jobs and sessions that have ended, also those that are forgotten, the oldest first")
-          .with({from_parameter,
-                 to_parameter,
-                 {"cluster", query_kind::text, "of this cluster alone"},
-                 limit_parameter,
-                 past_token_parameter})
-          .tells("PastJobPage", [] { return page_schema("jobs", "JobView"); })
-          .also(409, none)
-          .also(422, backwards)
-          .also(429, busy));
+  to.push_back(get("/api/v1/history/jobs", list_past_jobs, "listPastJobs",
+                   "List ended jobs and sessions, including removed ones, oldest first")
+                   .with({from_parameter,
+                          to_parameter,
+                          {"cluster", query_kind::text, "only jobs of this cluster"},
+                          limit_parameter,
+                          past_token_parameter})
+                   .tells("PastJobPage", [] { return page_schema("jobs", "JobView"); })
+                   .also(409, none)
+                   .also(422, backwards)
+                   .also(429, busy));
   to.push_back(
       get("/api/v1/history/stream", get_past_stream, "getPastStream",
-          "What workers did then, by steps, as far as it is kept on disk; in an hour unless told")
-          .with({from_parameter,
-                 to_parameter,
-                 {"steps", query_kind::number, "at most, 300 unless told", 1, steps_max},
-                 cluster_parameter})
+          "Get the past work of workers from disk, in steps of time; default period one hour")
+          .with(
+              {from_parameter,
+               to_parameter,
+               {"steps", query_kind::number, "maximum number of steps; default 300", 1, steps_max},
+               cluster_parameter})
           .tells("PastStream", schema_of<past_stream>)
           .also(404, "No such cluster")
           .also(409, none)

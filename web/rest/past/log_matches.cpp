@@ -74,8 +74,8 @@ coro::task<response> search_logs(web_context& context, exchange& ex) {
   for (auto const* const other : {"job", "cluster", "from_ms", "to_ms"})
     if (!query.text(other).empty())
       return refused(impossible(other,
-                                "lines of a program's ranks have neither a job nor a time; "
-                                "with program give rank and attempt"));
+                                "output of a program's ranks cannot be filtered by job, cluster or "
+                                "time; with 'program' use 'rank' and 'attempt'"));
   return search_ranks(context, ex, std::move(wanted));
 }
 
@@ -92,7 +92,7 @@ void members(member_list const& m, found_line const& l) {
   m("cluster", l.cluster);
   m("job", l.job);
   m("closure", l.line.closure);
-  m("index", l.line.index, "of the closure in its job");
+  m("index", l.line.index, "index of the closure in its job");
   m("attempt", l.line.attempt);
   m("worker", l.line.worker ? std::string_view(*l.line.worker) : std::string_view());
   m("level", l.line.level);
@@ -102,41 +102,43 @@ void members(member_list const& m, found_line const& l) {
 void members(member_list const& m, found_rank_line const& l) {
   m("rank", l.rank);
   m("attempt", l.attempt);
-  m("task", l.task, "whose it is");
-  m("offset", l.offset, "of the line in what the rank has printed");
+  m("task", l.task, "the task that wrote the line");
+  m("offset", l.offset, "offset of the line in the output of the rank");
   m("text", to_utf8(l.text));
 }
 
 void members(member_list const& m, log_matches const& found) {
-  m("lines", found.lines, "of closures, oldest first");
-  m("rank_lines", found.rank_lines, "of a program's ranks, by rank");
-  m.some("unread", found.unread, "ranks of which nothing could be read, and why");
-  m.some("next_page_token", found.next, "there is more to look at, also behind an empty page");
+  m("lines", found.lines, "lines of closures, oldest first");
+  m("rank_lines", found.rank_lines, "lines of a program's ranks, by rank");
+  m.some("unread", found.unread, "ranks whose output could not be read, with the reason");
+  m.some("next_page_token", found.next,
+         "token of the next page; an empty page can also have a next page");
 }
 
 void add_log_search_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/logs/search", search_logs, "searchLogs",
-          "Lines that have a text: of closures, as far as they are on disk, or of a program's "
-          "ranks")
+          "Search the lines of closures that are on disk, or the output of a program's ranks")
           .with({{"text", query_kind::text,
-                  "what is in the line, 256 bytes at most; without it all lines are told"},
-                 {"ignore_case", query_kind::flag, "of the letters a to z"},
-                 {"program", query_kind::text, "in what the ranks of this program have printed"},
-                 {"attempt", query_kind::number, "of the program; the last one unless told", 0,
+                  "text to find in a line, at most 256 bytes; default: all lines"},
+                 {"ignore_case", query_kind::flag, "ignore the case of the letters a to z"},
+                 {"program", query_kind::text, "only output of the ranks of this program"},
+                 {"attempt", query_kind::number,
+                  "attempt of the program; default: the last attempt", 0, UINT32_MAX},
+                 {"rank", query_kind::number, "rank of the program; default: all ranks", 0,
                   UINT32_MAX},
-                 {"rank", query_kind::number, "of the program; all unless told", 0, UINT32_MAX},
-                 job_parameter("of this job alone"),
-                 {"cluster", query_kind::text, "of this cluster alone"},
+                 job_parameter("only lines of this job"),
+                 {"cluster", query_kind::text, "only lines of this cluster"},
                  from_parameter,
                  to_parameter,
                  limit_parameter,
                  past_token_parameter})
           .tells("LogMatches", schema_of<log_matches>)
           .also(404, "No such job or program")
-          .also(409, "This server keeps no history")
-          .also(422, "The text is too long, or a program has a time, a job or a cluster beside it")
-          .also(429, "Too many questions about the past wait"));
+          .also(409, "The server keeps no history")
+          .also(422,
+                "The text is too long, or `program` is combined with a time, a job or a cluster")
+          .also(429, "Too many requests for history are waiting"));
 }
 
 }  // namespace muster::web

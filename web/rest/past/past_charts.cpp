@@ -85,9 +85,9 @@ past_samples read_samples(server::history_store const& store, past_query const& 
 
 void members(member_list const& m, past_samples const& s) {
   say_points(m, s.step, s.points);
-  m.when(s.until != core::time_point{})("until_ms", s.until,
-                                        "with from_ms: what is later was not looked at; go on "
-                                        "from there");
+  m.when(s.until != core::time_point{})(
+      "until_ms", s.until,
+      "with from_ms: end of the period that was read; continue from this time");
 }
 
 namespace {
@@ -187,23 +187,23 @@ past_stream read_stream(server::history_store const& store, std::string cluster,
 void members(member_list const& m, past_stream const& s) {
   m("cluster", s.cluster);
   m("from_ms", s.from);
-  m("until_ms", s.until, "what is later was not looked at; go on from there");
+  m("until_ms", s.until, "end of the period that was read; continue from this time");
   m("step_ms", s.step);
   m.list("tasks", s.lanes, [](member_list const& of, past_stream::lane const& l) {
     of("task", l.task.first + ":" + std::to_string(l.task.second));
     of.list(
         "busy_ms", l.busy_us, [](std::int64_t us) { return core::duration(us); },
-        "of each step, of all that ran");
-    of("ended", l.ended, "closures, of each step");
-    of("failed", l.failed, "of these");
+        "busy time of all closures in each step");
+    of("ended", l.ended, "closures that ended in each step");
+    of("failed", l.failed, "closures that failed in each step");
   });
   m.list("functions", s.functions, [](member_list const& of, past_stream::function const& f) {
-    of("name", f.name, "empty: several together");
+    of("name", f.name, "empty: several functions together");
     of("ended", f.ended);
     of("failed", f.failed);
     of("busy_ms", f.busy);
   });
-  m.some("left_out", s.left_out, "closures of workers for which there was no room");
+  m.some("left_out", s.left_out, "closures of workers that were left out to limit the response");
 }
 
 }  // namespace muster::web

@@ -37,7 +37,7 @@ std::optional<problem> read_past_time(query_check& query, past_query& into) {
   // The last microsecond of the millisecond is included.
   if (!query.text("to_ms").empty())
     into.to = from_ms(query.number("to_ms", 0)) + std::chrono::microseconds(999);
-  if (into.to < into.from) return impossible("to_ms", "is before from_ms");
+  if (into.to < into.from) return impossible("to_ms", "must not be earlier than 'from_ms'");
   return {};
 }
 
@@ -82,7 +82,7 @@ std::function<bool(std::string_view)> sight(engine_services& services,
 
 problem no_past() {
   return make_problem(409, code::failed_precondition,
-                      "this server keeps no history: --data-dir or --history-dir says where");
+                      "this server keeps no history; start it with --data-dir or --history-dir");
 }
 
 }  // namespace muster::web

@@ -38,11 +38,11 @@ struct past_query {
 
 inline constexpr query_parameter from_parameter{.name = "from_ms",
                                                 .kind = query_kind::number,
-                                                .meaning = "not before this time",
+                                                .meaning = "only entries at or after this time",
                                                 .max = 9'000'000'000'000};
 inline constexpr query_parameter to_parameter{.name = "to_ms",
                                               .kind = query_kind::number,
-                                              .meaning = "not behind this time",
+                                              .meaning = "only entries at or before this time",
                                               .max = 9'000'000'000'000};
 inline constexpr query_parameter past_token_parameter =
     page_token_parameter("y", query_kind::page_text);

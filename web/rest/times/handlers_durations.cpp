@@ -13,7 +13,7 @@ void sums(member_list const& m, run_times const& t) {
   m("executions", t.ran(), "executions that workers have answered, failures and retries included");
   m("failed", t.failed(), "the executions that failed");
   m("busy_ms", t.busy(), "the sum of all durations");
-  m("busy_us", t.busy().count(), "the same in microseconds");
+  m("busy_us", t.busy().count(), "the sum of all durations in microseconds");
   m("p50_us", t.percentile(0.5).count(),
     "the median by nearest rank, interpolated between the shortest and the longest duration of its "
     "bucket; exact where a bucket has one or two durations. The other percentiles are computed "
@@ -28,10 +28,10 @@ void rows(member_list const& m, std::string_view name,
   m.list(
       name, all,
       [](member_list const& of, history::job_times_view::row const& r) {
-        of("name", r.name, "empty: of those that have no row of their own");
+        of("name", r.name, "empty: functions or workers without a row of their own");
         sums(of, r.times);
       },
-      "the busiest first");
+      "sorted by busy time, largest first");
 }
 
 void members(member_list const& m, history::job_times_view const& v) {
@@ -42,7 +42,7 @@ void members(member_list const& m, history::job_times_view const& v) {
         bool const last = c.bucket >= history::histogram::buckets;
         of.when(!last)("up_to_us",
                        last ? std::int64_t{0} : history::histogram::limit(c.bucket).count(),
-                       "the inclusive upper end; missing in the bucket that has none");
+                       "the inclusive upper end; missing in the last bucket");
         of("executions", c.count);
         of("failed", c.failed);
         of("least_us", c.least.count(), "the shortest duration in the bucket");
@@ -52,7 +52,7 @@ void members(member_list const& m, history::job_times_view const& v) {
       "4 us, then there are four an octave");
   rows(m, "functions", v.functions);
   rows(m, "workers", v.workers);
-  m.some("tables_gone", !v.detailed, "there was no room for those of so old a job");
+  m.some("tables_gone", !v.detailed, "true if the tables were removed because the job is old");
 }
 
 struct view {
@@ -77,7 +77,7 @@ coro::task<response> get_durations(web_context& context, exchange& ex) {
 
 void add_duration_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/durations", durations::get_durations, "getJobDurations",
-                   "How long the executions of a job or session took, by function and by worker")
+                   "Get the durations of executions of a job or session, by function and worker")
                    .tells("JobDurations", schema_of<durations::view>));
 }
 

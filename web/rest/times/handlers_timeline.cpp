@@ -39,17 +39,17 @@ void members(member_list const& m, view const& v) {
         of("attempt", b.attempt);
         of("id", b.what.barrier);
         of("counter", b.what.counter);
-        of("began_ms", b.what.ended - b.what.spread, "the first came");
-        of("ended_ms", b.what.ended, "the last came");
+        of("began_ms", b.what.ended - b.what.spread, "arrival of the first rank");
+        of("ended_ms", b.what.ended, "arrival of the last rank");
         of("participants", b.what.participants);
         of.list(
             "ranks", b.what.came, [](meeting::arrival const& a) { return a.rank; },
-            "of those that are asked for; none where there were too many");
+            "ranks of the request that arrived; empty if there were too many");
         of.list(
             "came_us", b.what.came, [](meeting::arrival const& a) { return a.after_us; },
-            "when each of these came, after the first of all");
+            "arrival of each of these ranks, after the first of all ranks");
       },
-      "that all came to, within the time, the newest first");
+      "barriers within the time at which all ranks arrived, newest first");
 }
 
 void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t attempt,
@@ -143,20 +143,22 @@ coro::task<response> get_timeline(web_context& context, exchange& ex) {
 }  // namespace timeline
 
 void add_timeline_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/programs/{id}/timeline", timeline::get_timeline, "getTimeline",
-                   "When ranks made their steps and came to barriers; also what is on disk of it")
-                   .with({from_parameter,
-                          to_parameter,
-                          {"attempt", query_kind::number, "all unless told", 0, UINT32_MAX},
-                          {"first_rank", query_kind::number, "from this rank on", 0, UINT32_MAX},
-                          {"ranks", query_kind::number, "so many, 256 unless told", 1,
-                           step_picture::ranks_max},
-                          {"buckets", query_kind::number,
-                           "at most, where steps are added up; 300 unless told", 1,
-                           step_picture::buckets_max}})
-                   .tells("RunTimeline", schema_of<timeline::view>)
-                   .also(422, "It ends before it begins")
-                   .also(429, "Too many questions about the past wait"));
+  to.push_back(
+      get("/api/v1/programs/{id}/timeline", timeline::get_timeline, "getTimeline",
+          "Get the times of steps and barrier arrivals of ranks, from memory and disk")
+          .with({from_parameter,
+                 to_parameter,
+                 {"attempt", query_kind::number, "attempt number; default: all attempts", 0,
+                  UINT32_MAX},
+                 {"first_rank", query_kind::number, "first rank; default 0", 0, UINT32_MAX},
+                 {"ranks", query_kind::number, "number of ranks; default 256", 1,
+                  step_picture::ranks_max},
+                 {"buckets", query_kind::number,
+                  "maximum number of time columns if steps are combined; default 300", 1,
+                  step_picture::buckets_max}})
+          .tells("RunTimeline", schema_of<timeline::view>)
+          .also(422, "to_ms is before from_ms")
+          .also(429, "Too many requests for history are waiting"));
 }
 
 }  // namespace muster::web

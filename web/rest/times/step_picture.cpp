@@ -53,14 +53,15 @@ void step_picture::add(step_span const& s) {
 
 void step_picture::say(member_list const& m) const {
   m("from_ms", q_.from);
-  m("until_ms", until_, "what is later was not looked at; go on from there");
-  m.when(since_ != core::never)("since_ms", since_, "of these; missing: there are none");
+  m("until_ms", until_, "end of the period that was read; continue from this time");
+  m.when(since_ != core::never)(
+      "since_ms", since_, "steps are complete since this time; missing if there are no steps");
   auto const usual = all_.median();
-  m("usual_us", usual, "half of all steps of the program within the time took no longer");
-  m("slow_us", slow_times * std::uint64_t{usual}, "what takes as long is slow");
+  m("usual_us", usual, "median duration of all steps of the program within the period");
+  m("slow_us", slow_times * std::uint64_t{usual}, "steps that take at least this long are slow");
   m.when(!many_).object(
       "steps", [this](member_list const& of) { say_spans(of); },
-      "where there are few: columns of equal length, by the end");
+      "present if there are few steps: columns of equal length, sorted by end time");
   m.when(many_)("bucket_us", static_cast<std::uint64_t>(bucket_.count()));
   m.when(many_).list(
       "lanes", lanes_,
@@ -72,13 +73,14 @@ void step_picture::say(member_list const& m) const {
         };
         using one = std::pair<std::uint32_t const, cell>;
         column(
-            "bucket", [](one const& c) { return c.first; }, "from 0; those that have something");
+            "bucket", [](one const& c) { return c.first; },
+            "numbers of the buckets that contain steps, from 0");
         column(
-            "steps", [](one const& c) { return c.second.steps; }, "that ended in it");
+            "steps", [](one const& c) { return c.second.steps; }, "steps that ended in the bucket");
         column("p50_us", [](one const& c) { return c.second.some.median(); });
         column("max_us", [](one const& c) { return c.second.longest; });
       },
-      "where there are many");
+      "present if there are many steps");
 }
 
 void step_picture::say_spans(member_list const& m) const {
@@ -87,14 +89,17 @@ void step_picture::say_spans(member_list const& m) const {
                    [](auto const& a, auto const& b) { return a.ended < b.ended; });
   m.list("rank", sorted, [](step_span const& s) { return s.rank; });
   m.list(
-      "step", sorted, [](step_span const& s) { return s.step; }, "the last of them");
+      "step", sorted, [](step_span const& s) { return s.step; },
+      "number of the last step of the entry");
   m.list(
       "end_us", sorted, [this](step_span const& s) { return (s.ended - q_.from).count(); },
-      "after from_ms");
+      "end of the step, after from_ms");
   m.list(
-      "took_us", sorted, [](step_span const& s) { return s.took.count(); }, "all together");
+      "took_us", sorted, [](step_span const& s) { return s.took.count(); },
+      "total duration of the steps of the entry");
   m.list(
-      "count", sorted, [](step_span const& s) { return s.count; }, "more than 1: short ones");
+      "count", sorted, [](step_span const& s) { return s.count; },
+      "steps of the entry; more than 1 if short steps are combined");
   m.list("longest_us", sorted, [](step_span const& s) { return s.longest.count(); });
 }
 

@@ -21,7 +21,8 @@ struct torch_look {
 // base64.
 void key_members(member_list const& m, std::string const& key) {
   m("key", to_utf8(key));
-  m.some("key_base64", is_utf8(key) ? std::string() : base64(key), "of a key that is no UTF-8");
+  m.some("key_base64", is_utf8(key) ? std::string() : base64(key),
+         "the key in base64 if it is not valid UTF-8");
 }
 
 std::int64_t ms_since(core::time_point since, core::time_point now) {
@@ -33,19 +34,20 @@ void attempt_members(member_list const& m, torch::attempt_view const& a) {
   m.word("cause", torch::name(a.cause), {"first", "asked", "all_left", "rank_anew", "launched"});
   m("began_ms", a.began);
   m("connections", a.connections);
-  m("keys", a.keys, "entries of queues among them");
+  m("keys", a.keys, "number of keys, including entries of queues");
   m("bytes", a.bytes);
 }
 
 void torch_members(member_list const& m, torch_look const& t) {
-  m.some("address", t.address, "a program's is reached by its ranks alone");
+  m.some("address", t.address,
+         "address of the store; only the program's ranks can connect to a program's store");
   m.list("attempts", t.view.attempts, attempt_members,
-         "key spaces, the newest first; the one before it stays to be looked at");
+         "key spaces of attempts, newest first; the previous attempt stays readable");
   m("connections_total", t.view.connections);
   m.list(
       "missing", t.view.missing, [](std::uint32_t rank) { return rank; },
-      "ranks whose keys others wait for, and of a program those that have not come");
-  m.some("ranks_expected", t.view.expected, "of a program");
+      "ranks whose keys others wait for; for a program also ranks that have not connected");
+  m.some("ranks_expected", t.view.expected, "number of ranks of the program");
   m.list(
       "ranks", t.view.ranks,
       [](member_list const& of, torch::rank_view const& r) {
@@ -54,38 +56,38 @@ void torch_members(member_list const& m, torch_look const& t) {
         of.some("pid", r.pid);
         of("connected", r.connected);
       },
-      "of the newest attempt, by the keys in which they have written their addresses, and of a "
-      "program by their connections");
+      "ranks of the newest attempt, found by the keys with their addresses; for a program by their "
+      "connections");
   m.list("waits", t.view.waits, [&t](member_list const& of, torch::wait_view const& w) {
     key_members(of, w.key);
     of("attempt", w.attempt);
     of("barrier", w.barrier);
-    of.some("rank", w.rank, "whose key it is");
+    of.some("rank", w.rank, "the rank that has to write the key");
     of("since_ms", w.since);
     of("waiting_ms", ms_since(w.since, t.now));
     of("count", w.waiting);
-    of("connections", w.connections, "16 of them at most");
+    of("connections", w.connections, "waiting connections, at most 16");
   });
   m.list("connections", t.view.shown, [](member_list const& of, torch::connection_view const& c) {
     of("id", c.id);
     of("peer", c.peer);
     of("attempt", c.attempt);
     of("since_ms", c.since);
-    of.some("numbering", c.numbering, "A (torch 1.13, 2.0), B (2.1) or C; what it speaks");
+    of.some("numbering", c.numbering, "version of the protocol: A (torch 1.13, 2.0), B (2.1) or C");
     of.some("rank", c.rank);
     of.some("pid", c.pid);
     of("waits_for", c.waits_for, "keys");
     of.when(c.waits_for > 0)("waits_since_ms", c.waits_since);
   });
-  m("more", t.view.more, "there is more than the limit in one of the lists");
+  m("more", t.view.more, "true if a list is longer than its limit and was cut off");
 }
 
 muster::status no_store(engine_services& services, cluster_id c) {
   return {
       muster::code::not_found,
       "cluster '" + services.coordination.state().spec(c).name +
-          "' has no store of torch.distributed: declare it with torch=PORT, or start the "
-          "server with --torch; a program has one with \"store\": \"server\", while it goes on"};
+          "' has no store of torch.distributed: declare it with torch=PORT, or start the server "
+          "with --torch; a program has a store with \"store\": \"server\" while it runs"};
 }
 
 // Answers with `then(station)`, which runs on the thread of the stores.
@@ -124,7 +126,7 @@ void torch_keys_members(member_list const& m, torch_keys const& k) {
   m("attempt", k.attempt);
   m.list("keys", k.keys, [](member_list const& of, torch::key_view const& one) {
     key_members(of, one.key);
-    of("bytes", one.bytes, "of its value");
+    of("bytes", one.bytes, "size of the value");
   });
   m.when(k.more)("next_page_token",
                  page_token('t', k.keys.empty() ? std::string() : k.keys.back().key));
@@ -146,10 +148,10 @@ coro::task<response> list_torch_keys(web_context& context, exchange& ex) {
         if (found.attempt == 0 && !attempts.empty()) found.attempt = attempts.front().number;
         auto keys = station.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
         if (!keys && wanted.attempt != 0)
-          return muster::result<torch_keys>(muster::status{
-              muster::code::not_found,
-              "there is no attempt " + std::to_string(wanted.attempt) +
-                  " any more, or not yet: the newest and the one before it are kept"});
+          return muster::result<torch_keys>(
+              muster::status{muster::code::not_found,
+                             "there is no attempt " + std::to_string(wanted.attempt) +
+                                 "; only the newest attempt and the previous attempt are kept"});
         if (keys) found.keys = std::move(*keys);
         found.more = found.keys.size() > wanted.limit;
         if (found.more) found.keys.pop_back();
@@ -176,21 +178,22 @@ coro::task<response> begin_torch_attempt(web_context& context, exchange& ex) {
 
 void add_torch_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/torch", get_torch, "getTorchStore",
-                   "The store of torch.distributed: who is there, and who waits for which key")
+                   "Get the store of torch.distributed: its ranks, and who waits for which key")
                    .with({limit_parameter})
                    .tells("TorchStore", schema_told_by<torch_members>));
-  to.push_back(get("/api/v1/clusters/{cluster}/torch/keys", list_torch_keys, "listTorchKeys",
-                   "Keys of an attempt in byte order")
-                   .with({{"attempt", query_kind::number, "its number; the newest without it"},
-                          {"prefix", query_kind::text, "only keys that begin with this"},
-                          limit_parameter,
-                          page_token_parameter("t", query_kind::page_text)})
-                   .tells("TorchKeyPage", schema_told_by<torch_keys_members>));
-  to.push_back(post("/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt,
-                    "beginTorchAttempt",
-                    "Whoever connects to the store from now on finds no keys; who is connected "
-                    "keeps those of its attempt")
-                   .tells("TorchAttempt", schema_told_by<attempt_members>, 201));
+  to.push_back(
+      get("/api/v1/clusters/{cluster}/torch/keys", list_torch_keys, "listTorchKeys",
+          "List the keys of an attempt in byte order")
+          .with({{"attempt", query_kind::number, "attempt number; default: the newest attempt"},
+                 {"prefix", query_kind::text, "only keys with this prefix"},
+                 limit_parameter,
+                 page_token_parameter("t", query_kind::page_text)})
+          .tells("TorchKeyPage", schema_told_by<torch_keys_members>));
+  to.push_back(
+      post(
+          "/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt, "beginTorchAttempt",
+          "Start a new attempt with an empty store; connected ranks keep the keys of their attempt")
+          .tells("TorchAttempt", schema_told_by<attempt_members>, 201));
 }
 
 }  // namespace muster::web
