@@ -14,11 +14,12 @@ action_words::action_words(std::string verb, std::vector<std::string> words,
   for (auto const& [action, words_max] : actions) {
     all += (all.empty() ? "" : ", ") + std::string(action);
     if (action != action_) continue;
-    if (rest_.size() > words_max) throw wrong("'" + rest_[words_max] + "' is too much");
+    if (rest_.size() > words_max)
+      throw wrong("'" + rest_[words_max] + "' is one argument too many");
     return;
   }
-  throw command_error(
-      exit_usage, "'" + action_ + "' is none of " + all + " (see 'muster " + verb_ + " --help')");
+  throw command_error(exit_usage, "'" + action_ + "' is not one of " + all + " (see 'muster " +
+                                      verb_ + " --help')");
 }
 
 std::string const& action_words::need(std::size_t at, std::string const& what) const {

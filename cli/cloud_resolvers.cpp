@@ -12,7 +12,7 @@ namespace {
 
 tpu_resolver& tpu_of(cluster_resolver& r) {
   auto* const tpu = dynamic_cast<tpu_resolver*>(&r);
-  if (!tpu) throw cluster::invalid("health is known of a TPU alone, as in 'tpu:name=NAME'");
+  if (!tpu) throw cluster::invalid("only a TPU has a health, as in 'tpu:name=NAME'");
   return *tpu;
 }
 
@@ -46,7 +46,7 @@ std::optional<found_coordinator> coordinator_beside_tpu(cluster_resolver& resolv
   if (!tpu) return {};
   auto const address = tpu->coordinator_address();
   if (address.empty())
-    throw cluster::missing("no coordinator is named for the TPU: coordinator_name=NAME");
+    throw cluster::missing("the TPU has no coordinator; add coordinator_name=NAME");
   return found_coordinator{address, tpu->coordination_leader()};
 }
 

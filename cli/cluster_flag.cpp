@@ -118,7 +118,8 @@ muster::status set_key(cluster_spec& spec, std::string_view part, std::string_vi
   if (key == "torch_era") {
     auto const era = enumerator_named<coordination::torch_era>(value);
     if (!era)
-      return wrong(part, "write A (torch 1.13 and 2.0) or B (2.1); later ones say it themselves");
+      return wrong(part,
+                   "write A (torch 1.13 and 2.0) or B (2.1); later versions report it themselves");
     spec.torch = *era;
     return {};
   }

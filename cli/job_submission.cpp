@@ -195,7 +195,7 @@ bool send_lines(rest& server, std::string const& job, job_request const& request
     if (!closures.append(std::exchange(chunk, {}), first)) return false;
     first += static_cast<std::int64_t>(std::exchange(in_chunk, 0));
   }
-  if (lines.bad()) throw command_error(exit_failed, name + ": cannot be read to its end");
+  if (lines.bad()) throw command_error(exit_failed, name + ": cannot be read completely");
   return closures.append(chunk, first);
 }
 

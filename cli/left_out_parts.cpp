@@ -30,8 +30,7 @@ void add_cloud_kinds(resolver_kinds& to) {
 }
 
 tpu_health health_of(cluster_resolver&) {
-  throw cluster::invalid("health is known of a TPU alone; " +
-                         left_out("MUSTER_WITH_CLOUD_RESOLVERS"));
+  throw cluster::invalid("only a TPU has a health; " + left_out("MUSTER_WITH_CLOUD_RESOLVERS"));
 }
 
 void wait_until_healthy(cluster_resolver& resolver, std::chrono::milliseconds,

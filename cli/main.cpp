@@ -101,7 +101,7 @@ int printed(CLI::App const& app, int status) {
   bool const whole = std::fflush(stdout) == 0 && std::cout.flush().good();
   if (whole || status != exit_ok || is_pipe(STDOUT_FILENO)) return status;
   auto const why = errno == 0 ? std::string() : std::string(": ") + std::strerror(errno);
-  return complain(app, "what it has printed could not be written" + why, exit_failed);
+  return complain(app, "its output could not be written" + why, exit_failed);
 }
 
 // Returns a hint for a server whose disk is full, if the command has a suitable flag.
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
   app.formatter(std::make_shared<help_formatter>(help_columns()));
   app.require_subcommand(0, 1);
   app.footer(
-      "Exit status: 0 done, 1 it failed, 2 wrong usage or configuration, 3 no server.\n"
+      "Exit status: 0 success, 1 failure, 2 wrong usage or configuration, 3 no server.\n"
       "Each flag can also be set in the environment (MUSTER_URL for --url) or in a file.");
   app.set_version_flag("--version", "muster " + std::string(muster::version()),
                        "Print the version of this program");
@@ -136,12 +136,12 @@ int main(int argc, char** argv) {
   chosen.literal.assign(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
-    if (app.get_subcommands().empty()) return misunderstood(app, "say what to do");
+    if (app.get_subcommands().empty()) return misunderstood(app, "no command is given");
     auto const takes = [&app](char const* verb) { return app.got_subcommand(verb); };
     if (!chosen.literal.empty() && !takes("run") && !takes("launch") && !takes("submit") &&
         !takes("kv") && !takes("per-worker"))
       return misunderstood(
-          app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take words behind --");
+          app, "only 'run', 'launch', 'submit', 'kv' and 'per-worker' take arguments after --");
     return printed(app, chosen.run ? chosen.run() : exit_ok);
   } catch (request_error const& e) {
     auto const& verb = innermost(app);

@@ -148,7 +148,7 @@ void rest::choose() {
                      : answer.error().message);
     }
     if (!std::exchange(said, true) && answered_)
-      std::cerr << "muster: " << options_.url << " is away, waiting for it\n";
+      std::cerr << "muster: " << options_.url << " does not answer, waiting for it\n";
     if (std::chrono::steady_clock::now() >= until)
       throw request_error(exit_unreachable, "no server serves: " + why, end);
   }

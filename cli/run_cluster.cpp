@@ -75,8 +75,8 @@ run_cluster read(run_sources const& s) {
   auto const config = tf_config::from(process_environment());
   if (s.nproc && !config.cluster.empty())
     throw wrong(
-        "--nproc makes a cluster of its own, but TF_CONFIG describes one: leave --nproc "
-        "away, or unset TF_CONFIG");
+        "--nproc makes a cluster of its own, but TF_CONFIG describes one: omit --nproc, or unset "
+        "TF_CONFIG");
   if (!config.cluster.empty()) return of_config(config, "TF_CONFIG");
   run_cluster r;
   r.nproc = s.nproc.value_or(1);
@@ -86,8 +86,8 @@ run_cluster read(run_sources const& s) {
 
 void check(run_cluster const& r) {
   if (r.spec.empty()) {
-    if (r.origin != "--nproc") throw wrong(r.origin + ": there is no cluster in it");
-    if (r.task_type) throw wrong("--task: there is no cluster to have it; see --cluster-file");
+    if (r.origin != "--nproc") throw wrong(r.origin + ": it contains no cluster");
+    if (r.task_type) throw wrong("--task needs a cluster; name one with --cluster-file");
     return;
   }
   try {

@@ -45,7 +45,7 @@ std::map<std::string, char const*> const& other_names() {
       {"results", "'muster fetch JOB'"},
       {"wait", "'muster fetch JOB'"},
       {"kill", "'muster cancel JOB'"},
-      {"stop", "'muster cancel JOB'; a server or a worker ends with SIGTERM"},
+      {"stop", "'muster cancel JOB'; SIGTERM stops a server or a worker"},
       {"exec", "'muster submit muster.exec', or 'muster run'"},
       {"torchrun", "'muster run'"}};
   return all;
@@ -103,7 +103,7 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
   for (auto const* v : parent.get_subcommands([](CLI::App const*) { return true; }))
     if (!v->get_group().empty()) known.push_back(v->get_name());
   auto const other = other_names().find(word);
-  auto const what = "there is no verb '" + word + "'";
+  auto const what = "there is no command '" + word + "'";
   return {exit_usage, what + (other != other_names().end() ? std::string("; see ") + other->second
                                                            : or_similar(word, known))};
 }
@@ -113,10 +113,11 @@ command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {
   auto const words = before.empty() ? verb.remaining() : before;
   auto const word = words.empty() ? std::string() : words.front();
   if (word.starts_with('-'))
-    return unknown_flag(before.empty() ? verb : program, word,
-                        before.empty() ? "" : "flags stand behind the verb: muster VERB " + word);
+    return unknown_flag(
+        before.empty() ? verb : program, word,
+        before.empty() ? "" : "write flags after the command: muster COMMAND " + word);
   if (!before.empty()) return unknown_verb(program, word);
-  return {exit_usage, "'" + word + "' is too much"};
+  return {exit_usage, "'" + word + "' is one argument too many"};
 }
 
 std::vector<std::string> words_of_process() {

@@ -18,8 +18,8 @@ namespace muster::cli {
 namespace {
 
 constexpr char several_machines[] =
-    "'muster run' does not gather machines by itself: say who they are with --cluster-from (slurm, "
-    "…) or --cluster-file FILE, and on each machine which task it is with --task; see docs/run.md";
+    "'muster run' does not discover machines: name them with --cluster-from (slurm, …) or "
+    "--cluster-file FILE, and on each machine name its task with --task; see docs/run.md";
 
 constexpr char by_output_dir[] = "use --output-dir DIR, which stores the output of each task";
 constexpr char by_logs[] =
@@ -35,7 +35,7 @@ struct hint {
 // Unsupported flags of torchrun and similar programs, with replacements.
 std::map<std::string, hint> const& without_meaning() {
   constexpr char no_rendezvous[] = "Muster needs no rendezvous; remove it";
-  constexpr char ends[] = "Muster sees the end of a process at once; remove it";
+  constexpr char ends[] = "Muster detects the end of a process at once; remove it";
   static std::map<std::string, hint> const all = {
       {"--rdzv-conf", {no_rendezvous, no_rendezvous}},
       {"--local-addr", {several_machines, "Muster knows the addresses of its workers; remove it"}},
@@ -119,7 +119,7 @@ std::string name_of(starter by) {
 }  // namespace
 
 void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
-  char const* const group = "As torchrun has it";
+  char const* const group = "Equivalent to torchrun's flag";
   bool const here = by == starter::run;
   auto const add = [&](char const* names, auto& value, char const* type, char const* help) {
     return add_value(verb, names, value, type, help)->group(group);
@@ -155,7 +155,7 @@ void add_torchrun_flags(CLI::App& verb, torchrun_flags& f, starter by) {
 int nproc_of(std::string const& text, int most) {
   auto const number = parse_number(text);
   if (!number && text != "auto" && text != "gpu" && text != "cpu")
-    throw CLI::ValidationError("--nproc", "'" + text + "' is no number, nor auto, gpu or cpu");
+    throw CLI::ValidationError("--nproc", "'" + text + "' must be a number, auto, gpu or cpu");
   int const there = text == "cpu" || (text == "auto" && gpus() == 0) ? cpus() : gpus();
   auto const wanted = number ? *number : static_cast<std::uint64_t>(there);
   if (wanted == 0)
@@ -176,7 +176,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
         given("--node-rank", f.node_rank), given("--master-addr", f.master_addr),
         given("--rdzv-endpoint", f.rdzv_endpoint)})
     if (elsewhere && !text.empty())
-      refuse(flag, "--cluster-file or --cluster-from says which machines there are: remove it");
+      refuse(flag, "--cluster-file or --cluster-from names the machines; remove it");
   if (!f.nnodes.empty() && f.nnodes != "1" && f.nnodes != "1:1")
     refuse("--nnodes " + f.nnodes, several_machines);
   if (!f.node_rank.empty() && f.node_rank != "0")
@@ -185,7 +185,7 @@ void check_torchrun_flags(torchrun_flags const& f, run_sources const& sources) {
        {given("--master-addr ", f.master_addr), given("--rdzv-endpoint ", f.rdzv_endpoint)})
     if (!is_here(host_port::parse(text).host)) refuse(flag + text, several_machines);
   if (!f.rdzv_backend.empty() && f.rdzv_backend != "c10d" && f.rdzv_backend != "static")
-    refuse("--rdzv-backend " + f.rdzv_backend, "there is no rendezvous here: remove it");
+    refuse("--rdzv-backend " + f.rdzv_backend, "Muster needs no rendezvous; remove it");
   if (f.master_port && (*f.master_port < 0 || *f.master_port > 65'535))
     refuse("--master-port " + std::to_string(*f.master_port), "write a port from 0 to 65535");
 }
@@ -194,7 +194,7 @@ void check_launch_flags(torchrun_flags const& f) {
   constexpr char once[] =
       "the server starts the ranks of all hosts; run the command once, without it";
   constexpr char address[] =
-      "the server chooses the hosts and tells the ranks MASTER_ADDR; remove it";
+      "the server chooses the hosts and sets MASTER_ADDR for the ranks; remove it";
   if (!f.node_rank.empty() && f.node_rank != "0") refuse("--node-rank " + f.node_rank, once);
   for (auto const& [flag, text] :
        {std::pair("--master-addr ", f.master_addr), std::pair("--rdzv-endpoint ", f.rdzv_endpoint)})
@@ -221,8 +221,8 @@ std::vector<std::string> command_of(CLI::App const& verb, torchrun_flags const& 
   auto const words = verb.remaining();
   if (!words.empty() && words.front().starts_with('-')) refuse_flag(verb, words.front(), by);
   if (!words.empty() && !literal.empty() && by == starter::run)
-    throw command_error(
-        exit_usage, "'" + words.front() + "' stands before --: write the whole command behind it");
+    throw command_error(exit_usage,
+                        "'" + words.front() + "' is before --; write the whole command after it");
   auto command = words;
   command.insert(command.end(), literal.begin(), literal.end());
   if (command.empty()) return command;

@@ -81,10 +81,10 @@ void print(checked const& all_of) {
   print_place(from, user);
   for (auto const& note : c.notes) std::cout << "note: " << for_terminal(note) << '\n';
   if (!c.unknown.empty())
-    std::cout << "note: entries of unknown kinds are a newer server's; this program does not look "
-                 "into them\n";
+    std::cout << "note: entries of unknown kinds were written by a newer server; this program does "
+                 "not check them\n";
   if (blobs.missing.empty())
-    std::cout << for_terminal(from.all->name()) << ": all that is there can be read\n";
+    std::cout << for_terminal(from.all->name()) << ": all data can be read\n";
 }
 
 void tell_missing(std::ostream& out, journal::found_blobs const& blobs) {

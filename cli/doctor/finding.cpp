@@ -56,27 +56,28 @@ std::optional<advice> on_failure(http_failure f, std::string const& url) {
   switch (f) {
     case http_failure::certificate_expired:
       return advice{"certificate",
-                    "have it issued anew where the server runs ('muster tls init DIR' does with "
-                    "its authority): a running server takes it; if it is not over yet, this "
+                    "renew it on the server's machine ('muster tls init DIR' keeps the authority); "
+                    "a running server loads the new certificate. If it has not expired yet, this "
                     "machine's clock is wrong ('timedatectl')"};
     case http_failure::certificate_not_yet_valid:
       return advice{"certificate", "check the clocks of both machines ('timedatectl')"};
     case http_failure::certificate_for_another_name:
       return advice{"certificate",
-                    "dial a name that it is for, or have it issued for this one too: 'muster tls "
-                    "init DIR --host NAME'"};
+                    "use a name that the certificate contains, or issue a certificate that "
+                    "contains this name too: 'muster tls init DIR --host NAME'"};
     case http_failure::certificate_not_accepted:
       return advice{"certificate",
-                    "--ca FILE with the certificate of the authority that issued it (ca.pem of "
-                    "'muster tls init', docs/tls.md); where that is given, something else answers "
-                    "there"};
+                    "pass --ca FILE with the certificate of the authority that issued it (ca.pem "
+                    "of 'muster tls init', docs/tls.md); if --ca is already given, another program "
+                    "answers at this address"};
     case http_failure::name_unknown:
-      return advice{"ports", "correct the name in --url; 'getent hosts NAME' shows what is known"};
+      return advice{"ports",
+                    "correct the name in --url; 'getent hosts NAME' shows the addresses of a name"};
     case http_failure::timed_out:
       if (!url.starts_with("https://")) return {};
       return advice{"ports",
-                    "write http:// in --url if the server speaks no TLS; else allow this TCP port "
-                    "in firewalls on the way"};
+                    "write http:// in --url if the server does not use TLS; otherwise allow this "
+                    "TCP port in the firewalls between the two machines"};
     default:
       return {};
   }
@@ -85,24 +86,24 @@ std::optional<advice> on_failure(http_failure f, std::string const& url) {
 std::optional<advice> on_answer(request_end const& end, bool with_token) {
   if (end.status == 404 && end.code.empty())
     return advice{"ports",
-                  "something else answers there: give the HTTP address of a Muster server in "
-                  "--url"};
+                  "another program answers at this address; give the HTTP address of a Muster "
+                  "server in --url"};
   if (end.status == 400 && end.field == "scheme")
     return advice{"ports", "write https:// in --url, and give --ca FILE"};
   if (end.status == 401 && !end.code.empty())
     return with_token ? advice{"token",
-                               "an admin sees in 'muster token list' which there are; 'muster "
-                               "token create' makes another"}
+                               "an admin can list the tokens with 'muster token list' and create "
+                               "one with 'muster token create'"}
                       : advice{"token",
-                               "--token-file FILE, or MUSTER_TOKEN; an admin makes one: 'muster "
-                               "token create' (docs/tokens.md)"};
+                               "pass --token-file FILE, or set MUSTER_TOKEN; an admin creates a "
+                               "token with 'muster token create' (docs/tokens.md)"};
   if (end.status == 403 && end.field == "role")
     return advice{"token",
-                  "a viewer's token is enough: an admin makes one with 'muster token create --role "
-                  "viewer'"};
+                  "a viewer's token is enough; an admin creates one with 'muster token create "
+                  "--role viewer'"};
   if (end.status == 403 && end.field == "cluster")
     return advice{"token",
-                  "the whole server is looked at: use a token that is bound to no cluster"};
+                  "doctor checks the whole server; use a token that is not bound to a cluster"};
   return {};
 }
 
@@ -115,7 +116,7 @@ finding judge_refusal(std::string const& why, request_end const& end, bool with_
     if (!known) known = on_failure(f, url);
   if (known) return {known->check, result::problem, why, known->fix};
   return {"health", result::problem, why,
-          "see the server's log ('journalctl -u muster', or what it prints)"};
+          "see the server's log ('journalctl -u muster', or its standard error)"};
 }
 
 char const* name(result r) {
@@ -142,8 +143,8 @@ finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::ti
   f.is = certain > offset_wrong ? result::problem : result::warning;
   f.text = "the server's clock is " + fixed(std::abs(offset)) + " s " +
            (offset > 0 ? "ahead of" : "behind") + " this machine's (give or take " + fixed(doubt) +
-           " s): times in logs do not compare" +
-           (f.is == result::problem ? ", and certificates may be taken for expired" : "");
+           " s): times in logs cannot be compared" +
+           (f.is == result::problem ? ", and valid certificates can appear to be expired" : "");
   f.fix = "on both machines: 'timedatectl set-ntp true', then 'timedatectl' shows which one is off";
   return f;
 }
@@ -154,7 +155,7 @@ finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t
   if (limit >= files_wanted && open * 10 < limit * 8) return f;
   bool const nearly_out = open * 10 >= limit * 9;
   f.is = nearly_out ? result::problem : result::warning;
-  f.text += nearly_out ? ": new connections wait" : ": each worker and each browser is one";
+  f.text += nearly_out ? ": new connections wait" : ": each worker and each browser needs one";
   f.fix = "LimitNOFILE=65536 in the service unit, or 'ulimit -n 65536' before 'muster serve'";
   return f;
 }
@@ -166,8 +167,8 @@ finding judge_disk(std::string const& path, std::uint64_t free_bytes, std::uint6
   bool const little = free_bytes < disk_short;
   if (!low && !little) return f;
   f.is = little ? result::problem : result::warning;
-  f.text += ": a full disk ends what is written there";
-  f.fix = "free some, or move " + path +
+  f.text += ": a full disk stops everything that writes to it";
+  f.fix = "free some space, or move " + path +
           " to a larger disk; 'muster data compact' shrinks the --data-dir of a stopped server";
   return f;
 }
@@ -179,18 +180,18 @@ finding judge_certificate(std::string const& where, std::string const& subject,
   auto const left = std::chrono::floor<std::chrono::days>(end - now);
   if (now < begin) {
     f.is = result::problem;
-    f.text += " is not good before " + day(begin);
-    f.fix = "check this machine's clock ('timedatectl'), else have it issued anew";
+    f.text += " is not valid before " + day(begin);
+    f.fix = "check this machine's clock ('timedatectl'); if it is right, renew the certificate";
     return f;
   }
   f.text += left.count() < 0 ? " expired on " + day(end)
-                             : " is good until " + day(end) + ", " + std::to_string(left.count()) +
+                             : " is valid until " + day(end) + ", " + std::to_string(left.count()) +
                                    (left.count() == 1 ? " day" : " days") + " more";
   if (left > days_warned) return f;
   f.is = left < days_short ? result::problem : result::warning;
   f.fix =
-      "have it issued anew ('muster tls init DIR' does with its authority) and put it in place of "
-      "the old file: a running server takes it";
+      "renew it ('muster tls init DIR' keeps the authority) and replace the old file; a running "
+      "server loads the new certificate";
   return f;
 }
 
@@ -208,7 +209,7 @@ findings judge_versions(std::string const& here, std::string const& server,
   std::string text;
   for (auto const& [version, names] : workers)
     text += (text.empty() ? "" : "; ") + std::to_string(names.size()) + " of " +
-            (version.empty() ? "a version that they do not tell" : version) + " (" + names.front() +
+            (version.empty() ? "an unknown version" : version) + " (" + names.front() +
             (names.size() > 1 ? ", …)" : ")");
   if (workers.empty()) return all;
   all.push_back({"version", result::ok, "workers: " + for_terminal(text, 400)});
@@ -219,8 +220,8 @@ findings judge_versions(std::string const& here, std::string const& server,
   all.back().is = result::warning;
   all.back().text += "; the server is " + server;
   all.back().fix =
-      "install the server's version on the workers and start them again, one after the other: "
-      "'muster drain TASK' lets one finish what it has";
+      "install the server's version on the workers and restart them one by one; 'muster drain "
+      "TASK' lets a worker finish its closures first";
   return all;
 }
 

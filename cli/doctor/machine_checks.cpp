@@ -64,12 +64,12 @@ finding look_at_address(std::string const& what, std::string const& address) {
   asio::io_context io(1);
   tcp::socket socket(io);
   auto const failed = connected(io, socket, address);
-  if (!failed) return {"ports", result::ok, what + " at " + address + " takes connections"};
+  if (!failed) return {"ports", result::ok, what + " at " + address + " accepts connections"};
   return {
       "ports", result::problem,
       what + " at " + address + " cannot be reached from here: " + muster::lower(failed.message()),
-      "allow this TCP port in firewalls on the way; a server that listens on 127.0.0.1 alone "
-      "needs an address of the network in --grpc and --http"};
+      "allow this TCP port in the firewalls between the two machines; a server that listens only "
+      "on 127.0.0.1 needs a network address in --grpc and --http"};
 }
 
 finding look_at_free_port(std::string const& address) {
@@ -85,8 +85,9 @@ finding look_at_free_port(std::string const& address) {
   if (!failed) acceptor.bind(where, failed);
   if (!failed) acceptor.listen(1, failed);
   if (!failed) return {"ports", result::ok, address + " is free"};
-  return {"ports", result::problem, address + " is taken by something that is no Muster server",
-          "'ss -ltnp sport = :" + at.port + "' shows by what; or give the server another port"};
+  return {"ports", result::problem, address + " is in use by a program that is not a Muster server",
+          "'ss -ltnp sport = :" + at.port +
+              "' shows which program uses it; or give the server another port"};
 }
 
 finding look_at_files() {
@@ -104,7 +105,7 @@ findings look_at_foreign_names() {
     if (std::getenv(name))
       all.push_back({"settings", result::warning,
                      std::string(name) + " is set, and Muster does not read it",
-                     std::string("'muster serve ") + flag + "' does that"});
+                     std::string("'muster serve ") + flag + "' replaces it"});
   return all;
 }
 
@@ -115,8 +116,7 @@ finding look_at_disk(std::string const& path) {
   while (!fs::exists(there, failed) && there.has_relative_path()) there = there.parent_path();
   struct statvfs s {};
   if (::statvfs(there.c_str(), &s) != 0)
-    return {"disk", result::problem, "cannot look at " + path,
-            "check the path and its permissions"};
+    return {"disk", result::problem, "cannot check " + path, "check the path and its permissions"};
   return judge_disk(path, std::uint64_t{s.f_bavail} * s.f_frsize,
                     std::uint64_t{s.f_blocks} * s.f_frsize);
 }
@@ -132,7 +132,7 @@ findings look_at_certificates(std::string const& file) {
   if (all.empty())
     all.push_back({"certificate", result::problem,
                    file + (in ? " holds no certificate in PEM form" : " cannot be read"),
-                   "name a readable file with -----BEGIN CERTIFICATE----- in it"});
+                   "name a readable file that contains -----BEGIN CERTIFICATE-----"});
   return all;
 }
 
@@ -155,8 +155,8 @@ findings look_at_https(std::string const& url) {
   certificate const c(failed ? nullptr : SSL_get1_peer_certificate(stream.native_handle()));
   if (c) return {judge(url, c.get())};
   return {{"certificate", result::problem,
-           url + " speaks no TLS: " + muster::lower(failed.message()),
-           "give --url with http:// if the server speaks no TLS"}};
+           url + " does not use TLS: " + muster::lower(failed.message()),
+           "pass --url with http:// if the server does not use TLS"}};
 }
 
 }  // namespace muster::cli::doctor

@@ -39,8 +39,8 @@ void print_charts(json::value const& samples) {
   }
   rows.print(std::cout);
   if (times.empty())
-    std::cout << "no sample is kept of that time; a server takes the first one 10 s after its "
-                 "start\n";
+    std::cout << "no sample is stored for that time; a server takes the first sample 10 s after "
+                 "its start\n";
 }
 
 std::uint64_t sum(json::array const& all) {

@@ -48,7 +48,8 @@ void add_log_search(CLI::App& verb, log_search& s) {
 int search_logs(server_options const& o, log_search const& s,
                 std::vector<std::string> const& words) {
   if (words.size() != 2)
-    throw command_error(exit_usage, "search takes the text to look for; one with spaces in quotes");
+    throw command_error(exit_usage,
+                        "search takes one text to find; put a text with spaces in quotes");
   rest server(o.rest);
   auto const path = path_of(server, s, words[1]);
   std::size_t shown = 0;
@@ -68,8 +69,8 @@ int search_logs(server_options const& o, log_search const& s,
     page = text_of(found, "next_page_token");
     std::cout.flush();
   } while (!page.empty() && shown < s.limit && std::cout);
-  if (shown == 0) std::cerr << "no line has it\n";
-  if (!page.empty()) std::cerr << "there may be more; --limit shows them\n";
+  if (shown == 0) std::cerr << "no line contains the text\n";
+  if (!page.empty()) std::cerr << "there may be more; raise --limit to see them\n";
   return shown > 0 ? exit_ok : exit_failed;
 }
 

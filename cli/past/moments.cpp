@@ -73,7 +73,7 @@ std::int64_t moment(rest& server, std::string const& flag, std::string const& te
   if (auto const at = date(text)) return *at;
   if (auto const at = time_of_day(text)) return *at;
   throw command_error(exit_usage, flag + " '" + text +
-                                      "' is neither how long ago (10m), nor a time (03:12, "
+                                      "' is neither an age (10m) nor a time (03:12, "
                                       "2026-11-27T03:12, with Z for UTC, or Unix ms)");
 }
 

@@ -12,7 +12,7 @@ constexpr std::uint64_t tasks_max = 4096;
 
 [[noreturn]] void wrong_tasks(std::string const& text) {
   throw command_error(exit_usage,
-                      "--tasks " + text + ": write N, MIN-MAX, or TYPE=N of each type, " +
+                      "--tasks " + text + ": write N, MIN-MAX, or TYPE=N for each type, " +
                           "with commas between; N from 1 to " + std::to_string(tasks_max));
 }
 

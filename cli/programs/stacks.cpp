@@ -14,16 +14,15 @@ namespace {
 
 constexpr std::pair<std::string_view, char const*> sentences[] = {
     {"NOT_PYTHON",
-     "no Python here has registered (another language, or python with -S, -I or -E), and its "
-     "worker "
-     "may not look from outside or has no libdw"},
+     "no Python process of the rank has registered (another language, or python with -S, -I or "
+     "-E), and its worker lacks the permission or libdw to read its stack from outside"},
     {"STOPPED", "stopped by a signal or a debugger"},
-    {"IN_KERNEL", "in a call of the kernel that cannot be interrupted"},
+    {"IN_KERNEL", "in a system call that cannot be interrupted"},
     {"NO_ANSWER", "no answer within a second: its signal is blocked, or its worker is older"},
     {"OFF", "its worker runs with --stack-signal off"},
-    {"AWAY", "its worker is away; ask again"},
-    {"BUSY", "its worker answers as many questions as it may; ask again"},
-    {"UNKNOWN", "it has ended meanwhile"}};
+    {"AWAY", "its worker is disconnected; try again"},
+    {"BUSY", "its worker is already serving two requests; try again"},
+    {"UNKNOWN", "it has exited"}};
 
 // Returns "0-1,3" for {0, 1, 3}.
 std::string in_ranges(std::set<std::uint64_t> const& numbers) {

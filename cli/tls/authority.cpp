@@ -139,7 +139,7 @@ muster::status write(fs::path const& directory, std::string const& name, pair co
       PEM_write_bio_PKCS8PrivateKey(key.get(), made.key.get(), nullptr, nullptr, 0, nullptr,
                                     nullptr) != 1 ||
       PEM_write_bio_X509(certificate.get(), made.certificate.get()) != 1)
-    return {muster::code::internal, "OpenSSL made no certificate"};
+    return {muster::code::internal, "OpenSSL could not create the certificate"};
   auto const text = [](bio_ptr const& b) {
     char* data = nullptr;
     auto const size = BIO_get_mem_data(b.get(), &data);

@@ -113,8 +113,9 @@ std::vector<std::string> head(frame const& f, look_and_feel const& l) {
   lines.push_back("tasks     " + count(t, "connected") + " connected  " + count(t, "late") +
                   " late  " + count(t, "error") + " in error  " + count(t, "disconnected") +
                   " disconnected");
-  lines.push_back(l.away.empty() ? std::string()
-                                 : "AWAY: " + l.away + "; these are the last numbers");
+  lines.push_back(l.away.empty()
+                      ? std::string()
+                      : "AWAY: " + l.away + "; these numbers are the last ones received");
   return lines;
 }
 
@@ -164,7 +165,7 @@ std::vector<std::string> task_lines(frame const& f, rates const& r, order by) {
               for_terminal(text_of(t, "host"), 24)});
   }
   auto lines = printed(rows);
-  if (tasks.empty()) lines = {"no task is here; 'muster worker' starts one"};
+  if (tasks.empty()) lines = {"no task is connected; 'muster worker' starts one"};
   return lines;
 }
 
@@ -184,7 +185,7 @@ std::vector<std::string> program_lines(frame const& f) {
 }
 
 std::vector<std::string> closure_lines(frame const& f) {
-  if (f.slowest.empty()) return {"no closure runs"};
+  if (f.slowest.empty()) return {"no closure is running"};
   table rows({right("RUNS FOR"), "CLOSURE", "FUNCTION", "WORKER", "JOB"});
   for (auto const& c : f.slowest) {
     auto const& attempts = list_of(c, "attempts");

@@ -89,11 +89,11 @@ std::string upper(std::string text) {
 
 std::string settings_section(known_verb const& v) {
   std::string const own =
-      v.path.empty() ? "" : "; MUSTER_" + upper(v.path.front()) + "_... for this verb";
+      v.path.empty() ? "" : "; MUSTER_" + upper(v.path.front()) + "_... for this command";
   return ".SH ENVIRONMENT AND FILES\n" +
          roff("Each flag can also be set in the environment (MUSTER_URL for --url" + own +
-              ") or in the file of --config or MUSTER_CONFIG. A flag counts more than the "
-              "environment, that more than the file.") +
+              ") or in the file of --config or MUSTER_CONFIG. Flags override the environment, "
+              "which overrides the file.") +
          "\n";
 }
 
@@ -119,8 +119,8 @@ std::string man_page(known_verb const& v, known_verb const& top, edition const& 
   text += settings_section(v);
   text += ".SH EXIT STATUS\n" +
           roff(
-              "0: done. 1: the thing asked for failed, was cancelled, or a time was over. 2: wrong "
-              "usage or configuration. 3: no server answers.") +
+              "0: success. 1: the command failed, was cancelled, or timed out. 2: wrong usage or "
+              "configuration. 3: no server answers.") +
           "\n.SH SEE ALSO\n";
   std::vector<std::string> others;
   for (auto const& b : top.below) others.push_back("\\fB" + roff(page_name(b)) + "\\fR(1)");

@@ -51,7 +51,7 @@ void list(rest& server, barriers_options const& o) {
   if (all.empty())
     std::cerr << "no barrier yet\n";
   else if (more)
-    std::cerr << "there are more; --limit shows them\n";
+    std::cerr << "there are more; raise --limit to see them\n";
 }
 
 // Prints the waiting tasks, the first to arrive at the top.
@@ -89,7 +89,7 @@ void show(json::value const& b, output_format output) {
     auto const silent = ms_rounded(m, "silent_ms");
     auto const address = text_of(m, "address");
     rows.add({text_of(m, "task"), address.empty() ? "-" : address,
-              silent == "-" ? "never came" : silent + " ago"});
+              silent == "-" ? "never connected" : silent + " ago"});
   }
   rows.print(std::cout);
 }
@@ -117,7 +117,8 @@ void show_stragglers(json::value const& s, output_format output) {
   }
   std::cout << "Over the newest " << barriers.size()
             << (barriers.size() == 1 ? " barrier" : " barriers") << " of run "
-            << text_of(s, "generation") << "; late means after half of them were there.\n\n";
+            << text_of(s, "generation")
+            << "; a task is late if it arrives after half of the tasks.\n\n";
   table tasks(
       {"TASK", "HOST", right("LAST"), right("OF"), right("LATE, MEAN"), right("LATE, MOST")});
   std::size_t rows = 0;
@@ -151,7 +152,7 @@ int wait(rest& server, std::string const& path, std::string const& id, barriers_
     bool const late = got.status == 504;
     if (late && steady::now() < end) continue;
     if (late)
-      throw command_error(exit_failed, "not everybody came to barrier '" + id + "' within " +
+      throw command_error(exit_failed, "not all tasks arrived at barrier '" + id + "' within " +
                                            to_string(o.timeout) + ": " +
                                            text_of(json::parse(got.body), "detail"));
     if (!got.ok()) throw rest::problem(got);
@@ -183,7 +184,8 @@ int run_barriers(barriers_options& o) {
     return exit_ok;
   }
   if (words.action() == "wait") {
-    if (o.task.empty()) throw words.wrong("--task is missing: whose place it is, such as worker:3");
+    if (o.task.empty())
+      throw words.wrong("--task is missing; name the task to act as, such as worker:3");
     return wait(server, path, words.rest()[0], o);
   }
   auto const b = server.post(path + "/cancel", {});
@@ -197,7 +199,7 @@ int run_barriers(barriers_options& o) {
 void add_barriers(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(
       app, chosen, "barriers",
-      "List barriers, show who is missing or usually late, wait at one, cancel it", run_barriers);
+      "List barriers, show missing or late tasks, wait at a barrier or cancel it", run_barriers);
   add_value(*verb, "action", o->words, "list | show ID | cancel ID | wait ID | stragglers",
             "Action (default: list)");
   add_cluster_option(*verb, o->cluster);
@@ -206,7 +208,7 @@ void add_barriers(CLI::App& app, choice& chosen) {
   add_value(*verb, "--task", o->task, "JOB:INDEX", "wait: task to act as; it must have no agent");
   add_value(*verb, "--participants", o->participants, "TASKS",
             "wait: comma-separated list of the tasks that take part (default: all); all of them "
-            "must name the same ones");
+            "must pass the same list");
   add_duration(*verb, "--timeout", o->timeout,
                "wait: time after which to give up and leave the barrier");
   add_server_options(*verb, *o);

@@ -30,7 +30,7 @@ std::string agents_in_short(json::value const& tasks) {
   // Some tasks that count as connected may not have reported since a restart.
   auto const unheard = count_of(tasks, "unheard");
   add(count_of(tasks, "connected") - std::min(unheard, count_of(tasks, "connected")), "connected");
-  add(unheard, "not heard of since the restart");
+  add(unheard, "not reconnected since the restart");
   for (auto const* state : {"late", "error", "missing", "registering", "disconnected"})
     add(count_of(tasks, state), state);
   return text.empty() ? "none" : text;
@@ -74,13 +74,12 @@ std::string rules_of(json::value const& c) {
   std::string text;
   auto const add = [&text](std::string const& rule) { text += (text.empty() ? "" : "; ") + rule; };
   if (is_true(c, "recoverable"))
-    add("all tasks may come and go");
+    add("all tasks can leave and return");
   else if (auto const jobs = texts_of(c, "recoverable_jobs"); !jobs.empty())
-    add("tasks of " + jobs + " may come and go");
-  if (is_true(c, "allow_reconnect")) add("a task that timed out may register again");
+    add("tasks of " + jobs + " can leave and return");
+  if (is_true(c, "allow_reconnect")) add("a task that timed out can register again");
   if (field_of(c, "register_barrier") == json::value(false)) add("registration answers at once");
-  if (field_of(c, "renew") == json::value(false))
-    add("a run that has ended is not followed by one");
+  if (field_of(c, "renew") == json::value(false)) add("no new run begins after one has ended");
   if (auto const agents = text_of(c, "agents"); agents == "tls") add("agents speak TLS");
   return text;
 }
@@ -133,7 +132,7 @@ void print_runs(rest& server, clusters_options const& o, std::string const& path
   for (auto const& g : all) {
     auto const started = number_of(g, "started_ms"), ended = number_of(g, "ended_ms");
     auto const& cause = field_of(g, "cause");
-    rows.add({text_of(g, "number"), started > 0 ? local_time(started) : "nobody came",
+    rows.add({text_of(g, "number"), started > 0 ? local_time(started) : "no task connected",
               started > 0 ? rounded(std::chrono::milliseconds(ended - started)) : "",
               text_of(g, "state"), for_terminal(text_of(cause, "task"), 32),
               for_terminal(text_of(cause, "message"), 80)});
@@ -147,7 +146,7 @@ void take_job(action_words const& words, std::string const& text, json::object& 
       equals == std::string::npos ? std::nullopt : parse_number(text.substr(equals + 1));
   if (equals == 0 || !tasks) throw words.wrong("'" + text + "' is not JOB=N, such as worker=8");
   if (!jobs.emplace(text.substr(0, equals), *tasks).second)
-    throw words.wrong("job '" + text.substr(0, equals) + "' is there twice");
+    throw words.wrong("job '" + text.substr(0, equals) + "' is given twice");
 }
 
 std::string declaration(action_words const& words, clusters_options const& o) {
@@ -181,7 +180,8 @@ std::string task_path(action_words const& words, std::string const& task) {
 
 void fail_task(rest& server, action_words const& words, clusters_options const& o,
                std::string const& path) {
-  if (o.refuse_calls) throw words.wrong("fail: --refuse-calls needs the whole run; omit --task");
+  if (o.refuse_calls)
+    throw words.wrong("fail: --refuse-calls applies to the whole run; omit --task");
   json::object body{{"message", *o.reason}};
   if (o.code) body["code"] = *o.code;
   auto const t =
@@ -193,7 +193,7 @@ void fail_task(rest& server, action_words const& words, clusters_options const& 
 void fail(rest& server, action_words const& words, clusters_options const& o,
           std::string const& path) {
   if (!o.reason || o.reason->empty())
-    throw words.wrong("fail: --reason TEXT says to all tasks why the run has failed");
+    throw words.wrong("fail: --reason TEXT is missing; it tells all tasks why the run has failed");
   if (o.task) return fail_task(server, words, o, path);
   json::object body{{"message", *o.reason}};
   if (o.code) body["code"] = *o.code;
@@ -201,7 +201,7 @@ void fail(rest& server, action_words const& words, clusters_options const& o,
   auto const c = server.post(path + "/fail", json::serialize(body));
   if (!printed_as_json(o.output, c))
     std::cout << text_of(c, "name") << ": run " << text_of(field_of(c, "generation"), "number")
-              << " has failed, all tasks are told\n";
+              << " has failed; all tasks receive the error\n";
 }
 
 int run_clusters(clusters_options& o) {
@@ -222,7 +222,7 @@ int run_clusters(clusters_options& o) {
     fail(server, words, o, path());
   } else {
     server.remove(path() + (o.force ? "?force=true" : ""));
-    std::cout << words.rest()[0] << " is forgotten\n";
+    std::cout << words.rest()[0] << " is deleted\n";
   }
   return exit_ok;
 }
@@ -231,7 +231,7 @@ int run_clusters(clusters_options& o) {
 
 void add_clusters(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "clusters", "List, declare, show, fail or forget clusters of agents",
+      add_verb(app, chosen, "clusters", "List, declare, show, fail or delete clusters of agents",
                run_clusters);
   add_value(*verb, "action", o->words,
             "list | create NAME [JOB=N…] | show NAME | runs NAME | fail NAME | delete NAME",
@@ -250,8 +250,8 @@ void add_clusters(CLI::App& app, choice& chosen) {
                  "server has --store, or --data-dir and held sockets (auto)");
   declared
       .value("--agents", "plaintext|tls",
-             "create: where the server speaks TLS, its agents speak plaintext, on a port of its "
-             "own, or tls (plaintext)")
+             "create: protocol of the agents if the server uses TLS: plaintext, on a separate "
+             "port, or tls (plaintext)")
       ->configurable(false);
   declared.time("--register-timeout",
                 "create: how long agents wait for each other at the start (60m)");
@@ -265,7 +265,7 @@ void add_clusters(CLI::App& app, choice& chosen) {
             "create: jobs of its workers that hold state, such as ps; empty: none (those of "
             "the server)");
   add_value(*verb, "--reason", o->reason, "TEXT",
-            "fail: why the run has failed; every task is told, and every call that waits")
+            "fail: why the run has failed; sent to every task and every waiting call")
       ->configurable(false);
   add_value(
       *verb, "--code", o->code, "CODE",

@@ -22,13 +22,13 @@ int tell(cordon_options const& o, std::string const& order, std::string const& d
 }
 
 int cordon(cordon_options& o) {
-  return tell(o, "cordon", " is cordoned: it gets nothing new until it is uncordoned");
+  return tell(o, "cordon", " is cordoned: it gets no new closures until it is uncordoned");
 }
 int uncordon(cordon_options& o) {
   return tell(o, "uncordon", " is not cordoned");
 }
 int drain(cordon_options& o) {
-  return tell(o, "drain", " is asked to finish what it has and to leave");
+  return tell(o, "drain", " was asked to finish its closures and to leave");
 }
 
 void add(CLI::App& app, choice& chosen, std::string const& name, std::string const& about,
@@ -46,13 +46,12 @@ void add(CLI::App& app, choice& chosen, std::string const& name, std::string con
 
 void add_cordon(CLI::App& app, choice& chosen) {
   add(app, chosen, "cordon", "Send no new closures to a worker until it is uncordoned", cordon,
-      "Closures that run on the worker continue. Closures that were only sent ahead to it go to "
-      "other\n"
-      "workers. The cordon holds for the task, whichever worker serves it.");
+      "Closures that run on the worker continue. Closures that it has not started move to "
+      "other\nworkers. The cordon holds for the task, whichever worker serves it.");
   add(app, chosen, "uncordon", "Send closures to a cordoned worker again", uncordon,
       "The task gets closures again.");
   add(app, chosen, "drain", "Let a worker finish its closures and then exit", drain,
-      "A worker that takes its place gets closures; to prevent that, see muster cordon.");
+      "A worker that replaces it gets closures; to prevent that, see muster cordon.");
 }
 
 }  // namespace muster::cli

@@ -95,9 +95,8 @@ checked look_at(std::string const& directory, data_options const& o) {
     c.blobs = {};
     c.blobs.named = c.has.blobs.size();
     if (c.from.in_etcd && c.blobs.named > 0)
-      c.has.notes.push_back(
-          with_thousands(c.blobs.named) +
-          " blobs are named by values; they are not in etcd but with the servers");
+      c.has.notes.push_back(with_thousands(c.blobs.named) +
+                            " blobs are named by values; the servers store them, not etcd");
     c.user = c.from.directory ? journal::user_of(directory) : std::nullopt;
     if (c.from.directory)
       c.blobs = value_or_throw(journal::read_blobs(directory, c.has.blobs, {}, std::ref(progress)));
@@ -133,7 +132,7 @@ journal::entry_kind const* kind_wanted(action_words const& words, data_options c
   if (!o.kind) return nullptr;
   for (auto const& k : journal::entry_kinds())
     if (k.name == *o.kind) return &k;
-  throw words.wrong("--kind " + *o.kind + " is none of " + known_kinds());
+  throw words.wrong("--kind " + *o.kind + " is not one of " + known_kinds());
 }
 
 /// Returns whether the reader still reads.
@@ -190,7 +189,7 @@ int compact_etcd(etcd::access const& a) {
     std::cout << "; " << with_thousands(t.in_use_before) << " bytes in use before, "
               << with_thousands(t.in_use_after) << " after, in a file of "
               << with_thousands(t.bytes);
-  std::cout << "\nonly 'etcdctl defrag', a member after the other, makes that file smaller\n";
+  std::cout << "\nto make that file smaller, run 'etcdctl defrag' on one member after the other\n";
   return exit_ok;
 }
 
@@ -235,9 +234,9 @@ int backup(action_words const& words, data_options const& o) {
 int restore(action_words const& words, data_options const& o) {
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
   auto const done = copied(from, to, o);
-  std::cout << to << ": has what " << from << " has, " << in_short(done)
+  std::cout << to << ": has everything that " << from << " has, " << in_short(done)
             << "; now start 'muster serve " << (etcd_of(to, o) ? "--store " : "--data-dir ") << to
-            << "' with the flags that it had\n";
+            << "' with its former flags\n";
   tell_missing(std::cerr, done.blobs);
   return exit_ok;
 }
@@ -281,7 +280,7 @@ int repair(action_words const& words, data_options const& o) {
   else
     std::cout << from << ": repaired, " << counted(done.moved, "closure", "closures")
               << " renamed, " << counted(done.removed, "entry", "entries") << " removed; " << copy
-              << " has everything as it was before\n";
+              << " has a complete copy of the former state\n";
   return exit_ok;
 }
 
@@ -317,7 +316,7 @@ void add_data(CLI::App& app, choice& chosen) {
       ->configurable(false);
   add_value(*verb, "--cluster", o->cluster, "NAME", "dump: only entries of this cluster")
       ->configurable(false);
-  add_value(*verb, "--limit", o->limit, "N", "dump: no more entries than this")
+  add_value(*verb, "--limit", o->limit, "N", "dump: maximum number of entries")
       ->configurable(false);
   verb->add_flag("--dry-run", o->dry_run, "repair: print what would change, and change nothing")
       ->configurable(false);
@@ -328,19 +327,17 @@ void add_data(CLI::App& app, choice& chosen) {
   verb->footer(
       "DIR and TARGET are directories, or etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX as in "
       "'muster serve\n"
-      "--store'; a backup of one kind may be restored into the other.\n"
+      "--store'; a backup of one kind can be restored into the other.\n"
       "Blobs of a directory are checked and copied too; etcd has none.\n"
-      "check, dump and backup work beside a running server and change nothing; compact, restore "
-      "and\n"
-      "repair need one that is stopped, or not there yet. repair mends a store that no server can "
-      "load,\n"
-      "after it has copied all of it to the new directory COPY. backup and restore make "
+      "check, dump and backup change nothing, and work while a server runs; compact, restore "
+      "and\nrepair need a server that is stopped, or was never started. repair fixes a store that "
+      "no server can load,\nafter copying all of it to the new directory COPY. backup and restore "
+      "make "
       "TARGET.partial or\n"
-      "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs a prefix "
-      "that has\n"
-      "nothing, and compact makes etcd drop its history, beside a server, too.\n"
-      "Exit status: 0 done, 1 damaged or failed, 2 not such a directory, in use, or of a newer "
-      "server.\n"
+      "DIR.partial and rename it when all of it is on the disk. In etcd, restore needs an "
+      "empty\nprefix, and compact makes etcd drop its history, also while a server runs.\n"
+      "Exit status: 0 success, 1 damaged or failed, 2 not a data directory, in use, or written by "
+      "a newer server.\n"
       "Examples:\n"
       "  muster data check /var/lib/muster/data\n"
       "  muster data dump /var/lib/muster/data --kind key --cluster train | jq -r .key\n"

@@ -32,7 +32,7 @@ void list(rest& server, datasets_options const& o) {
               with_thousands(count_of(one, "drawn")), with_thousands(count_of(one, "done")),
               with_thousands(count_of(one, "waiting"))});
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no dataset; programs in Python or C++ make them\n";
+  if (all.empty()) std::cerr << "no dataset; Python and C++ programs create datasets\n";
 }
 
 void show(rest& server, std::string const& path, datasets_options const& o) {

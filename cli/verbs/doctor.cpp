@@ -56,7 +56,7 @@ finding look_at_clock(rest& server) {
   auto const date = doctor::parse_date(std::string(answer.header("Date")));
   if (date == std::chrono::sys_seconds{})
     return {"clock", result::warning, "the answers of " + server.url() + " have no Date header",
-            "a proxy on the way takes it out: give --url of the server itself"};
+            "a proxy removes the header; pass the server's own address in --url"};
   return doctor::judge_clock(date, asked, answered);
 }
 
@@ -64,15 +64,15 @@ findings look_at_store(json::value const& overview) {
   auto const& durable = field_of(overview, "durable");
   if (durable.is_null())
     return {{"disk", result::ok,
-             "the server keeps everything in memory: what it knows is lost when it stops; "
-             "--data-dir DIR keeps it"}};
+             "the server keeps everything in memory and loses it when it stops; --data-dir DIR "
+             "stores it on disk"}};
   if (auto const failure = text_of(durable, "failure"); !failure.empty())
     return {{"disk", result::problem, "the server cannot write: " + failure,
-             "make room on its disk or mend it, then start the server again"}};
+             "free space on its disk or repair it, then restart the server"}};
   if (auto const full = text_of(durable, "full"); !full.empty())
     return {{"disk", result::problem, full,
-             "make room there, or move the directory to a larger disk; the server then goes on by "
-             "itself. Jobs with --no-durable are accepted until then"}};
+             "free space there, or move the directory to a larger disk; the server then continues "
+             "by itself. Jobs with --no-durable are accepted until then"}};
   auto const bytes = count_of(durable, "disk_bytes");
   auto text =
       text_of(durable, "data_dir") + " of the server holds " + with_thousands(bytes >> 20) + " MiB";
@@ -85,7 +85,7 @@ findings look_at_store(json::value const& overview) {
 
 // Checks a server that is ready.
 findings look_at_server(rest& server) {
-  findings all{{"ports", result::ok, "HTTP at " + server.url() + " takes work"}};
+  findings all{{"ports", result::ok, "HTTP at " + server.url() + " accepts work"}};
   add(all, look_at_ports(server));
   all.push_back(look_at_clock(server));
   auto const metrics = server.send("GET", "/metrics").body;
@@ -104,12 +104,12 @@ findings look_at_server(rest& server) {
 // Checks a server that answers but is not ready: it is starting, on standby or stopping.
 findings look_at_waiting(rest& server, muster::http_response const& ready) {
   auto const problem = rest::problem(ready);
-  auto const why = server.url() + " does not take work: " + problem.what();
+  auto const why = server.url() + " does not accept work: " + problem.what();
   if (ready.status != 503)
     return {doctor::judge_refusal(why, problem.end(), server.sends_token(), server.url())};
-  return {
-      {"health", result::problem, why,
-       "wait if it starts or stops; of several servers name all in --url, with commas between"}};
+  return {{"health", result::problem, why,
+           "wait if it is starting or stopping; for several servers, list all of them in --url, "
+           "separated by commas"}};
 }
 
 findings look_without_server(finding first) {
@@ -186,8 +186,9 @@ int run_doctor(doctor_options& o) {
 }  // namespace
 
 void add_doctor(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "doctor", "Check server, machine and network, and say what to do", run_doctor);
+  auto const [verb, o] =
+      add_verb(app, chosen, "doctor",
+               "Check the server, the machine and the network, and print remedies", run_doctor);
   add_value(*verb, "--data-dir", o->data_dir, "DIR",
             "Also check the free space of this directory of the server, on this machine");
   add_value(*verb, "--spill-dir", o->spill_dir, "DIR",

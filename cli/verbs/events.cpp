@@ -42,11 +42,13 @@ std::uint64_t look(rest& server, events_options const& o, std::optional<std::uin
   auto const first = count_of(answer, "first");
   auto const last = count_of(answer, "last");
   if (after && last < *after) {
-    std::cerr << "the server was restarted; its events begin again\n";
+    std::cerr << "the server was restarted; its events start again at number 1\n";
     return 0;
   }
   if (after && first > *after + 1)
-    std::cerr << first - *after - 1 << " older events are forgotten\n";
+    std::cerr << first - *after - 1
+              << (first - *after == 2 ? " older event was deleted\n"
+                                      : " older events were deleted\n");
   auto newest = after.value_or(last);
   for (auto const& e : list_of(answer, "events")) {
     print_event(e, o.output);
@@ -61,7 +63,7 @@ int print_past(rest& server, events_options const& o) {
   auto const path = "/api/v1/events?" + o.when.query(server);
   for (auto const& e : server.some(path, "events", o.limit.value_or(past_shown), &more))
     print_event(e, o.output);
-  if (more) std::cerr << "there are more; --limit shows them\n";
+  if (more) std::cerr << "there are more; raise --limit to see them\n";
   return exit_ok;
 }
 
@@ -87,8 +89,8 @@ void add_events(CLI::App& app, choice& chosen) {
   for (auto const* time : {"--from", "--to"})
     verb->get_option(time)->excludes("--follow")->excludes("--after");
   add_number(*verb, "--limit", o->limit,
-             "Number of the newest events if --after is not given, at most 1000 (100). With --from "
-             "or --to: of the oldest (10,000)",
+             "Maximum number of events, at most 1000 (100): the newest if --after is not given. "
+             "With --from or --to: the oldest (10,000)",
              1, UINT32_MAX);
   add_server_options(*verb, *o);
   verb->footer(

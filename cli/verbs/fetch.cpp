@@ -59,8 +59,8 @@ int run_fetch(fetch_options& o) {
 }  // namespace
 
 void add_fetch(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "fetch",
-                                  "Wait for a value or a job and print what came out", run_fetch);
+  auto const [verb, o] =
+      add_verb(app, chosen, "fetch", "Wait for a value or a job and print the results", run_fetch);
   add_value(*verb, "id", o->id, target_words({target::value, target::job}),
             "rv_… of one closure, or the id or name of a job for all its results")
       ->required();

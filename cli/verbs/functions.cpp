@@ -45,8 +45,8 @@ int run_functions(functions_options& o) {
               with_thousands(count_of(f, "failed")), arguments_of(name)});
   }
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no worker was here yet; one is started with 'muster worker'\n";
-  if (more) std::cerr << "there are more; --limit shows them\n";
+  if (all.empty()) std::cerr << "no worker has connected yet; start one with 'muster worker'\n";
+  if (more) std::cerr << "there are more; raise --limit to see them\n";
   return exit_ok;
 }
 

@@ -33,7 +33,7 @@ int print_help(help_options& o) {
 }  // namespace
 
 void add_help(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "help", "Print the help of a verb", print_help);
+  auto const [verb, o] = add_verb(app, chosen, "help", "Print the help of a command", print_help);
   o->program = &app;
   add_value(*verb, "verb", o->verb, "VERB", "Command to describe (default: muster itself)");
   verb->footer("Example:\n  muster help submit");

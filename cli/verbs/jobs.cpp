@@ -35,7 +35,7 @@ std::chrono::milliseconds run_time(json::value const& job) {
 // Returns "7 not kept" for closures that a client had released before the server restarted.
 std::string not_kept(json::value const& job) {
   auto const n = count_of(job, "not_kept");
-  return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept over a restart";
+  return n == 0 ? std::string() : "; " + with_thousands(n) + " not kept across a restart";
 }
 
 // Describes the kind of a job. A stream has a generation, and one that holds values may be waiting
@@ -122,7 +122,7 @@ int run_jobs(jobs_options& o) {
   auto const jobs = server.some(path + of_cluster(o.cluster), "jobs", o.limit, &more);
   if (printed_as_json(o.output, jobs)) return exit_ok;
   print_list(jobs);
-  if (more) std::cerr << "there are more; --limit shows them\n";
+  if (more) std::cerr << "there are more; raise --limit to see them\n";
   return exit_ok;
 }
 
@@ -144,7 +144,7 @@ int cancel(cancel_options& o) {
   if (o.output == output_format::table && ended)
     std::cout << what.id << " had ended: " << before << '\n';
   else if (!printed_as_json(o.output, answer))
-    std::cout << what.id << " is asked to stop\n";
+    std::cout << what.id << " was asked to stop\n";
   return exit_ok;
 }
 
@@ -195,8 +195,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "jobs", "List jobs, newest first, or show one", run_jobs);
   add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
-  add_time_range(*verb, o->when,
-                 "List the jobs that have ended, oldest first, also forgotten ones");
+  add_time_range(*verb, o->when, "List the jobs that have ended, oldest first, also deleted ones");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
@@ -208,7 +207,7 @@ void add_cancel(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "cancel", "Cancel a job, a program or one closure", cancel);
   add_value(*verb, "id", o->id, target_words(cancelled),
-            "Id or name; if several have the name, the one that has not ended")
+            "Id or name; if several have the name, the unfinished one")
       ->required();
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
@@ -228,7 +227,7 @@ void add_retry(CLI::App& app, choice& chosen) {
   add_server_options(*verb, *o);
   verb->footer(
       "Prints the id of each new job. A job that cannot be retried does not stop the others.\n"
-      "Closures keep their arguments and options. Inputs that succeeded are not made again.\n"
+      "Closures keep their arguments and options. Inputs that succeeded are not computed again.\n"
       "Example:\n  muster fetch $(muster retry job_0000000000000001)");
 }
 

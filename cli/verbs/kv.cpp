@@ -76,7 +76,7 @@ int get(rest& server, action_words const& words, kv_options const& o) {
     bool const late = got.status == 504;
     if (late && o.timeout && steady::now() - start >= *o.timeout)
       throw command_error(exit_failed,
-                          "key '" + key + "' did not come within " + to_string(*o.timeout));
+                          "key '" + key + "' was not set within " + to_string(*o.timeout));
     if (!late) throw rest::problem(got);
   }
 }
@@ -95,14 +95,14 @@ std::string read_stdin() {
 
 int put(rest& server, action_words const& words, kv_options const& o) {
   auto const& key = words.need(0, "KEY");
-  if (words.rest().size() < 2) throw words.wrong("VALUE is missing; - reads it from stdin");
+  if (words.rest().size() < 2) throw words.wrong("VALUE is missing; write - to read it from stdin");
   auto value = words.rest()[1];
   if (value == "-") value = read_stdin();
   auto const done =
       server.put(base(o) + "/" + percent_encoded(key), std::move(value), o.insert ? "*" : "");
   if (done.status == 412)
     throw command_error(exit_failed,
-                        "key '" + key + "' exists already; without --insert it is overwritten");
+                        "key '" + key + "' exists already; omit --insert to overwrite it");
   if (!done.ok()) throw rest::problem(done);
   if (o.output == output_format::json) std::cout << done.body;
   return exit_ok;
@@ -113,7 +113,8 @@ int erase(rest& server, action_words const& words, kv_options const& o) {
   auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
   if (done.status == 409 && !o.recursive)
     throw command_error(
-        exit_failed, "'" + words.rest()[0] + "' has others below it; --recursive deletes them too");
+        exit_failed,
+        "'" + words.rest()[0] + "' has other keys below it; add --recursive to delete them too");
   if (!done.ok()) throw rest::problem(done);
   return exit_ok;
 }
@@ -136,7 +137,7 @@ int waits(rest& server, action_words const& words, kv_options const& o) {
               rounded(std::chrono::milliseconds(longest)), for_terminal(names, 80)});
   }
   rows.print(std::cout);
-  if (keys.empty()) std::cerr << "nobody waits for a key\n";
+  if (keys.empty()) std::cerr << "no task waits for a key\n";
   return exit_ok;
 }
 

@@ -28,9 +28,10 @@ struct launch_verb_options {
 std::vector<std::string> command_of(launch_verb_options const& o, json::object const& body) {
   auto command = command_of(*o.verb, o.torchrun, *o.literal, starter::launch);
   if (command.empty() && !all_have_commands(body.at("tasks").as_object()))
-    throw command_error(exit_usage,
-                        "say what to run: muster launch --tasks N [flags] -- COMMAND… (see 'muster "
-                        "launch --help')");
+    throw command_error(
+        exit_usage,
+        "the command is missing: muster launch --tasks N [flags] -- COMMAND… (see 'muster "
+        "launch --help')");
   auto const words = o.verb->remaining();
   auto const script = words.empty() ? std::string() : words.front();
   bool const has_code = !o.upload.empty() || body.contains("working_dir");
@@ -85,15 +86,17 @@ void add_times(body_flags& program) {
                  "Share of the workers relative to other submitters, among equal priorities (1)");
   program.time("--grace", "Time between SIGTERM and SIGKILL (10s)");
   program.time("--restart-grace", "Time between SIGTERM and SIGKILL before a restart (1s)");
-  program.time("--deadline", "Fail the program if it has not ended this long after its submission");
+  program.time("--deadline",
+               "Fail the program if it has not ended within this time after its submission");
   program.time("--notice", "Ask the ranks to stop this long before the deadline");
   program.value("--on-hang", "off|tell|restart|abort",
                 "Reaction to a hang (tell). off: none; tell: report it; restart: end the attempt "
                 "as HUNG, which counts as a failure; abort: fail the program");
   program.time("--hang-after", "Time without progress after which a program hangs (60s)");
-  program.number("--spares", "Number of spare places that are reserved to replace a lost host (0)");
+  program.number("--spares",
+                 "Number of spare places reserved to replace the places of a lost host (0)");
   program.list("--ends-with", "TYPE|TASK",
-               "Types or tasks whose successful end ends the program, for example chief (default: "
+               "Types or tasks whose successful exit ends the program, for example chief (default: "
                "all types except ps)");
 }
 
@@ -124,8 +127,8 @@ void add_launch(CLI::App& app, choice& chosen) {
                 "Location of the torch.distributed store (default: server if the cluster has a "
                 "store, as with 'muster serve --torch', else rank0)");
   program.value("--step-pattern", "REGEX",
-                "Finds the step in what ranks print, in its first group ('step (\\d+)'), for "
-                "programs that do not call muster.step");
+                "Pattern that finds the step in the output of ranks, in its first group ('step "
+                "(\\d+)'), for programs that do not call muster.step");
   program.pairs("--env", "NAME=VALUE", "Environment variable of the program; may be repeated");
   program.value("--idempotency-key", "KEY",
                 "Idempotency key: a second launch with it returns the program of the first one");
@@ -135,11 +138,11 @@ void add_launch(CLI::App& app, choice& chosen) {
   add_torchrun_flags(*verb, o->torchrun, starter::launch);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command begins with the first word that is no flag, or after --. Without --, a file "
+      "The command begins with the first word that is not a flag, or after --. Without --, a file "
       "that\n"
       "ends in .py is run by python3 -u; it is a file of --upload or --working-dir. Only workers "
       "with\n"
-      "--allow-programs run programs. Each line of output has its rank in front. Ctrl-C stops the\n"
+      "--allow-programs run programs. Each line of output begins with its rank. Ctrl-C stops the\n"
       "program, a second one cancels it. --upload skips the files that .musterignore files name, "
       "or\n"
       ".gitignore files if there are no .musterignore files.\n"
@@ -149,8 +152,9 @@ void add_launch(CLI::App& app, choice& chosen) {
       "  muster launch --tasks worker=4,ps=2 --resource worker:gpu=1 -- python train.py\n"
       "  muster launch --tasks worker=4,ps=2 --command ps='python ps.py' -- python train.py\n"
       "  muster launch --tasks 2 --name hello --detach -- hostname\n"
-      "Exit status: 0 when all ranks ended well, else that of the first that failed (128 + n after "
-      "signal n), 127 when there is no such command, 1 when it was cancelled.");
+      "Exit status: 0 if all ranks succeeded, otherwise the status of the first rank that failed "
+      "(128 + n after signal n), 127 if the command does not exist, 1 if the program was "
+      "cancelled.");
 }
 
 }  // namespace muster::cli

@@ -12,7 +12,7 @@ inline void add_logging(CLI::App& verb, std::string& level, server::log_format& 
       ->check([](std::string const& given) {
         return server::is_log_level(given)
                    ? std::string()
-                   : "'" + given + "' is none of trace, debug, info, warn, error, off";
+                   : "'" + given + "' is not one of trace, debug, info, warn, error, off";
       })
       ->capture_default_str();
   add_choice(verb, "--log-format", format,

@@ -43,7 +43,10 @@ int run_logs(logs_options& o) {
   bool several = o.output == output_format::table && has_several(server, o.id);
   line_printer print;
   auto look = look_at_log(server, o.id, 0, {}, o.tail);
-  if (look.dropped > 0) std::cerr << look.dropped << " older lines were dropped to make room\n";
+  if (look.dropped > 0)
+    std::cerr << look.dropped
+              << (look.dropped == 1 ? " older line was dropped to free space\n"
+                                    : " older lines were dropped to free space\n");
   for (;;) {
     for (auto const& line : look.lines) {
       // Closures may be added to an open job.

@@ -38,8 +38,10 @@ void write_all(known_verb const& top, std::filesystem::path const& directory) {
     auto file = std::ofstream(path);
     file << man_page(*v, top, this_edition()) << std::flush;
     if (!file)
-      throw command_error(exit_failed, "--dir: cannot write " + path.string() +
-                                           ": check that the directory is yours and not full");
+      throw command_error(
+          exit_failed,
+          "--dir: cannot write " + path.string() +
+              ": check that you can write to the directory and that the disk is not full");
   }
 }
 
@@ -54,7 +56,8 @@ int run_man(man_options& o) {
       std::cout << man_page(*v, top, this_edition());
       return exit_ok;
     }
-  throw command_error(exit_usage, "there is no verb '" + joined(o.verb) + "'; see 'muster --help'");
+  throw command_error(exit_usage,
+                      "there is no command '" + joined(o.verb) + "'; see 'muster --help'");
 }
 
 struct completion_options {
@@ -76,9 +79,9 @@ void add_man(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "man", "Print or write the man pages", run_man);
   o->program = &app;
   add_value(*verb, "verb", o->verb, "VERB",
-            "Print this verb's page; without it that of muster itself");
+            "Command whose page is printed (default: muster itself)");
   add_value(*verb, "--dir", o->directory, "DIR",
-            "Write all pages here: muster.1, muster-serve.1, …");
+            "Directory to which all pages are written: muster.1, muster-serve.1, …");
   verb->footer(
       "Examples:\n"
       "  muster man serve | man -l -\n"
@@ -86,10 +89,11 @@ void add_man(CLI::App& app, choice& chosen) {
 }
 
 void add_completion(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(app, chosen, "completion",
-                                  "Print what makes a shell complete 'muster'", print_completion);
+  auto const [verb, o] =
+      add_verb(app, chosen, "completion", "Print the shell's completion script for 'muster'",
+               print_completion);
   o->program = &app;
-  add_value(*verb, "shell", o->shell, "bash|zsh|fish", "Which shell")
+  add_value(*verb, "shell", o->shell, "bash|zsh|fish", "Shell to complete in")
       ->check(one_of({"bash", "zsh", "fish"}))
       ->required();
   verb->footer(

@@ -36,7 +36,7 @@ void list(rest& server, objects_options const& o) {
               with_thousands(count_of(calls, "answered"))});
   }
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no such object; programs in Python or C++ make them (create)\n";
+  if (all.empty()) std::cerr << "no such object; Python and C++ programs create objects\n";
 }
 
 void show(rest& server, std::string const& path, objects_options const& o) {
@@ -53,7 +53,8 @@ void show(rest& server, std::string const& path, objects_options const& o) {
   line("state    ", state_and_why(one));
   line("because  ", text_of(one, "error"));
   line("session  ",
-       text_of(one, "session") + (is_true(one, "detached") ? ", which it outlives" : ""));
+       text_of(one, "session") +
+           (is_true(one, "detached") ? "; the object stays when the session ends" : ""));
   line("made by  ", text_of(one, "submitted_by"));
   line("calls    ", text_of(calls, "waiting") + " wait, " + text_of(calls, "executing") +
                         " are executed (" + text_of(one, "concurrency") + " at one time), " +
@@ -86,15 +87,15 @@ void add_objects(CLI::App& app, choice& chosen) {
       add_verb(app, chosen, "objects", "List, show or delete objects on tasks", run_objects);
   add_value(*verb, "action", o->words, "list | show OBJECT | delete OBJECT",
             "What to do, with a name or an id (list)");
-  add_value(*verb, "--task", o->task, "TASK", "list: of this task (ps:0), or of all of a job (ps)");
+  add_value(*verb, "--task", o->task, "TASK",
+            "list: only objects of this task (ps:0), or of all tasks of a job (ps)");
   add_value(*verb, "--state", o->state, "STATE",
-            "list: in this state (PENDING, STARTING, READY, FAILED, LOST)");
+            "list: only objects in this state (PENDING, STARTING, READY, FAILED, LOST)");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "delete fails the calls that are not answered. If tokens are required, only the token that "
-      "made\n"
-      "an object and admins can see it.\n"
+      "delete fails all unanswered calls. If tokens are required, only the token that created\nan "
+      "object and admins can see it.\n"
       "Examples:\n"
       "  muster objects list --task ps --state LOST\n"
       "  muster objects show weights");

@@ -41,7 +41,8 @@ void list(rest& server, per_worker_options const& o) {
     rows.add({text_of(v, "id"), text_of(v, "name"), text_of(v, "function"), text_of(v, "users"),
               in_short_of(v)});
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no value yet; 'muster per-worker create FUNCTION' makes one\n";
+  if (all.empty())
+    std::cerr << "no value yet; create one with 'muster per-worker create FUNCTION'\n";
 }
 
 void print_value(json::value const& v, output_format output) {
@@ -51,8 +52,8 @@ void print_value(json::value const& v, output_format output) {
             << "name      " << for_terminal(text_of(v, "name")) << '\n'
             << "built by  " << for_terminal(text_of(v, "function")) << ' '
             << json::serialize(field_of(v, "args")) << '\n'
-            << "owner     " << (owner.empty() ? "none: it stays until it is released" : owner)
-            << '\n'
+            << "owner     "
+            << (owner.empty() ? "none: the value stays until it is released" : owner) << '\n'
             << "used by   " << text_of(v, "users") << " unfinished closures\n";
   table rows({"TASK", "STATUS", "REASON"});
   for (auto const& part : list_of(v, "components")) {
@@ -106,14 +107,14 @@ int run_per_worker(per_worker_options& o) {
 
 void add_per_worker(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
-      add_verb(app, chosen, "per-worker", "List, make, show or release values that workers keep",
+      add_verb(app, chosen, "per-worker", "List, create, show or release values that workers keep",
                run_per_worker);
   o->verb = verb;
   o->literal = &chosen.literal;
   verb->allow_extras();
   add_value(*verb, "action", o->action, "list | create FUNCTION [ARG…] | show ID | release ID",
             "Action (default: list)");
-  add_value(*verb, "--name", o->name, "NAME", "create: shown in listings");
+  add_value(*verb, "--name", o->name, "NAME", "create: name shown in listings");
   add_pool_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(

@@ -57,7 +57,7 @@ void throw_failed(std::string const& file) {
 void write(std::string const& file, std::string const& text) {
   struct stat there {};
   if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-    throw command_error(exit_failed, "cannot write " + file + ": it is no file");
+    throw command_error(exit_failed, "cannot write " + file + ": it is not a regular file");
   auto part = file + ".XXXXXX";
   int const fd = ::mkostemp(part.data(), O_CLOEXEC);
   if (fd < 0) throw_failed(file);
@@ -87,7 +87,7 @@ report make(rest& server, postmortem_options const& o) {
   auto const name = "'" + for_terminal(o.name, 60) + "'";
   if (program && job)
     throw command_error(exit_usage, name + " is a program (" + program->id + ") and a job (" +
-                                        job->id + "): say which with --program or --job");
+                                        job->id + "); choose one with --program or --job");
   if (program || job) {
     auto const& it = program ? *program : *job;
     auto const said = it.others == 0 ? std::string()
@@ -131,17 +131,17 @@ void add_postmortem(CLI::App& app, choice& chosen) {
                                   run_postmortem);
   add_value(*verb, "name", o->name, "PROGRAM|JOB", "Name or id, or CLUSTER/RUN")->required();
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write; - is standard output")->required();
-  verb->add_flag("--program", o->program, "The name is a program's, even if a job has it, too");
-  verb->add_flag("--job", o->job, "The name is a job's")->excludes("--program");
+  verb->add_flag("--program", o->program, "Interpret the name as a program's");
+  verb->add_flag("--job", o->job, "Interpret the name as a job's")->excludes("--program");
   add_pool_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The file begins with what happened, to which task, where and why. It opens without a "
-      "server\n"
-      "and has no scripts. It contains the last output of ranks or failed closures, but no values "
+      "The file begins with a summary: what failed, on which task, where and why. It opens without "
+      "a\nserver and has no scripts. It contains the last output of ranks or failed closures, but "
+      "no values "
       "of\n"
-      "variables, arguments or results. It is written whole or not at all, and only its owner can\n"
-      "read it (0600).\n"
+      "variables, arguments or results. It is written completely or not at all, and only its owner "
+      "can\nread it (0600).\n"
       "Examples:\n"
       "  muster postmortem train -o train.html\n"
       "  muster postmortem job_0000000000000001 -o - > job.html\n"

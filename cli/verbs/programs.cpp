@@ -40,8 +40,8 @@ void list(rest& server, programs_options const& o) {
               for_terminal(why.empty() ? text_of(field_of(p, "cause"), "text") : why, 60)});
   }
   rows.print(std::cout);
-  if (all.empty()) std::cerr << "no program yet; 'muster launch' runs one\n";
-  if (more) std::cerr << "there are more; --limit shows them\n";
+  if (all.empty()) std::cerr << "no program yet; start one with 'muster launch'\n";
+  if (more) std::cerr << "there are more; raise --limit to see them\n";
 }
 
 std::string steps_in_short(json::value const& steps) {
@@ -109,9 +109,9 @@ void show(rest& server, std::string const& path, programs_options const& o) {
 
 void check_flags(action_words const& words, programs_options const& o) {
   if (words.action() != "logs" && (o.follow || o.rank))
-    throw words.wrong("--follow and --rank belong to logs");
+    throw words.wrong("only 'muster programs logs' takes --follow and --rank");
   if (words.action() != "logs" && words.action() != "show" && o.attempt)
-    throw words.wrong("--attempt belongs to logs and show");
+    throw words.wrong("only 'muster programs logs' and 'show' take --attempt");
 }
 
 std::string stops_after(json::value const& p, programs_options const& o) {
@@ -125,7 +125,8 @@ std::string at_step_of(std::string const& text, std::string const& action) {
     throw command_error(exit_usage, "--at-step: only 'muster programs stop' takes it");
   if (text == "next") return R"({"at_step":"next"})";
   auto const step = parse_number(text);
-  if (!step) throw command_error(exit_usage, "--at-step " + text + ": a number, or next");
+  if (!step)
+    throw command_error(exit_usage, "--at-step " + text + ": write a number of a step, or next");
   return R"({"at_step":)" + std::to_string(*step) + "}";
 }
 
@@ -188,14 +189,15 @@ void add_programs(CLI::App& app, choice& chosen) {
   add_value(*verb, "--rank", o->rank, "N", "logs: print only this rank");
   add_number(*verb, "--attempt", o->attempt,
              "logs: print this attempt (default: the last one and, with --follow, those after it). "
-             "show: this attempt, also one that is over",
+             "show: this attempt, also an ended one",
              1, UINT32_MAX);
   add_value(*verb, "--at-step", o->at_step, "STEP",
-            "With stop: all ranks stop after the same step, this one or 'next' (muster.step)");
+            "stop: step after which all ranks stop, a number or 'next' (muster.step)");
   add_server_options(*verb, *o);
   verb->footer(
-      "stacks prints the stack of each rank, equal ones together and the odd one first, without\n"
-      "stopping a rank. stop asks the ranks to end; the program succeeds if all of them exit with\n"
+      "stacks prints the stack of each rank, without stopping it. Equal stacks are "
+      "printed\ntogether, and the rarest stack first. stop asks the ranks to end; the program "
+      "succeeds if all of them exit with\n"
       "status 0. With --at-step, ranks that call muster.step stop after the same step instead of "
       "by a\n"
       "signal. cancel ends the program as CANCELLED. restart begins another attempt, which does "

@@ -43,7 +43,7 @@ host_port parse_address(std::string const& flag, std::string const& text) {
   auto const a = host_port::parse(text);
   auto const port = muster::parse_number(a.port);
   if (a.host.empty() || !port || *port == 0 || *port > 65535)
-    throw command_error(exit_usage, flag + ": '" + text + "' is no HOST:PORT");
+    throw command_error(exit_usage, flag + ": '" + text + "' is not HOST:PORT");
   return a;
 }
 
@@ -55,7 +55,7 @@ std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
     throw command_error(exit_usage,
                         "--upstream-http names " + std::to_string(o.upstream_http.size()) +
                             " addresses and --upstream " + std::to_string(o.upstream.size()) +
-                            ": give one for each, in the same order");
+                            "; give one HTTP address for each server, in the same order");
   auto const http_port = std::to_string(server::configuration().http.port);
   std::vector<relay::upstream> all;
   std::set<std::string> seen;
@@ -65,8 +65,9 @@ std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
                           ? host_port{where.host, http_port}
                           : parse_address("--upstream-http", o.upstream_http[i]);
     if (!seen.insert(http.text()).second)
-      throw command_error(exit_usage, "two servers have the HTTP address " + http.text() +
-                                          ": say with --upstream-http which each one has");
+      throw command_error(exit_usage,
+                          "two servers have the HTTP address " + http.text() +
+                              "; name the HTTP address of each server with --upstream-http");
     all.push_back({where, http});
   }
   return all;
@@ -74,14 +75,15 @@ std::vector<relay::upstream> upstreams_of(proxy_options const& o) {
 
 server::endpoint listen_address(proxy_options const& o) {
   if (o.listen.empty())
-    throw command_error(exit_usage, "--listen: say where, as in --listen 127.0.0.1:8476");
+    throw command_error(exit_usage,
+                        "--listen is missing; write the address, as in --listen 127.0.0.1:8476");
   auto const where = server::parse_endpoint(o.listen);
   if (!where) throw command_error(exit_usage, "--listen: " + where.error().message);
   if (!where->is_loopback() && !o.insecure)
     throw command_error(
         exit_usage, "--listen " + server::to_string(*where) +
-                        " can be reached from other machines, and the proxy asks nobody who they "
-                        "are: add --insecure if the network itself is trusted");
+                        " can be reached from other machines, and the proxy does not authenticate "
+                        "clients; add --insecure only if you trust every machine on the network");
   return *where;
 }
 
@@ -107,7 +109,7 @@ relay::relay_options relay_options_of(proxy_options const& o) {
                                         ", --held-max at least 1");
   if (o.check_every < 10ms || o.check_timeout < 10ms || o.hold_max < 10ms)
     throw command_error(exit_usage,
-                        "--check-every, --check-timeout and --hold-max take 10ms or more");
+                        "--check-every, --check-timeout and --hold-max must be at least 10ms");
   // A relayed connection needs two file descriptors.
   constexpr std::uint64_t other_files = 64;
   auto const files = server::raise_file_limit();
@@ -183,13 +185,14 @@ void add_proxy(CLI::App& app, choice& chosen) {
   add_list(*verb, "--upstream", o->upstream, "HOST:PORT,...",
            "The servers' gRPC addresses; required");
   add_list(*verb, "--upstream-http", o->upstream_http, "HOST:PORT,...",
-           "Their HTTP addresses, which are asked GET /readyz, in the same order; without "
-           "it the same hosts at port 8477");
+           "The servers' HTTP addresses, in the order of --upstream, for GET /readyz (default: the "
+           "same hosts, port 8477)");
+  verb->add_flag("--tls", o->tls,
+                 "Request /readyz over TLS; implied by --ca, --cert and --key. Connections are "
+                 "relayed unchanged");
   verb->add_flag(
-      "--tls", o->tls,
-      "Ask /readyz over TLS; implied by --ca, --cert and --key. Connections are relayed unchanged");
-  verb->add_flag("--upstream-tls", o->relay.connections_over_tls,
-                 "Speak TLS to the servers on connections, too, for agents that speak plaintext");
+      "--upstream-tls", o->relay.connections_over_tls,
+      "Also use TLS to the servers on relayed connections, for agents that use plaintext");
   add_tls_flags(*verb, o->files.ca_file, o->files.certificate_file, o->files.key_file);
   verb->add_flag("--send-proxy-v2", o->relay.send_proxy,
                  "Send the client's address in a PROXY header; the servers need --proxy-from with "

@@ -139,7 +139,7 @@ void print_lines(lines const& all) {
 
 found_coordinator leading_task(cluster_spec const& spec) {
   auto const leader = coordination_leader(spec);
-  if (leader.empty()) throw cluster::missing("there is no cluster, so nobody leads it");
+  if (leader.empty()) throw cluster::missing("there is no cluster, so no task leads it");
   auto const begin = leader.find(':') + 1;
   return {spec.task_address(leader.substr(begin, leader.find('/', begin) - begin), 0), leader};
 }
@@ -230,15 +230,16 @@ void watch(std::shared_ptr<cluster_resolver> resolver, resolve_options const& o)
 
 void check(resolve_options const& o) {
   if (o.kind.empty())
-    throw command_error(exit_usage, "say who is asked, as in 'muster resolve tf-config'");
+    throw command_error(exit_usage,
+                        "the resolver is missing; name one, as in 'muster resolve tf-config'");
   auto const questions = (o.task || o.master) + o.health + o.accelerators + o.coordinator;
   if (questions > 1)
     throw command_error(exit_usage,
-                        "--health, --accelerators, --coordinator, and --task with --master are one "
-                        "question each; ask one at a time");
+                        "--health, --accelerators, --coordinator, and --task with --master exclude "
+                        "each other; give one of them");
   if (o.watch && (o.wait || o.wait_healthy || questions > 0))
     throw command_error(exit_usage,
-                        "--watch does without --wait, --wait-healthy, --task, --master, --health, "
+                        "--watch excludes --wait, --wait-healthy, --task, --master, --health, "
                         "--accelerators and --coordinator");
   if (!o.of_task.empty() && !o.master && !o.accelerators)
     throw command_error(exit_usage, "--of needs --master or --accelerators");
@@ -275,33 +276,35 @@ int run_resolve(resolve_options& o) {
 
 void add_resolve(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "resolve",
-                                  "Print the tasks of a cluster and where they are", run_resolve);
-  add_value(*verb, "--kind,kind", o->kind, "KIND[:...]", "Resolver to ask, as listed below");
+                                  "Print the tasks of a cluster and their addresses", run_resolve);
+  add_value(*verb, "--kind,kind", o->kind, "KIND[:...]",
+            "Resolver of the cluster: one of the kinds below");
   verb->add_flag("--task", o->task, "Print which task this process is instead");
   verb->add_flag("--master", o->master, "Print the address of its master instead");
   verb->add_flag("--health", o->health,
                  "Print the state and health of a TPU instead; status 1 unless READY and HEALTHY");
   verb->add_flag("--accelerators", o->accelerators,
-                 "Print how many there are of each kind instead");
-  verb->add_flag("--coordinator", o->coordinator,
-                 "Print where the coordinator is instead: beside a TPU, else the leading task");
+                 "Print the number of accelerators of each kind instead");
+  verb->add_flag(
+      "--coordinator", o->coordinator,
+      "Print the address of the coordinator instead: that of a TPU, else the leading task");
   add_value(*verb, "--of", o->of_task, "TYPE:INDEX",
             "Task of --master and --accelerators, as worker:1 (default: this process's task)");
   add_value(*verb, "--rpc-layer", o->rpc_layer, "LAYER",
             "Text before :// in --master; none: print only the address");
   add_value(*verb, "--devices", o->devices, "FILE",
             "Count these devices in --accelerators, one name a line; - reads standard input");
-  verb->add_flag("--wait", o->wait, "Ask again until there is an answer");
+  verb->add_flag("--wait", o->wait, "Retry until there is an answer");
   verb->add_flag("--wait-healthy", o->wait_healthy,
                  "First wait until the TPU is READY and HEALTHY, then answer");
-  add_duration(*verb, "--timeout", o->timeout, "Limit of --wait and --wait-healthy");
+  add_duration(*verb, "--timeout", o->timeout, "Time limit of --wait and --wait-healthy");
   verb->add_flag("--watch", o->watch, "Print the cluster again whenever it changes");
   add_duration(*verb, "--interval", o->interval,
                "Pause between two requests with --watch and --wait-healthy");
   add_output_option(*verb, o->output);
   verb->get_option("--output")->default_str("json");
   verb->footer(resolvers_help() +
-               "Exit status: 1 not there or not ready, 2 malformed, 3 nobody answers.\n"
+               "Exit status: 1 not found or not ready, 2 malformed, 3 no answer.\n"
                "Examples:\n"
                "  muster resolve tf-config\n"
                "  srun -n 4 muster resolve slurm --task --master\n"

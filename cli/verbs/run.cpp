@@ -85,8 +85,8 @@ class declaration {
     try {
       server_.post("/api/v1/clusters/" + percent_encoded(name_) + "/torch/attempts", {});
     } catch (std::exception const& e) {
-      std::cerr << "muster run: the store of torch may have keys of the last start: " << e.what()
-                << '\n';
+      std::cerr << "muster run: the torch.distributed store can contain keys of the last start: "
+                << e.what() << '\n';
     }
   }
 
@@ -126,7 +126,7 @@ std::optional<std::pair<std::string, int>> own_task(run_options const& o, run_cl
     throw command_error(
         exit_usage, "--mode standalone-client runs all tasks on this machine, but " + c.origin +
                         " says that it is " + *c.task_type + ":" + std::to_string(*c.task_index) +
-                        " only; leave the task or the mode away");
+                        " only; omit the task or --mode");
   if (!has_task) return {};
   return std::pair(*c.task_type, *c.task_index);
 }
@@ -151,14 +151,14 @@ void check_server(run_options const& o, launch::plan_request const& p) {
     throw command_error(exit_usage, "--store " + o.store + ": write server, rank0 or HOST:PORT");
   if (o.store == "server" && o.declare.empty())
     throw command_error(exit_usage,
-                        "--store server needs --declare; for a cluster that is declared say where "
-                        "its store is: --store HOST:PORT");
+                        "--store server needs --declare; for a declared cluster name the address "
+                        "of its store: --store HOST:PORT");
   if (o.torchrun.master_port && !o.store.empty() && o.store != "rank0")
     throw command_error(exit_usage, "--store and --master-port exclude each other");
   if (p.in_graph && o.server.empty())
     throw command_error(exit_usage,
-                        "--in-graph makes all but the chief workers of a Muster server: name it "
-                        "with --server");
+                        "--in-graph turns all tasks except the chief into workers of a Muster "
+                        "server; name the server with --server");
 }
 
 void check_size(launch::plan_request const& p, run_cluster const& c) {
@@ -197,7 +197,7 @@ void look_again(run_options const& o, launch::plan_request& p, run_cluster& c) {
         c = std::move(found);
       }
     } catch (command_error const& e) {
-      std::cerr << "muster run: the cluster stays as it was: " << e.what() << '\n';
+      std::cerr << "muster run: the cluster was not changed: " << e.what() << '\n';
     }
   }
   choose_ports(o, p, c);
@@ -210,7 +210,8 @@ launch::plan_request request_of(run_options const& o, run_cluster const& c,
   p.own = own_task(o, c);
   if (p.own && o.torchrun.master_port)
     throw command_error(exit_usage,
-                        "--master-port: the cluster says where its tasks meet: leave it away");
+                        "--master-port: the cluster already sets the address where its tasks meet; "
+                        "omit --master-port");
   p.in_graph = o.in_graph;
   p.rpc_layer = c.rpc_layer;
   p.environment = c.environment;
@@ -233,7 +234,8 @@ int run_everything(run_options& o) {
   auto command = command_of(*o.verb, o.torchrun, *o.literal, starter::run);
   if (command.empty())
     throw command_error(
-        exit_usage, "say what to run: muster run [flags] -- COMMAND… (see 'muster run --help')");
+        exit_usage,
+        "the command is missing: muster run [flags] -- COMMAND… (see 'muster run --help')");
   check_torchrun_flags(o.torchrun, o.sources);
   auto here = launch::split();
   if (here.over) return *here.over;
@@ -316,7 +318,7 @@ void add_run(CLI::App& app, choice& chosen) {
   verb->prefix_command();
   add_cluster_options(*verb, *o);
   add_list(*verb, "--ends-with", o->ends_with, "TASK[,…]",
-           "Jobs or tasks whose successful end ends the run, such as chief or worker:0; the other "
+           "Jobs or tasks whose successful exit ends the run, such as chief or worker:0; the other "
            "tasks are then stopped (default: all jobs except ps)")
       ->allow_extra_args(false);
   add_number(*verb, "--max-restarts,--max_restarts", o->launch.max_restarts,
@@ -340,7 +342,7 @@ void add_run(CLI::App& app, choice& chosen) {
   add_torchrun_flags(*verb, o->torchrun, starter::run);
   add_rest_options(*verb, o->rest);
   verb->footer(
-      "The command begins with the first word that is no flag, or after --. Without --, a file "
+      "The command begins with the first word that is not a flag, or after --. Without --, a file "
       "that\n"
       "ends in .py is run by python3 -u, as torchrun does.\n"
       "Examples:\n"
@@ -349,8 +351,9 @@ void add_run(CLI::App& app, choice& chosen) {
       "  muster run --cluster-file cluster.json --ends-with chief -- python train.py\n"
       "  muster run --cluster-from slurm --max-restarts 3 -- python train.py\n"
       "  muster run --nproc 4 --declare train --url http://127.0.0.1:8477 -- python train.py\n"
-      "Exit status: 0 when all tasks ended well, else that of the first that failed (128 + n after "
-      "signal n), 127 when there is no such command, 2 for a wrong cluster or flag.");
+      "Exit status: 0 if all tasks succeeded, otherwise the status of the first task that failed "
+      "(128 + n after signal n), 127 if the command does not exist, 2 for a wrong cluster or "
+      "flag.");
 }
 
 }  // namespace muster::cli

@@ -60,9 +60,8 @@ void add_stacks(CLI::App& app, choice& chosen) {
   verb->footer(
       "Prints all threads of the process that runs closures and objects, without stopping them: "
       "lines\n"
-      "of Python for Python workers, native code for C++ workers. For programs it prints what "
-      "muster\n"
-      "programs stacks does.\n"
+      "of Python for Python workers, native code for C++ workers. For programs it prints the same "
+      "as\nmuster programs stacks.\n"
       "Examples:\n"
       "  muster stacks worker:3\n"
       "  muster stacks cl_0000000000000001");

@@ -49,7 +49,7 @@ T value_or_throw(muster::result<T> r) {
 /// because nothing must be written then.
 inline auto lead_is_over(char const* verb) {
   return [verb](std::string const& why) {
-    std::cerr << "muster " << verb << ": broken off, since " << why << std::endl;
+    std::cerr << "muster " << verb << ": aborted because " << why << std::endl;
     ::_exit(exit_failed);
   };
 }

@@ -42,7 +42,7 @@ json::value send(rest& server, submit_options const& o, wait_limit const& limit)
                         "status");
   for (auto const& text : nearly_json(words))
     std::cerr << "muster submit: the argument " << for_terminal(text, 60)
-              << " begins like JSON and is none: it is sent as text\n";
+              << " begins like JSON but is not valid JSON; it is sent as a string\n";
   if (o.map.empty()) return submit_one(server, o.job, words);
   if (!words.empty())
     throw command_error(exit_usage,
@@ -148,7 +148,7 @@ int run_submit(submit_options& o) {
     return exit_ok;
   }
   if (!o.quiet && ::isatty(STDERR_FILENO) == 1) std::cerr << "job " << id << '\n';
-  std::optional<interrupt_note> note("job " + id + " goes on; 'muster fetch " + id +
+  std::optional<interrupt_note> note("job " + id + " continues; 'muster fetch " + id +
                                      "' waits for it, 'muster cancel " + id + "' ends it");
   if (o.follow) return report_end(follow_job(server, id, o, limit));
   auto const ended = wait_for_job(server, id, limit, o.quiet);
@@ -162,7 +162,7 @@ void add_scheduling(job_request& request) {
   auto& [function, job, options, closure, check] = request;
   closure.number<std::int32_t>("--priority",
                                "Priority; closures of the job with a higher one start first");
-  closure.value("--delay", "TIME", "Time after its submission before which no closure starts");
+  closure.value("--delay", "TIME", "Minimum time from submission to the start of a closure");
   closure.value("--deadline", "TIME", "Time after which an unfinished closure fails with TIMEOUT");
   closure.number("--max-retries", "Number of retries of a closure that raised an error");
   closure.value("--retry-delay", "TIME", "Pause before the first retry; doubles (1s)");
@@ -186,7 +186,7 @@ void add_scheduling(job_request& request) {
 void add_submit(CLI::App& app, choice& chosen) {
   auto const [verb, o] = add_verb(app, chosen, "submit",
                                   "Run a function on the workers: muster submit FUNCTION [ARG…]\n"
-                                  "Each ARG is JSON where it reads as JSON, else a string.",
+                                  "Each ARG is JSON if it is valid JSON, otherwise a string.",
                                   run_submit);
   o->verb = verb;
   o->literal = &chosen.literal;

@@ -17,8 +17,8 @@ int run_task_launcher(no_options&) {
 }  // namespace
 
 void add_task_launcher(CLI::App& app, choice& chosen) {
-  auto const added = add_verb(app, chosen, "task-launcher",
-                              "Start ranks of a program as a worker says", run_task_launcher);
+  auto const added = add_verb(app, chosen, "task-launcher", "Start ranks of a program for a worker",
+                              run_task_launcher);
   added.first->group("");
 }
 

@@ -40,7 +40,7 @@ int init(action_words const& words, tls_options const& o) {
             << "  muster jobs --url https://" << host << ":8477 --ca " << at("ca.pem") << " --cert "
             << at("client.pem") << " --key " << at("client.key") << '\n';
   if (fresh)
-    std::cout << "whoever has " << at("ca.key")
+    std::cout << "anyone who has " << at("ca.key")
               << " can issue trusted certificates: move it to a safe place\n";
   return exit_ok;
 }

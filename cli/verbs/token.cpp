@@ -177,11 +177,11 @@ void add_token(CLI::App& app, choice& chosen) {
   own(add_value(*verb, "--role", o->role, "ROLE",
                 "create: viewer can read, submitter can also submit, worker can attach workers and "
                 "agents, admin can do everything"));
-  own(add_value(*verb, "--name", o->name, "NAME", "create: beginning of its id, such as ci"));
+  own(add_value(*verb, "--name", o->name, "NAME", "create: prefix of the token's id, such as ci"));
   own(add_repeated(*verb, "--cluster", o->clusters, "NAME",
-                   "create: cluster for which it is valid (default: all); may be repeated"));
+                   "create: cluster for which the token is valid (default: all); may be repeated"));
   own(add_duration(*verb, "--expires", o->expires,
-                   "create: time after which it expires (default: never)"));
+                   "create: time after which the token expires (default: never)"));
   own(verb->add_flag("--allow-exec", o->allow_exec,
                      "create: allow programs on workers (muster.exec)"));
   own(add_value(*verb, "--queued-max", o->queued_max, "N",
@@ -196,7 +196,7 @@ void add_token(CLI::App& app, choice& chosen) {
                                     "server at --url, with an admin's token)");
   own(directory);
   own(add_value(*verb, "--store", o->store, "URL",
-                "Data in etcd of servers that are all stopped: "
+                "Data in etcd; all its servers must be stopped: "
                 "etcd://[USER@]HOST:2379[,HOST:2379...]/PREFIX")
           ->excludes(directory));
   add_store_access(*verb, o->access);

@@ -106,8 +106,8 @@ int run_once(top_options& o) {
 
 int run_top(top_options& o) {
   if (o.interval < 100ms)
-    throw command_error(exit_usage, "--interval takes 100ms or more: each frame is up to " +
-                                        std::to_string(top::jobs_looked_into + 7) + " questions");
+    throw command_error(exit_usage, "--interval must be at least 100ms: each update sends up to " +
+                                        std::to_string(top::jobs_looked_into + 7) + " requests");
   bool const live = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   if (o.once || !live || o.output == output_format::json) return run_once(o);
   top::terminal screen;
@@ -141,8 +141,8 @@ void add_top(CLI::App& app, choice& chosen) {
   add_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
-      "Keys: q quits; s sorts the tasks by the next column (task, running, rate, failed). If the\n"
-      "server is away, the last numbers stay on the screen.\n"
+      "Keys: q quits; s sorts the tasks by the next column (task, running, rate, failed). If "
+      "the\nserver does not answer, the last numbers stay on the screen.\n"
       "Examples:\n"
       "  muster top\n"
       "  muster top --once --output json | jq .overview.closures");

@@ -24,10 +24,10 @@ std::string base(torch_options const& o) {
 }
 
 std::string why(std::string const& cause) {
-  if (cause == "asked") return "it was asked for";
-  if (cause == "all_left") return "all had left";
-  if (cause == "rank_anew") return "a rank had come again";
-  if (cause == "launched") return "its program began one";
+  if (cause == "asked") return "it was requested";
+  if (cause == "all_left") return "all clients had left";
+  if (cause == "rank_anew") return "a rank had reconnected";
+  if (cause == "launched") return "its program began an attempt";
   return "the first";
 }
 
@@ -59,7 +59,7 @@ void show(json::value const& store, output_format output) {
               << " keys, " << text_of(a, "bytes") << " bytes\n";
     title = "before       ";
   }
-  if (list_of(store, "attempts").empty()) std::cerr << "nobody has connected yet\n";
+  if (list_of(store, "attempts").empty()) std::cerr << "no client has connected yet\n";
   if (auto const missing = list_of(store, "missing"); !missing.empty()) {
     std::cout << (missing.size() == 1 ? "missing      rank " : "missing      ranks ");
     for (std::size_t i = 0; i < missing.size(); ++i)
@@ -76,7 +76,7 @@ void show(json::value const& store, output_format output) {
     rows.print(std::cout);
   }
   show_waits(store);
-  if (is_true(store, "more")) std::cerr << "there is more; --limit shows it\n";
+  if (is_true(store, "more")) std::cerr << "there is more; raise --limit to see it\n";
 }
 
 void list_keys(rest& server, torch_options const& o) {
@@ -88,7 +88,7 @@ void list_keys(rest& server, torch_options const& o) {
   table rows({"KEY", right("BYTES")});
   for (auto const& k : all) rows.add({for_terminal(text_of(k, "key")), text_of(k, "bytes")});
   rows.print(std::cout);
-  if (more) std::cerr << "there are more; --limit shows them\n";
+  if (more) std::cerr << "there are more; raise --limit to see them\n";
 }
 
 int run_torch(torch_options& o) {
@@ -103,7 +103,7 @@ int run_torch(torch_options& o) {
     auto const a = server.post(base(o) + "/attempts", {});
     if (!printed_as_json(o.output, a))
       std::cout << "attempt " << text_of(a, "number")
-                << ": whoever connects from now on finds no keys\n";
+                << ": clients that connect from now on find no keys\n";
   }
   return exit_ok;
 }
@@ -111,15 +111,16 @@ int run_torch(torch_options& o) {
 }  // namespace
 
 void add_torch(CLI::App& app, choice& chosen) {
-  auto const [verb, o] = add_verb(
-      app, chosen, "torch",
-      "Look into a cluster's store of torch.distributed: ranks that are missing, keys", run_torch);
+  auto const [verb, o] =
+      add_verb(app, chosen, "torch",
+               "Show a cluster's torch.distributed store: missing ranks and keys", run_torch);
   add_value(*verb, "action", o->words, "show | keys | renew",
             "Action (default: show). renew: clients that connect from now on find no keys");
   add_cluster_option(*verb, o->cluster);
-  add_value(*verb, "--prefix", o->prefix, "TEXT", "keys: only those that begin with this")
+  add_value(*verb, "--prefix", o->prefix, "TEXT", "keys: only keys that begin with this text")
       ->configurable(false);
-  add_count(*verb, "--attempt", o->attempt, "keys: of this attempt; 0: the newest")
+  add_count(*verb, "--attempt", o->attempt,
+            "keys: only keys of this attempt; 0: the newest attempt")
       ->configurable(false);
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_server_options(*verb, *o);

@@ -52,7 +52,8 @@ int run_trace(trace_options& o) {
 void add_trace(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "trace", "Save what workers did, for Perfetto or Chrome", run_trace);
-  add_value(*verb, "job", o->job, "JOB", "Id or name of a job: all attempts of its closures");
+  add_value(*verb, "job", o->job, "JOB",
+            "Id or name of a job, of whose closures all attempts are saved");
   add_time_range(*verb, o->when, "Without a job: save what workers did");
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write (default: standard output)");
   add_pool_option(*verb, o->cluster);

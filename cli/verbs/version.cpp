@@ -35,7 +35,7 @@ json::object own() {
 // Returns the answer of the first address that answers; null if none does, which does not count as
 // a failure. `why` is the reason, such as a missing token.
 json::value server(rest_options const& o, std::string& why) {
-  why = "none answers at " + o.url;
+  why = "no server answers at " + o.url;
   for (auto const url : cluster::split(o.url, ',')) {
     rest_options one = o;
     one.url = std::string(url);
@@ -76,7 +76,7 @@ int run_version(version_options& o) {
 void add_version(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "version",
-               "Print the version, what it was built with, and the server's", run_version);
+               "Print the versions of this program, its libraries and the server", run_version);
   verb->add_flag("--client", o->client, "Print only the version of this program");
   add_server_options(*verb, *o);
 }

@@ -64,7 +64,8 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
   w.labels = named_values("--label", "KEY=VALUE", o.labels);
   w.resources = parse_resources(o.resources);
   if (o.gpus > 0 && !w.resources.emplace("gpu", o.gpus).second)
-    throw command_error(exit_usage, "--gpus and --resource gpu=N say the same: leave one out");
+    throw command_error(exit_usage,
+                        "--gpus and --resource gpu=N have the same meaning; omit one of them");
   w.idle_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.idle_timeout);
   w.drain_timeout = std::chrono::ceil<std::chrono::milliseconds>(o.drain_timeout);
   w.version = version();
@@ -104,7 +105,7 @@ void add_worker(CLI::App& app, choice& chosen) {
   add_tls_flags(*verb, tls.ca, tls.certificate, tls.key);
   verb->add_flag("--tls", tls.use_tls, "Use TLS; implied by --ca, --cert and --key");
   add_value(*verb, "--cluster", o->worker.cluster, "NAME",
-            "Cluster to join (default: that of the server's port)");
+            "Cluster to join (default: the cluster of the server's port)");
   add_token_options(*verb, o->worker.token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
                  "Wait for a cluster that the server does not have yet, instead of exiting");
@@ -127,7 +128,7 @@ void add_worker(CLI::App& app, choice& chosen) {
   add_duration(*verb, "--idle-timeout", o->idle_timeout,
                "Exit after this time without closures and ranks; 0: never");
   add_duration(*verb, "--drain-timeout", o->drain_timeout,
-               "Time that running closures have to end when the worker is asked to leave; ranks of "
+               "Time limit for running closures when the worker is asked to leave; ranks of "
                "programs have --program-notice and the grace of their program");
   add_value(*verb, "--host", o->worker.host, "NAME",
             "Host name that the worker reports (default: the name of this machine)");
@@ -138,7 +139,7 @@ void add_worker(CLI::App& app, choice& chosen) {
       "  muster worker --server 127.0.0.1:8476 --slots 4\n"
       "  muster worker --index 3 --label rack=b2 --resource gpu=2 --allow-exec\n"
       "  muster worker --gpus 8 --allow-programs --idle-timeout 10m\n"
-      "SIGTERM or Ctrl-C: finish what it holds, then leave; a second one: leave now.");
+      "SIGTERM or Ctrl-C: finish the accepted closures, then leave; a second one: leave now.");
 }
 
 }  // namespace muster::cli

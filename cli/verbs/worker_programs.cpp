@@ -99,7 +99,7 @@ std::unique_ptr<rank_side> rank_side_of(program_flags const& f, worker_options c
   o.last_port = dash == std::string::npos ? o.first_port : port_of(f.ports.substr(dash + 1), f);
   if (o.last_port < o.first_port)
     throw command_error(exit_usage,
-                        "--program-ports " + f.ports + ": the last is before the first");
+                        "--program-ports " + f.ports + ": the last port is below the first");
   o.lease = std::chrono::ceil<std::chrono::milliseconds>(f.lease);
   if (o.lease < std::chrono::seconds(1) || o.lease > std::chrono::hours(24))
     throw command_error(exit_usage, "--program-lease takes 1s to 24h");

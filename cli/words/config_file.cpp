@@ -60,7 +60,7 @@ class config_reader {
     auto name = left_.substr(1, end - 1);
     name.remove_prefix(std::min(name.find_first_not_of(blanks), name.size()));
     name = name.substr(0, name.find_last_not_of(blanks) + 1);
-    if (!is_bare_key(name)) wrong("'[" + std::string(name) + "]' is no section: write [serve]");
+    if (!is_bare_key(name)) wrong("'[" + std::string(name) + "]' is not a section; write [serve]");
     section_ = name == "default" ? "" : name;
     auto const [first, is_new] = sections_.emplace(name, line_);
     if (!is_new) wrong("'[" + std::string(name) + "]' is repeated; " + first_at(first->second));
@@ -157,7 +157,7 @@ class config_reader {
 
   void nothing_follows(std::string const& what) {
     skip_blanks();
-    if (!at_end()) wrong("'" + std::string(left_) + "' is too much behind '" + what + "'");
+    if (!at_end()) wrong("'" + std::string(left_) + "' is not allowed after '" + what + "'");
   }
 
   std::string first_at(std::size_t line) const {

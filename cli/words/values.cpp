@@ -51,7 +51,7 @@ CLI::Validator byte_size() {
           }
         } catch (CLI::ValidationError const&) {  // how CLI11 reports most errors
         }
-        return "'" + text + "' is no size; write bytes as 500000, 64KiB, 10MB or 2GiB";
+        return "'" + text + "' is not a size; write bytes as 500000, 64KiB, 10MB or 2GiB";
       },
       "");
 }
@@ -59,7 +59,7 @@ CLI::Validator byte_size() {
 std::string none_of(std::string const& text, std::vector<std::string> const& names) {
   std::string all;
   for (auto const& name : names) all += (all.empty() ? "" : ", ") + name;
-  return "'" + text + "' is none of " + all;
+  return "'" + text + "' is not one of " + all;
 }
 
 CLI::Validator one_of(std::vector<std::string> const& names) {

@@ -19,7 +19,7 @@ CLI::Validator whole_number(std::int64_t least, std::uint64_t most);
 /// Turns "64MiB" into a number of bytes.
 CLI::Validator byte_size();
 
-/// Returns "'x' is none of table, json".
+/// Returns "'x' is not one of table, json".
 std::string none_of(std::string const& text, std::vector<std::string> const& names);
 CLI::Validator one_of(std::vector<std::string> const& names);
 

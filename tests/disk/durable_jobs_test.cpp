@@ -266,7 +266,7 @@ TEST(durable_jobs, a_verb_that_waits_goes_on_with_the_server_that_came_back) {
   first.kill_at_once();
   c.serve({"--data-dir", data});
   EXPECT_EQ(waiting.wait(), 0) << waiting.errors();
-  EXPECT_TRUE(waiting.says("is away, waiting for it"));
+  EXPECT_TRUE(waiting.says("does not answer, waiting for it"));
 }
 
 TEST(durable_jobs, are_asked_for_in_vain_where_nothing_is_kept) {

@@ -162,8 +162,8 @@ TEST(agent, waiting_from_a_script_tells_what_went_wrong) {
       {{"barriers", "wait", "b", "--task", "worker:7"}, 1, "has no task worker:7"},
       {{"barriers", "wait", "b", "--task", "worker:0", "--timeout", "50ms"},
        1,
-       "not everybody came to barrier 'b' within 50ms: Barrier b: 1 of 2"},
-      {{"kv", "wait", "nope", "--timeout", "50ms"}, 1, "did not come within 50ms"},
+       "not all tasks arrived at barrier 'b' within 50ms: Barrier b: 1 of 2"},
+      {{"kv", "wait", "nope", "--timeout", "50ms"}, 1, "was not set within 50ms"},
   };
   for (auto const& one : all) {
     auto const f = c.run(one.typed);

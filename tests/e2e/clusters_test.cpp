@@ -76,7 +76,7 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
     int status;
     char const* why;
   } const all[] = {
-      {{"clusters", "destroy"}, 2, "none of list, create, show, runs, fail, delete"},
+      {{"clusters", "destroy"}, 2, "not one of list, create, show, runs, fail, delete"},
       {{"clusters", "create"}, 2, "NAME is missing"},
       {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
       {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
@@ -90,9 +90,9 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
       {{"barriers", "show", "nope"}, 1, "has no barrier 'nope'"},
       {{"barriers", "--cluster", "nope"}, 1, "there is no cluster 'nope'"},
       {{"kv", "get", "nope"}, 1, "has no key 'nope'"},
-      {{"kv", "get", "nope", "--timeout", "50ms"}, 1, "did not come within 50ms"},
+      {{"kv", "get", "nope", "--timeout", "50ms"}, 1, "was not set within 50ms"},
       {{"kv", "put", "k"}, 2, "VALUE is missing"},
-      {{"kv", "get", "a", "b"}, 2, "'b' is too much"},
+      {{"kv", "get", "a", "b"}, 2, "'b' is one argument too many"},
   };
   for (auto const& one : all) {
     auto const f = c.run(one.typed);
@@ -156,7 +156,7 @@ TEST(clusters, a_run_that_is_given_up_ends_for_everybody_with_the_reason) {
   ASSERT_TRUE(await([&] { return c.run({"barriers"}).out.find("step/1") != std::string::npos; }));
   auto const failed = c.run({"clusters", "fail", "train", "--reason", "the storage is gone"});
   EXPECT_EQ(failed.status, 0) << failed.err;
-  EXPECT_CONTAINS(failed.out, "train: run 1 has failed, all tasks are told");
+  EXPECT_CONTAINS(failed.out, "train: run 1 has failed; all tasks receive the error");
   EXPECT_CONTAINS(c.run({"barriers", "show", "step/1"}).out, "the storage is gone");
   auto const shown = c.run({"clusters", "show", "train"});
   EXPECT_CONTAINS(shown.out, "FAILED");

@@ -67,7 +67,7 @@ TEST(data, check_tells_what_is_there_beside_the_server_and_after_it) {
   stop(server);
   f = c.run({"data", "check", data});
   EXPECT_EQ(f.status, 0) << f.err;
-  EXPECT_CONTAINS(f.out, data + ": all that is there can be read\n");
+  EXPECT_CONTAINS(f.out, data + ": all data can be read\n");
   EXPECT_EQ(f.out.find("has it open"), std::string::npos) << f.out;
 }
 
@@ -104,7 +104,7 @@ TEST(data, dump_is_a_line_of_json_an_entry) {
   EXPECT_EQ(line.at("entry").at("value"), "aGVsbG8=");
   EXPECT_EQ(c.run({"data", "dump", data, "--cluster", "other"}).out, "");
   expect_one_line(c.run({"data", "dump", data, "--kind", "thing"}), 2,
-                  "is none of format, cluster");
+                  "is not one of format, cluster");
   // The reader of a pipe may exit first.
   auto& left = c.program({"/bin/bash", "-c",
                           "{ sleep 0.2; \"$0\" data dump \"$1\"; echo \"left $?\" >&2; } | true",
@@ -239,7 +239,7 @@ TEST(data, of_a_newer_server_or_of_nobody_is_refused) {
     expect_one_line(c.run(verb), 2, nothing + ": holds no data of a server");
   EXPECT_TRUE(fs::is_empty(nothing));
   expect_one_line(c.run({"data", "check"}), 2, "DIR is missing");
-  expect_one_line(c.run({"data", "mend", data}), 2, "is none of check, dump, compact");
+  expect_one_line(c.run({"data", "mend", data}), 2, "is not one of check, dump, compact");
 }
 
 // Makes a directory that takes a while to copy.

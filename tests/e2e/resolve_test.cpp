@@ -103,7 +103,7 @@ TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
     int status;
     char const* line;
   } const all[] = {
-      {{}, {}, 2, "say who is asked, as in 'muster resolve tf-config'"},
+      {{}, {}, 2, "the resolver is missing; name one, as in 'muster resolve tf-config'"},
       {{"consul"},
        {},
        2,
@@ -115,7 +115,7 @@ TEST(resolve, what_is_wrong_is_one_line_with_its_status) {
        "SLURM_STEP_NUM_TASKS is not set: this process is not a task of a Slurm step"},
       {{"tf-config"}, tf_config("{]"), 2, "TF_CONFIG: not JSON at line 1, column 2"},
       {{"tf-config", "--wait"}, tf_config("{]"), 2, "TF_CONFIG: not JSON at line 1, column 2"},
-      {{"tf-config", "--watch", "--task"}, {}, 2, "--watch does without"},
+      {{"tf-config", "--watch", "--task"}, {}, 2, "--watch excludes"},
   };
   for (auto const& one : all) {
     auto const f = resolve(one.typed, one.variables);

@@ -221,7 +221,7 @@ TEST(work, submit_takes_gangs_clusters_and_metadata_and_cancel_speaks_json) {
   EXPECT_EQ(c.run({"jobs", "--limit", "0"}).status, 2);
   auto const one = c.run({"jobs", "--limit", "1"});
   EXPECT_EQ(lines(one.out).size(), 2u) << one.out;
-  EXPECT_EQ(one.err, "there are more; --limit shows them\n");
+  EXPECT_EQ(one.err, "there are more; raise --limit to see them\n");
 }
 
 TEST(work, a_killed_worker_costs_nothing_but_time) {

@@ -91,7 +91,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
     auto const checked = data({"check", here});
     EXPECT_EQ(checked.status, 0) << checked.err;
     EXPECT_CONTAINS(checked.out, "a server leads, " + a.http());
-    EXPECT_CONTAINS(checked.out, here + ": all that is there can be read");
+    EXPECT_CONTAINS(checked.out, here + ": all data can be read");
     auto const told = json::parse(data({"check", here, "--output", "json"}).out);
     EXPECT_EQ(told.at("store"), json::value(here));
     EXPECT_EQ(told.at("in_use"), json::value(true));

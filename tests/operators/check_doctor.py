@@ -68,8 +68,8 @@ class Healthy(unittest.TestCase):
             told, by_check = judged(done)
             self.assertEqual(told["problems"], 0)
             ports = " ".join(f["text"] for f in by_check["ports"])
-            self.assertIn(f"HTTP at {s.url} takes work", ports)
-            self.assertIn(f"gRPC of cluster default at {s.grpc} takes connections", ports)
+            self.assertIn(f"HTTP at {s.url} accepts work", ports)
+            self.assertIn(f"gRPC of cluster default at {s.grpc} accepts connections", ports)
             self.assertIn("gRPC of cluster second at 127.0.0.1:", ports)
             self.assertEqual({f["result"] for f in by_check["ports"] + by_check["clock"]}, {"ok"})
             files = [f["text"] for f in by_check["files"]]
@@ -141,7 +141,7 @@ class Faults(unittest.TestCase):
         with stand_in(ready=503) as url:
             done = support.run("doctor", "--url", url)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertRegex(done.stdout, r"(?m)^problem  health .* does not take work: it reads")
+        self.assertRegex(done.stdout, r"(?m)^problem  health .* does not accept work: it reads")
 
 
     def test_a_full_disk_is_a_problem_until_there_is_room_again(self):
@@ -183,7 +183,7 @@ class Refused(unittest.TestCase):
             with support.server("--token-file", str(tokens)) as s:
                 status, problem = self.only_problem("--url", s.url, "--token", "v" * 40)
         self.assertEqual((status, problem["check"]), (1, "token"), problem)
-        self.assertIn("bound to no cluster", problem["fix"])
+        self.assertIn("not bound to a cluster", problem["fix"])
 
     def end_yesterday(self, folder):
         """Creates over.pem: the server's certificate with other dates."""
@@ -201,8 +201,8 @@ class Refused(unittest.TestCase):
             subprocess.run([support.MUSTER, "tls", "init", folder], check=True, capture_output=True, timeout=60)
             self.end_yesterday(folder)
             certificate(folder, "nameless", -1, 90)
-            for pem, ca, fix in (("server", None, "--ca FILE"), ("nameless", "nameless.pem", "dial a name"),
-                                 ("over", "ca.pem", "issued anew")):
+            for pem, ca, fix in (("server", None, "--ca FILE"), ("nameless", "nameless.pem", "use a name"),
+                                 ("over", "ca.pem", "renew it")):
                 with stand_in(tls=(folder / f"{pem}.pem", folder / f"{pem}.key")) as url:
                     status, problem = self.only_problem("--url", url, *(["--ca", str(folder / ca)] if ca else []))
                 self.assertEqual((status, problem["check"]), (1, "certificate"), problem)
@@ -225,7 +225,7 @@ class Refused(unittest.TestCase):
         other.shutdown()
         other.server_close()
         self.assertEqual((status, problem["check"]), (1, "ports"))
-        self.assertIn("something else answers", problem["fix"])
+        self.assertIn("another program answers", problem["fix"])
 
 
 class Elsewhere(http.server.BaseHTTPRequestHandler):
@@ -282,10 +282,10 @@ class Certificates(unittest.TestCase):
             found = judged(done)[1]["certificate"]
             self.assertEqual([f["result"] for f in found],
                              [case[3] for case in cases] + ["ok", "warning", "problem", "problem"])
-            self.assertIn("CN=fine is good until", found[0]["text"])
+            self.assertIn("CN=fine is valid until", found[0]["text"])
             self.assertIn("90 days more", found[0]["text"])
             self.assertIn("expired on", found[3]["text"])
-            self.assertIn("not good before", found[4]["text"])
+            self.assertIn("not valid before", found[4]["text"])
             self.assertIn("holds no certificate", found[7]["text"])
             self.assertIn("cannot be read", found[8]["text"])
 

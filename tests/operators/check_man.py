@@ -63,7 +63,7 @@ class Man(unittest.TestCase):
         self.assertTrue(old.startswith('.TH "MUSTER" 1 "1970-01-02" "muster '), old[:60])
         unknown = support.run("man", "sevre")
         self.assertEqual((unknown.returncode, unknown.stdout), (2, ""))
-        self.assertIn("there is no verb 'sevre'", unknown.stderr)
+        self.assertIn("there is no command 'sevre'", unknown.stderr)
 
     def test_a_folder_that_cannot_be_written_is_told(self):
         done = support.run("man", "--dir", "/proc/nowhere")

@@ -116,7 +116,7 @@ class Once(unittest.TestCase):
         self.assertEqual(support.run("top", "--url", "http://127.0.0.1:9").returncode, 3)
         done = support.run("top", "--interval", "1ms")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--interval takes 100ms or more", done.stderr)
+        self.assertIn("--interval must be at least 100ms", done.stderr)
 
 
 class Live(unittest.TestCase):
@@ -133,7 +133,7 @@ class Live(unittest.TestCase):
 
     def test_it_follows_what_happens(self):
         top = self.top()
-        top.until(has("no task is here", "no closure runs"), "nobody")
+        top.until(has("no task is connected", "no closure is running"), "nobody")
         self.server.worker("--slots", "1")
         top.until(has("tasks     1 connected", "worker:0  CONNECTED"), "a worker")
         for _ in range(5):

@@ -31,9 +31,9 @@ void expect(finding const& f, std::string const& check, std::string const& part_
 }
 
 TEST(doctor, names_what_to_do_about_each_failure_of_a_connection) {
-  expect(failed(http_failure::certificate_expired), "certificate", "issued anew");
+  expect(failed(http_failure::certificate_expired), "certificate", "renew it");
   expect(failed(http_failure::certificate_not_yet_valid), "certificate", "clocks of both");
-  expect(failed(http_failure::certificate_for_another_name), "certificate", "dial a name");
+  expect(failed(http_failure::certificate_for_another_name), "certificate", "use a name");
   expect(failed(http_failure::certificate_not_accepted), "certificate", "--ca FILE");
   expect(failed(http_failure::name_unknown), "ports", "getent hosts NAME");
   for (auto const other :
@@ -78,9 +78,9 @@ TEST(doctor, names_what_to_do_about_each_refusal) {
   expect(answered(401, "UNAUTHENTICATED", "", false), "token", "--token-file FILE");
   expect(answered(401, "UNAUTHENTICATED", "", true), "token", "muster token list");
   expect(answered(403, "PERMISSION_DENIED", "role", true), "token", "a viewer's token");
-  expect(answered(403, "PERMISSION_DENIED", "cluster", true), "token", "bound to no cluster");
+  expect(answered(403, "PERMISSION_DENIED", "cluster", true), "token", "not bound to a cluster");
   expect(answered(400, "INVALID_ARGUMENT", "scheme", false), "ports", "write https://");
-  expect(answered(404, "", "", false), "ports", "something else answers");
+  expect(answered(404, "", "", false), "ports", "another program answers");
 }
 
 TEST(doctor, knows_nothing_about_other_answers) {

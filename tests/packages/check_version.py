@@ -42,7 +42,7 @@ class OneVersion(unittest.TestCase):
 
     def test_without_a_server_it_is_no_failure(self):
         done = told("version", "--url", "http://127.0.0.1:1")
-        self.assertEqual(done.stdout.splitlines()[1], "server: none answers at http://127.0.0.1:1")
+        self.assertEqual(done.stdout.splitlines()[1], "server: no server answers at http://127.0.0.1:1")
         self.assertEqual(len(told("version", "--client").stdout.splitlines()), 1)
 
     def test_the_python_package(self):

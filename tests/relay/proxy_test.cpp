@@ -91,11 +91,11 @@ TEST(proxy, says_what_is_wrong_with_its_flags) {
     EXPECT_EQ(f.status, 2) << f.err;
     EXPECT_CONTAINS(f.err, part);
   };
-  complains({"--upstream", "a:1"}, "--listen: say where");
+  complains({"--upstream", "a:1"}, "--listen is missing");
   complains({"--listen", "127.0.0.1:0"}, "--upstream: name 1 to 16 servers");
   complains({"--listen", "nowhere", "--upstream", "a:1"}, "--listen: 'nowhere' has no port");
   complains({"--listen", ":0", "--upstream", "a:1"}, "add --insecure");
-  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b"}, "--upstream: 'b' is no HOST:PORT");
+  complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b"}, "--upstream: 'b' is not HOST:PORT");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,a:2"},
             "two servers have the HTTP address a:8477");
   complains({"--listen", "127.0.0.1:0", "--upstream", "a:1,b:1", "--upstream-http", "a:2"},

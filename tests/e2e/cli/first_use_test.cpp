@@ -50,7 +50,7 @@ TEST(values, of_sizes_are_bytes_with_units) {
   for (auto const* wrong : {"1XB", "x", "", "MiB", "99999999999EiB"})
     EXPECT_EQ(
         complaint(byte_size(), wrong),
-        "'" + std::string(wrong) + "' is no size; write bytes as 500000, 64KiB, 10MB or 2GiB");
+        "'" + std::string(wrong) + "' is not a size; write bytes as 500000, 64KiB, 10MB or 2GiB");
 }
 
 config_file parsed(std::string const& text) {
@@ -106,8 +106,8 @@ TEST(config_files, have_a_limit_that_is_reported_with_the_path) {
 TEST(config_files, say_the_line_of_a_mistake) {
   for (auto const& [text, said] :
        {std::pair("\n[serve\n", "muster.toml:2: '[' begins a section and wants a ']'"),
-        std::pair("[serve] x\n", "muster.toml:1: 'x' is too much behind ']'"),
-        std::pair("[a b]\n", "muster.toml:1: '[a b]' is no section"),
+        std::pair("[serve] x\n", "muster.toml:1: 'x' is not allowed after ']'"),
+        std::pair("[a b]\n", "muster.toml:1: '[a b]' is not a section"),
         std::pair("a = 1\ngrpc \"127.0.0.1:1\"\n", "muster.toml:2: 'grpc \"127.0.0.1:1\"': write "),
         std::pair("a =\n", "muster.toml:1: 'a' has no value"),
         std::pair("a = \"x\n", "muster.toml:1: \" begins a text"),

@@ -51,9 +51,9 @@ TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_
   wrong({"train", "-o", "-", "--job"}, 1, "there is no job 'train'");
   wrong({"train", "-o", "-", "--job", "--program"}, 2, "--program excludes --job");
   wrong({"train", "-o", c.file("none/x").string()}, 1, "none/x: No such file or directory");
-  wrong({"train", "-o", "/dev/null"}, 1, "it is no file");
+  wrong({"train", "-o", "/dev/null"}, 1, "it is not a regular file");
   c.post("/api/v1/jobs", R"({"name":"train","closures":[{"function":"muster.noop"}]})");
-  wrong({"train", "-o", "-"}, 2, "say which with --program or --job");
+  wrong({"train", "-o", "-"}, 2, "choose one with --program or --job");
   auto const away = c.run({"postmortem", "train", "-o", "-", "--url", "http://127.0.0.1:1"});
   EXPECT_EQ(away.status, 3);
   EXPECT_TRUE(has(away.err, "no server answers")) << away.err;

@@ -72,7 +72,7 @@ TEST(run, looks_for_the_cluster_again_at_each_restart) {
                    file + "; exit 1;; esac"));
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_EQ(r.out, "a:1\nc:1\nc:1\n");
-  EXPECT_NE(r.err.find("muster run: the cluster stays as it was: "), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("muster run: the cluster was not changed: "), std::string::npos) << r.err;
 }
 
 TEST(run, who_asks_for_a_restart_by_its_exit_status_is_not_counted) {

@@ -38,8 +38,7 @@ TEST(run_as_torchrun, any_command_needs_no_dashes) {
   cluster c;
   auto const r = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3", "--", "x"});
   EXPECT_EQ(r.status, 2) << "whose -- is it?";
-  EXPECT_NE(r.err.find("'sh' stands before --: write the whole command behind it"),
-            std::string::npos)
+  EXPECT_NE(r.err.find("'sh' is before --; write the whole command after it"), std::string::npos)
       << r.err;
   auto const plain = c.run({"run", "--no-prefix", "sh", "-c", "echo $RANK; exit 3"});
   EXPECT_EQ(plain.status, 3) << plain.err;
@@ -82,8 +81,9 @@ TEST(run_as_torchrun, what_means_something_else_here_is_an_error_that_says_what_
         wrong{{"--rdzv_conf", "timeout=9"}, "no rendezvous"},
         wrong{{"--log-dir=x"}, "--output-dir"}, wrong{{"-t", "3"}, "--output-dir"},
         wrong{{"--monitor_interval", "1"}, "remove it"},
-        wrong{{"--nproc", "many"}, "nor auto, gpu or cpu"}, wrong{{"--nproc", "0"}, "at least one"},
-        wrong{{"--nproc", "257"}, "at most 256"}, wrong{{"--master-port", "70000"}, "65535"},
+        wrong{{"--nproc", "many"}, "a number, auto, gpu or cpu"},
+        wrong{{"--nproc", "0"}, "at least one"}, wrong{{"--nproc", "257"}, "at most 256"},
+        wrong{{"--master-port", "70000"}, "65535"},
         wrong{{"--cluster-file", "x", "--nnodes", "2"}, "remove it"},
         wrong{{"--nprocs", "2"}, "did you mean --nproc?"}}) {
     auto all = w.flags;
@@ -103,7 +103,7 @@ TEST(run_as_torchrun, a_port_beside_a_cluster_that_has_one_is_an_error) {
   own.insert(own.end(), {"--task", "worker:0"});
   auto const refused = c.run(sh(own, "true"));
   EXPECT_EQ(refused.status, 2);
-  EXPECT_NE(refused.err.find("--master-port: the cluster says where its tasks meet"),
+  EXPECT_NE(refused.err.find("--master-port: the cluster already sets the address"),
             std::string::npos)
       << refused.err;
   auto const here = c.run(sh(flags, "[ $RANK = 0 ] && echo $MASTER_PORT || :"));

@@ -37,7 +37,7 @@ TEST(cli_words, help_is_a_verb_and_the_version_a_flag) {
   }
   auto const wrong = c.run({"help", "sumbit"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_TRUE(says(wrong.err, "there is no verb 'sumbit'; did you mean submit?")) << wrong.err;
+  EXPECT_TRUE(says(wrong.err, "there is no command 'sumbit'; did you mean submit?")) << wrong.err;
   auto const version = c.run({"--version"});
   EXPECT_EQ(version.status, 0);
   EXPECT_EQ(version.out.rfind("muster ", 0), 0u) << version.out;
@@ -54,21 +54,22 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
   };
   for (auto const& w :
        {wrong{{"sumbit", "muster.echo", "1"},
-              "muster: there is no verb 'sumbit'; did you mean submit?"},
-        wrong{{"status"}, "there is no verb 'status'; see 'muster jobs', 'muster tasks'"},
-        wrong{{"ps"}, "there is no verb 'ps'; see 'muster tasks'"},
-        wrong{{"frobnicate"}, "there is no verb 'frobnicate' (see 'muster --help')"},
-        wrong{{"--url", "x", "tasks"}, "flags stand behind the verb: muster VERB --url"},
+              "muster: there is no command 'sumbit'; did you mean submit?"},
+        wrong{{"status"}, "there is no command 'status'; see 'muster jobs', 'muster tasks'"},
+        wrong{{"ps"}, "there is no command 'ps'; see 'muster tasks'"},
+        wrong{{"frobnicate"}, "there is no command 'frobnicate' (see 'muster --help')"},
+        wrong{{"--url", "x", "tasks"}, "write flags after the command: muster COMMAND --url"},
         wrong{{"tasks", "--ouptut", "json"}, "unknown flag --ouptut; did you mean --output?"},
         wrong{{"submit", "f", "--timeot=1s"}, "unknown flag --timeot; did you mean --timeout?"},
-        wrong{{"tasks", "all"}, "'all' is too much"},
+        wrong{{"tasks", "all"}, "'all' is one argument too many"},
         wrong{{"launch", "--task", "2"}, "unknown flag --task; did you mean --tasks?"},
         wrong{{"events", "--limit", "0"}, "--limit: '0': must be a whole number from 1 to "},
         wrong{{"functions", "--limit", "0"}, "--limit: '0': must be a whole number, at least 1"},
         wrong{{"serve", "--queue-capacity", "-1"},
               "--queue-capacity: '-1': must be a whole number"},
-        wrong{{"serve", "--value-bytes-max", "1XB"}, "--value-bytes-max: '1XB' is no size; write "},
-        wrong{{"serve", "--auth", "maybe"}, "--auth: 'maybe' is none of auto, on, off"},
+        wrong{{"serve", "--value-bytes-max", "1XB"},
+              "--value-bytes-max: '1XB' is not a size; write "},
+        wrong{{"serve", "--auth", "maybe"}, "--auth: 'maybe' is not one of auto, on, off"},
         wrong{{"worker", "--slots", "x"}, "--slots: 'x': must be a whole number from 1 to "},
         wrong{{"worker", "--slots", "4", "--credits", "1"}, "--credits: 1, must be at least slots"},
         wrong{{"worker", "--server", "http://127.0.0.1:8476"},
@@ -115,7 +116,7 @@ TEST_F(cli_words_served, a_map_that_cannot_be_read_is_no_empty_job) {
   auto const r =
       c.run({"submit", "muster.echo", "--map", std::filesystem::temp_directory_path().string()});
   EXPECT_EQ(r.status, 1) << r.out;
-  EXPECT_TRUE(says(r.err, "cannot be read to its end")) << r.err;
+  EXPECT_TRUE(says(r.err, "cannot be read completely")) << r.err;
 }
 
 TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
@@ -188,7 +189,8 @@ TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.out, "\"{\\\"a\\\": 1\"\n");
   EXPECT_TRUE(
-      says(r.err, "the argument {\"a\": 1 begins like JSON and is none: it is sent as text"))
+      says(r.err,
+           "the argument {\"a\": 1 begins like JSON but is not valid JSON; it is sent as a string"))
       << r.err;
   EXPECT_EQ(c.run({"submit", "muster.echo", "[1]", "x{", "--timeout", "20s"}).err, "");
 }
@@ -219,7 +221,7 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
   EXPECT_EQ(submit.wait(), 128 + SIGINT);
   EXPECT_TRUE(says(submit.errors(), "job " + id + " goes on; ")) << submit.errors();
   EXPECT_TRUE(says(submit.errors(), "'muster cancel " + id + "' ends it")) << submit.errors();
-  EXPECT_EQ(c.run({"cancel", id}).out, id + " is asked to stop\n");
+  EXPECT_EQ(c.run({"cancel", id}).out, id + " was asked to stop\n");
   ASSERT_TRUE(c.await_count(id, "cancelled", 1));
   EXPECT_EQ(c.run({"cancel", id}).out, id + " had ended: CANCELLED\n");
 }
