@@ -66,7 +66,7 @@ void attempt::watch_who_goes_on() {
   timer_.async_wait([this](boost::system::error_code error) {
     if (error || stopping_ || over_ || who_goes_on().empty()) return;
     env_.out.say("the chief has ended, and " + who_goes_on() +
-                 " still runs. If it only serves the chief: --ends-with chief");
+                 " still runs. If it only serves the chief, pass --ends-with chief");
   });
 }
 

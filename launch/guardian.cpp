@@ -158,7 +158,7 @@ int await_end(pid_t launcher, file_descriptor const& line, file_descriptor const
 side split(char const* verb) {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw std::system_error(errno, std::generic_category(), "pipe of the guardian");
+    throw std::system_error(errno, std::generic_category(), "pipe of the supervisor");
   file_descriptor reading(fds[0]), writing(fds[1]);
   auto begun = opened(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd of the launcher");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // a child does not inherit it
@@ -182,7 +182,7 @@ side split(char const* verb) {
   kill_orphans(spared);
   if (e.signal != 0)
     std::cerr << verb << ": its launcher ended with " << describe(e)
-              << "; what it had started was killed\n";
+              << "; all processes that it had started were killed\n";
   return {.over = e.status};
 }
 

@@ -94,7 +94,7 @@ class launcher {
       return end(128 + number);
     }
     if (!again) {
-      output_.say(signal_name(number) + ": passed on to " + std::to_string(attempt_->running()) +
+      output_.say(signal_name(number) + ": forwarded to " + std::to_string(attempt_->running()) +
                   " running; in " + seconds(options_.grace) + ", or after a second one, SIGKILL");
       return attempt_->stop(number);
     }

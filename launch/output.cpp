@@ -126,7 +126,7 @@ void output::broken(int fd, int error) {
   auto const t = std::find_if(tasks_.begin(), tasks_.end(),
                               [fd](auto const& one) { return one.file.get() == fd; });
   if (t != tasks_.end())
-    say(t->path + ": " + std::strerror(error) + "; what the task prints is no longer stored");
+    say(t->path + ": " + std::strerror(error) + "; the output of the task is no longer stored");
 }
 
 void output::finish(std::function<void()> done) {

@@ -36,7 +36,7 @@ class gathering {
   json::value ask(std::string const& path, std::string const& what) {
     auto const answer = server_.send("GET", path);
     if (answer.ok()) return json::parse(answer.body);
-    leave_out(what + " could not be had: " + rest::problem(answer).what() + ".");
+    leave_out(what + " could not be loaded: " + rest::problem(answer).what() + ".");
     return {};
   }
 
@@ -63,8 +63,8 @@ void gathering::add_events(std::int64_t from, std::int64_t to,
     auto const& page = list_of(answer, "events");
     if (page.empty()) break;
     if (first && count_of(answer, "first") > 1 && number_of(page.front(), "time_ms") > from)
-      leave_out("The server has forgotten events from before its number " +
-                text_of(answer, "first") + ".");
+      leave_out("The server has removed the events before number " + text_of(answer, "first") +
+                ".");
     for (auto const& e : page) {
       auto const at = number_of(e, "time_ms");
       auto const cluster = text_of(e, "cluster");
@@ -92,11 +92,11 @@ void gathering::add_machines(std::int64_t from, std::string const& cluster,
   for (auto const& m : list_of(answer, "machines"))
     if (hosts.contains(text_of(m, "host"))) kept.push_back(m);
   if (!text_of(answer, "next_page_token").empty())
-    leave_out("Machines behind the first 50 that the server lists.");
+    leave_out("Machines beyond the first 50 that the server lists.");
   add("machines", std::move(kept));
   constexpr std::int64_t kept_ms = 3'600'000;
   if (from < number_of(of("about"), "taken_ms") - kept_ms)
-    leave_out("Figures of machines older than an hour, which the server does not keep.");
+    leave_out("Measurements of machines older than an hour, which the server does not store.");
 }
 
 json::array logs(rest& server, std::string const& path, json::value const& program,
@@ -140,12 +140,12 @@ std::string report_on_program(rest& server, std::string const& path, std::string
     auto const all = g.ask(path + "/attempts", "The attempts");
     for (auto const& a : list_of(all, "attempts")) {
       auto const number = text_of(a, "attempt");
-      auto detail = g.ask(path + "/attempts/" + number, "What was seen of attempt " + number);
+      auto detail = g.ask(path + "/attempts/" + number, "The observations of attempt " + number);
       attempts.push_back(detail.is_null() ? a : std::move(detail));
     }
     if (!attempts.empty() && number_of(attempts.front(), "attempt") > 1)
       g.leave_out("Attempts before " + text_of(attempts.front(), "attempt") +
-                  ", which the server has forgotten.");
+                  ", which the server has removed.");
     if (!has_ended(program) && field_of(program, "hang").is_object())
       g.add("stacks", g.ask(path + "/stacks", "Stacks"));
     if (ranks.size() > logs_max)
@@ -159,7 +159,7 @@ std::string report_on_program(rest& server, std::string const& path, std::string
   g.add_events(number_of(program, "created_ms"), to,
                {cluster, text_of(program, "coordination_cluster"), text_of(program, "id")});
   g.add_machines(number_of(program, "created_ms"), cluster, hosts);
-  g.leave_out("Values of environment variables, which no server shows.");
+  g.leave_out("Values of environment variables, which the server never returns.");
   g.add("attempts", std::move(attempts));
   g.add("ranks", std::move(ranks));
   return program_report(g.finish());
@@ -173,8 +173,7 @@ std::string report_on_job(rest& server, std::string const& path, std::string con
   auto failed =
       server.some(path + "/closures?state=FAILED", "closures", failed_looked_at_max, &more);
   if (more)
-    g.leave_out("Of closures that failed those behind the first " +
-                with_thousands(failed_looked_at_max) + ".");
+    g.leave_out("Failed closures beyond the first " + with_thousands(failed_looked_at_max) + ".");
   json::object logs;
   auto const different = different_failures(failed);
   for (std::size_t i = 0; i < std::min(different.size(), failures_max); ++i) {
@@ -187,7 +186,7 @@ std::string report_on_job(rest& server, std::string const& path, std::string con
   spans done;
   bool whole = true;
   server.stream(path + "/trace", [&](std::string_view line) { return whole = done.read(line); });
-  if (!whole) g.leave_out("Runs of closures behind the first " + with_thousands(spans_max) + ".");
+  if (!whole) g.leave_out("Runs of closures beyond the first " + with_thousands(spans_max) + ".");
   auto const end = number_of(job, "finished_ms");
   auto const to = end > 0 ? end : number_of(g.of("about"), "taken_ms");
   g.add_events(number_of(job, "created_ms"), to, {text_of(job, "cluster")});
@@ -212,17 +211,17 @@ std::string report_on_run(rest& server, std::string const& cluster, std::uint64_
   for (auto& one : runs) {
     if (count_of(one, "number") != run) continue;
     auto const end = number_of(one, "ended_ms");
-    auto late = g.ask(path + "/stragglers", "Who was late");
+    auto late = g.ask(path + "/stragglers", "Late tasks");
     if (count_of(late, "generation") == run) g.add("stragglers", std::move(late));
     g.add_events(number_of(one, "started_ms"), end > 0 ? end : number_of(g.of("about"), "taken_ms"),
                  {cluster});
     g.add("run", std::move(one));
     g.add("cluster", std::move(c));
-    g.leave_out("Keys, and of runs before the last one who was late.");
+    g.leave_out("Keys, and the late tasks of runs before the last one.");
     return run_report(g.finish());
   }
   throw command_error(exit_failed, "cluster '" + for_terminal(cluster) + "' has no run " +
-                                       std::to_string(run) + ", or has forgotten it");
+                                       std::to_string(run) + ", or has removed it");
 }
 
 }  // namespace muster::cli::postmortem

@@ -62,7 +62,7 @@ std::string failures(json::value const& f) {
             table("Its attempts", list_of(c, "attempts"),
                   "Attempt=attempt|Worker=worker|Host=host|Began=started_ms|Ended=ended_ms|End=end|"
                   "Outcome=outcome") +
-            headed("What it printed last", lines(printed, printed_bytes_max)),
+            headed("Last output", lines(printed, printed_bytes_max)),
         i < 3);
   }
   if (all.size() > failures_max)
@@ -122,7 +122,7 @@ std::string job_report(json::value const& f, spans const& done) {
                  "Requeued=put_back|Tried again=retried|Generation=generation|Cluster=cluster|"
                  "Client=client|Submitted by=submitted_by|Retry of=retry_of")},
       {"timeline", "Timeline", done.timeline(from, to)},
-      {"failures", "What failed", failures(f)},
+      {"failures", "Failures", failures(f)},
       {"functions", "By function", table("", done.sums(true), sums)},
       {"workers", "By worker", table("", done.sums(false), sums)}};
   return out.text(f, from, to,

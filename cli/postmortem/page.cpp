@@ -139,7 +139,7 @@ std::string how_it_is(json::value const& object) {
          (state == "SUCCEEDED"   ? "has succeeded"
           : state == "FAILED"    ? "has failed"
           : state == "CANCELLED" ? "was cancelled"
-                                 : "has not ended, it is " + html(state)) +
+                                 : "is still " + html(state)) +
          (at.empty() ? at : " at " + at);
 }
 
@@ -162,7 +162,7 @@ std::string page::text(json::value const& facts, std::int64_t from, std::int64_t
                       table("", list_of(facts, "events"),
                             "Time=time_ms|Severity=severity|Kind=kind|About=subject|Text=text")});
   sections.push_back({"settings", "Settings", settings});
-  sections.push_back({"left-out", "What is not here", missing});
+  sections.push_back({"left-out", "Omitted from this report", missing});
   for (auto const& [id, name, content] : sections) {
     if (content.empty()) continue;
     bool const room = body.size() + content.size() <= page_bytes_max;

@@ -36,7 +36,7 @@ std::string went_wrong(json::value const& cause) {
   if (kind == "EXIT_STATUS")
     text += " ended with exit status " + shown(cause, "exit_status");
   else if (kind == "OUT_OF_MEMORY")
-    text += " was killed by the kernel, which had no more memory for it";
+    text += " was killed by the kernel because memory had run out";
   else if (kind == "SIGNAL" && signal > 0)
     text += " was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
   else
@@ -44,7 +44,7 @@ std::string went_wrong(json::value const& cause) {
   auto const& printed = list_of(cause, "stderr");
   for (auto it = printed.rbegin(); it != printed.rend(); ++it)
     if (auto const* s = it->if_string(); s && s->find_first_not_of(" \t\r\n") != s->npos)
-      return text + ", and said last <b>“" + html(std::string(*s)) + "”</b>";
+      return text + ", with the last line <b>“" + html(std::string(*s)) + "”</b>";
   return text;
 }
 
@@ -64,11 +64,11 @@ std::string verdict(json::value const& p, json::value const& last) {
 }
 
 std::string hang_facts(json::value const& hang) {
-  return headed("It came to a stand",
+  return headed("It hangs",
                 facts(hang,
-                      "Verdict=text|Evidence=evidence|Rank=rank|Host=host|Its line=line|The kernel "
-                      "says=process|Barrier=barrier|Ranks that wait=waits|Where they "
-                      "wait=waiting_line|Nothing moves since=since_ms"));
+                      "Verdict=text|Evidence=evidence|Rank=rank|Host=host|Code line=line|State in "
+                      "the kernel=process|Barrier=barrier|Waiting ranks=waits|Waiting "
+                      "at=waiting_line|No progress since=since_ms"));
 }
 
 std::string stacks_of(std::string const& title, json::array const& groups) {
@@ -87,7 +87,7 @@ std::string ends(json::value const& a, ranks_of_logs const& logged) {
     if (!printed.empty() && !logged.contains(number_of(r, "rank")))
       said += folded("Last lines of " + html(rank_label_of(r)), printed);
   }
-  return table("Ends of ranks, in their order", labelled(std::move(rows)),
+  return table("Ends of ranks, in order", labelled(std::move(rows)),
                "Rank=label|Host=host|After=after_ms|End=end|Was stopped=stopped|Lease ran "
                "out=lease_ran_out|Out of memory=out_of_memory") +
          said;
@@ -99,7 +99,7 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
   std::string missing;
   for (auto const* what : {"events", "stacks", "ranks"})
     if (auto const n = count_of(a, std::string(what) + "_left_out"); n > 0)
-      missing += "<p>" + with_thousands(n) + " more " + what + " had no room on the server.</p>";
+      missing += "<p>" + with_thousands(n) + " more " + what + " exceeded the server's limit.</p>";
   return facts(a,
                "Began=begun_ms|All ranks ran=running_ms|Ended=ended_ms|Ranks=ranks|Hosts=hosts") +
          fact("Because", cause.is_null() ? "" : went_wrong(cause)) +
@@ -109,7 +109,7 @@ std::string attempt(json::value const& a, ranks_of_logs const& logged) {
          table("What happened",
                labelled(since(list_of(a, "events"), "at_ms", begun), "rank", "about"),
                "After=after_ms|What=kind|About=label|Text=text") +
-         stacks_of("Where ranks were that were killed", list_of(a, "stacks")) +
+         stacks_of("Stacks of killed ranks", list_of(a, "stacks")) +
          table("Barriers, newest first",
                labelled(since(list_of(a, "barriers"), "ended_ms", begun), "last_rank", "last"),
                "After=after_ms|Late=late_ms|Came last=label|Host=host|Ranks=participants|"
@@ -130,7 +130,7 @@ std::string attempts(json::array const& all, ranks_of_logs const& logged) {
     out += folded("<b>Attempt " + shown(all[i], "attempt") + "</b>, " +
                       (ended > 0 ? shown(all[i], "end") + " after " +
                                        lasted(ended - real_of(all[i], "begun_ms"))
-                                 : "goes on"),
+                                 : "is running"),
                   attempt(all[i], last ? logged : ranks_of_logs()), last);
   }
   return out;
@@ -177,8 +177,8 @@ std::string timeline(json::value const& f, std::int64_t from, std::int64_t to) {
   }
   for (auto& [rank, l] : of) c.lanes.push_back(std::move(l));
   return c.text(
-      "o=ended well|f=failed first|x=was stopped|r=runs|l=a task came late to a barrier; gaps are "
-      "restarts");
+      "o=succeeded|f=failed first|x=was stopped|r=running|l=a task arrived late at a barrier; gaps "
+      "are restarts");
 }
 
 std::string logs(json::array const& all) {
@@ -192,8 +192,8 @@ std::string logs(json::array const& all) {
     out += folded(
         html(rank_label_of(l)) +
             (whole ? "" : " <small>the end of " + in_bytes(real_of(log, "size")) + "</small>"),
-        !why.empty()   ? "<p>Could not be had: " + why + "</p>"
-        : text.empty() ? "<p>It has printed nothing.</p>"
+        !why.empty()   ? "<p>Could not be loaded: " + why + "</p>"
+        : text.empty() ? "<p>It has no output.</p>"
                        : lines(text, log_of_cause_bytes_max),
         is_true(l, "of_cause"));
   }
@@ -203,10 +203,10 @@ std::string logs(json::array const& all) {
 // Shows only names of environment variables, whatever the server returns.
 std::string settings(json::value const& p) {
   return fact("Command", html(texts_of(p, "command", " "), 16'000)) +
-         fact("Variables, names alone", html(texts_of(p, "env"))) +
+         fact("Variables, names only", html(texts_of(p, "env"))) +
          facts(p,
                "Tasks=tasks|On one worker=per_worker|Directory=working_dir|Upload=upload|Preload="
-               "preload|Restarts, at most=max_restarts|Grace=grace_ms|Grace at a restart="
+               "preload|Maximum restarts=max_restarts|Grace=grace_ms|Grace at a restart="
                "restart_grace_ms|Deadline=deadline_ms|Notice=notice_ms|When it hangs=on_hang|Hangs "
                "after=hang_after_ms|Pattern of steps=step_pattern|Spares=spares|Priority=priority|"
                "Weight=weight|Ends with=ends_with|Metadata=metadata");
@@ -256,7 +256,7 @@ std::string program_report(json::value const& f) {
       {"timeline", "Timeline", timeline(f, from, to)},
       {"now", "Where ranks are",
        hang_facts(hang) + stacks_of("Stacks", list_of(field_of(f, "stacks"), "groups"))},
-      {"attempts", "Attempts, the last first", attempts(all, logged)},
+      {"attempts", "Attempts, newest first", attempts(all, logged)},
       {"ranks", "Ranks of the last attempt",
        table("", labelled(failed_first(list_of(f, "ranks"))),
              "Rank=label|State=state|Worker=worker|Host=host|Pid=pid|Step=step|A "
@@ -265,10 +265,10 @@ std::string program_report(json::value const& f) {
        facts(steps,
              "Farthest behind=least|Farthest ahead=most|A step takes=median_ms|Stops "
              "after step=stop_after") +
-           table("Slow ranks, the worst first", list_of(steps, "slow"),
+           table("Slow ranks, worst first", list_of(steps, "slow"),
                  "Rank=rank|Host=host|Worker=worker|In every step=chronic|Behind, %=percent|At "
                  "step=step|Took=took_ms|Usual=usual_ms|Attempts=attempts")},
-      {"logs", "What ranks of the last attempt printed last", logs(list_of(f, "logs"))}};
+      {"logs", "Last output of the ranks of the last attempt", logs(list_of(f, "logs"))}};
   return out.text(f, from, to, settings(p));
 }
 

@@ -16,7 +16,7 @@ std::string run_report(json::value const& f) {
   auto verdict = "Run " + shown(run, "number") + " of <b>" + html(cluster) + "</b> " +
                  (bad       ? "has failed"
                   : end > 0 ? "has ended"
-                            : "goes on, it is " + html(state)) +
+                            : "is still " + html(state)) +
                  (end > 0 ? " at " + utc(end) : "");
   if (!cause.is_null())
     verdict += ": it began with " + shown(cause, "task") + " at " + shown(cause, "address") +
@@ -31,7 +31,7 @@ std::string run_report(json::value const& f) {
                  "Agents connected=connected|Late=late|In error=error|"
                  "Disconnected=disconnected|Missing=missing") +
            facts(run, "Keys=keys|Of keys, bytes=key_bytes")},
-      {"late", "Who was late at barriers",
+      {"late", "Late tasks at barriers",
        table("", list_of(late, "tasks"),
              "Task=task|Host=host|Was last=last|Of=barriers|Late, mean=late_mean_ms|Late, "
              "most=late_max_ms") +

@@ -75,7 +75,7 @@ std::string spans::timeline(std::int64_t from_ms, std::int64_t to_ms) const {
     });
     c.lanes.push_back(std::move(l));
   }
-  return c.text("o=succeeded|f=failed, or lost|x=cancelled|r=runs");
+  return c.text("o=succeeded|f=failed or lost|x=cancelled|r=running");
 }
 
 }  // namespace muster::cli::postmortem

@@ -36,7 +36,7 @@ void print_events(json::value const& a, std::ostream& to) {
 
 void print_barriers(json::value const& a, std::ostream& to) {
   if (list_of(a, "barriers").empty()) return;
-  to << "\nbarriers, the newest first\n";
+  to << "\nbarriers, newest first\n";
   table rows({right("AFTER"), "BARRIER", right("RANKS"), "LAST", "HOST", right("LATE MS")});
   for (auto const& b : list_of(a, "barriers"))
     rows.add({since(a, number_of(b, "ended_ms")), for_terminal(text_of(b, "id"), 40),
@@ -44,7 +44,7 @@ void print_barriers(json::value const& a, std::ostream& to) {
               for_terminal(text_of(b, "host")), text_of(b, "late_ms")});
   rows.print(to);
   if (list_of(a, "latecomers").empty()) return;
-  to << "\nlate at them\n";
+  to << "\nlate ranks at barriers\n";
   table tasks({"RANK", "HOST", right("LAST"), right("OF"), right("MEAN MS"), right("MAX MS")});
   for (auto const& l : list_of(a, "latecomers"))
     tasks.add({rank_label_of(l), for_terminal(text_of(l, "host")), text_of(l, "last"),
@@ -84,12 +84,12 @@ std::string attempt_text(json::value const& a) {
   if (auto const cause = cause_of(a); !cause.empty()) to << "because  " << cause << '\n';
   print_events(a, to);
   if (auto const& groups = list_of(a, "stacks"); !groups.empty())
-    to << "\nwhere ranks were that were killed\n" << groups_text(groups);
+    to << "\nstacks of killed ranks\n" << groups_text(groups);
   print_barriers(a, to);
   print_ends(a, to);
   for (auto const* what : {"events", "stacks", "ranks"})
     if (auto const n = number_of(a, std::string(what) + "_left_out"); n > 0)
-      to << n << " more " << what << " had no room\n";
+      to << n << " more " << what << " exceeded the limit\n";
   return to.str();
 }
 

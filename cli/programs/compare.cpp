@@ -67,7 +67,8 @@ side look_at(rest& server, std::string const& name) {
     if (text_of(a, "attempt") == attempt) its = &a;
   if (!its && hash != std::string::npos)
     throw command_error(exit_failed, title_of(s.program) + " has no attempt '" +
-                                         for_terminal(attempt, 20) + "', or it is forgotten");
+                                         for_terminal(attempt, 20) +
+                                         "', or the server has removed it");
   auto const& whole = hash == std::string::npos ? s.program : *its;
   auto const begun = number_of(whole, its && &whole == its ? "begun_ms" : "created_ms");
   auto const ended = number_of(whole, &whole == its ? "ended_ms" : "finished_ms");
@@ -199,7 +200,7 @@ std::string comparison_text(json::value const& both) {
                 160)
          << '\n';
   if (auto const& hosts = list_of(both, "hosts"); !hosts.empty()) {
-    to << "\nby host: a step, and how late at barriers, ms\n";
+    to << "\nby host: time of a step and lateness at barriers, ms\n";
     table late({"HOST", right("STEP A"), right("STEP B"), right("LATE A"), right("LATE B")});
     for (auto const& h : hosts)
       late.add({for_terminal(text_of(h, "host")), number_text(field_of(h, "a_step_ms")),

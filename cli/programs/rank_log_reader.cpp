@@ -124,7 +124,7 @@ void rank_log_reader::end_attempt() {
   for (auto const& [number, r] : ranks_) without += !r.complete;
   if (without > 0)
     missing_ = "what " + std::to_string(without) + (without == 1 ? " rank" : " ranks") +
-               " of attempt " + std::to_string(attempt_) + " printed last could not be had" +
+               " of attempt " + std::to_string(attempt_) + " printed last could not be loaded" +
                (why_.empty() ? "" : ": " + for_terminal(why_));
   ranks_.clear();
   count_ = {};

@@ -103,7 +103,7 @@ int worker_count(cluster_spec const& spec, std::string const& task_type) {
   if (task_type == "evaluator") return std::max(1, task_count(spec, "evaluator"));
   if (task_type != "chief" && task_type != "worker")
     throw invalid("task type " + quoted(task_type) +
-                  " does not count workers; only chief, worker and evaluator do");
+                  " has no number of workers; only chief, worker and evaluator have one");
   return task_count(spec, "chief") + task_count(spec, "worker");
 }
 
@@ -113,7 +113,7 @@ int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int ta
   if (task_type == "worker") return task_id + task_count(spec, "chief");
   if (task_type == "evaluator") return task_id;
   throw invalid("task type " + quoted(task_type) +
-                " has no id among the workers; only chief, worker and evaluator have");
+                " has no id among the workers; only chief, worker and evaluator have one");
 }
 
 int task_count(cluster_spec const& spec, std::string_view task_type) {

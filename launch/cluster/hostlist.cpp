@@ -21,7 +21,7 @@ class hostlist {
     for (auto const entry : entries())
       for (auto& host : expand_entry(entry)) {
         if (!seen_.insert(host).second)
-          throw invalid(origin_ + ": the host " + quoted(host) + " is there twice");
+          throw invalid(origin_ + ": the host " + quoted(host) + " is listed twice");
         hosts_.push_back(std::move(host));
         if (hosts_.size() > most_) throw too_many();
       }
@@ -30,7 +30,7 @@ class hostlist {
 
  private:
   cluster_error fault(std::string const& what) const {
-    return invalid(origin_ + ": " + what + "; a list is written as in n[1-2,05-07],m5");
+    return invalid(origin_ + ": " + what + "; write a list as in n[1-2,05-07],m5");
   }
   cluster_error too_many() const {
     return invalid(origin_ + ": more than " + std::to_string(most_) + " hosts, which is the limit");
@@ -44,15 +44,14 @@ class hostlist {
     for (std::size_t i = 0; i <= text_.size(); ++i) {
       if (i == text_.size() || (text_[i] == ',' && !inside)) {
         all.push_back(cluster::trimmed(text_.substr(begin, i - begin)));
-        if (all.back().empty()) throw fault("a host without a name in " + quoted(text_));
+        if (all.back().empty()) throw fault("there is a host without a name in " + quoted(text_));
         begin = i + 1;
       } else if (text_[i] == '[' || text_[i] == ']') {
-        if (inside == (text_[i] == '['))
-          throw fault("a bracket without its partner in " + quoted(text_));
+        if (inside == (text_[i] == '[')) throw fault("a bracket is unbalanced in " + quoted(text_));
         inside = !inside;
       }
     }
-    if (inside) throw fault("a bracket without its partner in " + quoted(text_));
+    if (inside) throw fault("a bracket is unbalanced in " + quoted(text_));
     return all;
   }
 
@@ -92,7 +91,7 @@ class hostlist {
       auto const first = range.substr(0, dash);
       auto const last = dash == std::string_view::npos ? first : range.substr(dash + 1);
       auto const from = number(first, range), to = number(last, range);
-      if (to < from) throw fault("the range " + quoted(range) + " goes backwards");
+      if (to < from) throw fault("the range " + quoted(range) + " must be ascending");
       if (to - from >= most_ || numbers.size() + (to - from) >= most_) throw too_many();
       for (auto n = from; n <= to; ++n) {
         auto const digits = std::to_string(n);
@@ -142,7 +141,7 @@ std::vector<int> expand_task_counts(std::string_view text, std::string const& or
     }
     if (!tasks || *tasks == 0 || !times || *times == 0)
       throw invalid(origin + ": " + quoted(entry) +
-                    " is not a number of tasks; counts are written as in 3(x2),2,1");
+                    " is not a number of tasks; write counts as in 3(x2),2,1");
     if (counts.size() + static_cast<std::size_t>(*times) > hosts_max)
       throw invalid(origin + ": more than " + std::to_string(hosts_max) +
                     " hosts, which is the limit");

@@ -81,7 +81,7 @@ json::value parse_json(std::string_view text, std::string const& origin) {
   if (text.size() > json_bytes_max)
     throw invalid(origin + ": " + std::to_string(text.size()) + " bytes, the limit is " +
                   std::to_string(json_bytes_max));
-  if (trimmed(text).empty()) throw invalid(origin + ": empty, not a JSON text");
+  if (trimmed(text).empty()) throw invalid(origin + ": empty; it must be JSON");
   json::stream_parser parser;
   json::error_code error;
   auto const at = parser.write_some(text.data(), text.size(), error);
@@ -90,7 +90,7 @@ json::value parse_json(std::string_view text, std::string const& origin) {
   if (!error) parser.finish(error);
   if (error) throw invalid(origin + ": not JSON at " + place_of(text, at) + ": " + error.message());
   if (auto const twice = key_that_is_there_twice(text))
-    throw invalid(origin + ": the key " + quoted(*twice) + " is there twice in one object");
+    throw invalid(origin + ": the key " + quoted(*twice) + " occurs twice in one object");
   return parser.release();
 }
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
 
-resolver_key const task_type{"task_type", "the job of this process"};
-resolver_key const task_id{"task_id", "its index there"};
-resolver_key const rpc_layer{"rpc_layer", "what stands before :// in a master, such as grpc"};
-resolver_key const environment{"environment", "empty or google"};
+resolver_key const task_type{"task_type", "job of this process"};
+resolver_key const task_id{"task_id", "index of this process in its job"};
+resolver_key const rpc_layer{"rpc_layer", "protocol before :// in a master, such as grpc"};
+resolver_key const environment{"environment", "kind of environment: empty or google"};
 
 template <class Options>
 Options options_from(resolver_arguments const& a) {
@@ -65,7 +65,7 @@ std::map<std::string, int> jobs_from(resolver_arguments const& a, std::string co
     if (name.empty() || !tasks)
       throw a.wrong("jobs", cluster::quoted(part) + " is not JOB=N; write ps=1,worker=3");
     if (!jobs.emplace(name, *tasks).second)
-      throw a.wrong("jobs", cluster::quoted(name) + " is there twice");
+      throw a.wrong("jobs", cluster::quoted(name) + " is listed twice");
   }
   return jobs;
 }
@@ -89,30 +89,34 @@ std::shared_ptr<cluster_resolver> make_slurm(resolver_arguments const& a) {
 
 resolver_kinds local_resolver_kinds() {
   resolver_kinds kinds;
-  kinds.add(
-      {"simple",
-       "a cluster that is written down",
-       "JSON or @FILE",
-       {task_type, task_id, rpc_layer, environment, {"master", "what master() is without a task"}},
-       make_simple});
+  kinds.add({"simple",
+             "a cluster that is given as text",
+             "JSON or @FILE",
+             {task_type,
+              task_id,
+              rpc_layer,
+              environment,
+              {"master", "result of master() without a task"}},
+             make_simple});
   kinds.add({"file",
-             "a JSON file, read anew each time",
+             "a JSON file, read again each time",
              "FILE",
              {task_type, task_id, rpc_layer, environment},
              make_file});
   kinds.add({"tf-config",
-             "the variable TF_CONFIG",
+             "the environment variable TF_CONFIG",
              "",
              {task_type, task_id, rpc_layer, environment},
              make_tf_config});
   kinds.add({"slurm",
-             "the step that srun started",
+             "the Slurm step of this process",
              "",
-             {{"jobs", "tasks of each job, ps=1,worker=3; all are workers without it"},
-              {"port_base", "the first task's port on each host (8888)"},
-              {"tasks_per_node", "in place of SLURM_STEP_TASKS_PER_NODE: 3(x2),2,1"},
-              {"gpus_per_node", "in place of what the node shows"},
-              {"gpus_per_task", "in place of an equal share"},
+             {{"jobs", "tasks of each job, such as ps=1,worker=3 (default: all are workers)"},
+              {"port_base", "port of the first task on each host (8888)"},
+              {"tasks_per_node",
+               "tasks per node, such as 3(x2),2,1 (default: SLURM_STEP_TASKS_PER_NODE)"},
+              {"gpus_per_node", "GPUs per node (default: those that the node reports)"},
+              {"gpus_per_task", "GPUs per task (default: an equal share)"},
               task_type,
               task_id,
               rpc_layer},
@@ -120,7 +124,7 @@ resolver_kinds local_resolver_kinds() {
   kinds.add({"sagemaker",
              "a SageMaker training job: SM_HOSTS and SM_CURRENT_HOST",
              "",
-             {{"port", "of every host (2223)"}, task_type, task_id, rpc_layer, environment},
+             {{"port", "port of every host (2223)"}, task_type, task_id, rpc_layer, environment},
              make_sagemaker});
   return kinds;
 }

@@ -161,7 +161,7 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make_one(
   std::map<std::string, std::string> keys;
   for (auto const part : parts)
     if (auto const key = key_and_value(*kind, part); !keys.insert(key).second)
-      throw invalid(kind->name + ": the key " + key.first + " is there twice");
+      throw invalid(kind->name + ": the key " + key.first + " is given twice");
   return kind->make({kind->name, std::move(value), std::move(keys), environment});
 }
 

@@ -14,7 +14,7 @@ using cluster::quoted;
 
 std::string needed(environment_lookup const& environment, std::string const& name) {
   if (auto const text = environment(name)) return *text;
-  throw cluster::missing(name + " is not set: this is no SageMaker training job");
+  throw cluster::missing(name + " is not set: this process is not in a SageMaker training job");
 }
 
 std::vector<std::string> hosts_from(std::string const& text) {
@@ -32,7 +32,7 @@ std::vector<std::string> hosts_from(std::string const& text) {
   }
   std::sort(hosts.begin(), hosts.end());
   auto const twice = std::adjacent_find(hosts.begin(), hosts.end());
-  if (twice != hosts.end()) throw invalid("SM_HOSTS: " + quoted(*twice) + " is there twice");
+  if (twice != hosts.end()) throw invalid("SM_HOSTS: " + quoted(*twice) + " is listed twice");
   return hosts;
 }
 

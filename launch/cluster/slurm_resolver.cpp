@@ -56,7 +56,7 @@ std::vector<int> tasks_of_hosts(environment_lookup const& environment,
   auto counts = expand_task_counts(given ? *given : needed(environment, origin), origin);
   if (given && counts.size() == 1) counts.assign(hosts, counts.front());
   if (counts.size() != hosts)
-    throw invalid(origin + ": it speaks of " + std::to_string(counts.size()) + " hosts, but " +
+    throw invalid(origin + ": it lists " + std::to_string(counts.size()) + " hosts, but " +
                   "SLURM_STEP_NODELIST has " + std::to_string(hosts));
   return counts;
 }
@@ -92,7 +92,7 @@ places lay_out(environment_lookup const& environment, std::vector<int> const& ta
     return in_turns(tasks_of_host,
                     needed_number(environment, "SLURM_DIST_PLANESIZE", 1, tasks_max));
   throw invalid("SLURM_DISTRIBUTION: " + cluster::quoted(text) +
-                " does not tell which rank is where; block, cyclic and plane do");
+                " does not define the host of each rank; use block, cyclic or plane");
 }
 
 /// Throws like slurm_resolver::cluster_spec.
@@ -169,8 +169,7 @@ slurm_resolver::step slurm_resolver::read() const {
   auto const last_port = std::int64_t{options_.port_base} + s.most_tasks_of_a_host() - 1;
   if (last_port > 65535)
     throw invalid("port_base: " + std::to_string(options_.port_base) + " and " +
-                  std::to_string(s.most_tasks_of_a_host()) +
-                  " tasks of a host lead beyond port 65535");
+                  std::to_string(s.most_tasks_of_a_host()) + " tasks of a host exceed port 65535");
   auto const sum = std::accumulate(options_.jobs.begin(), options_.jobs.end(), std::int64_t{0},
                                    [](auto n, auto const& job) { return n + job.second; });
   if (!options_.jobs.empty() && sum != s.tasks())

@@ -29,8 +29,7 @@ struct place {
 std::string address_from(json::value const& v, place const& at) {
   if (!v.is_string())
     throw at.fault("is " + std::string(kind_name(v)) + ", not a string such as \"host:2222\"");
-  if (v.get_string().empty())
-    throw at.fault("is empty; an address such as \"host:2222\" is wanted");
+  if (v.get_string().empty()) throw at.fault("is empty; write an address such as \"host:2222\"");
   return std::string(v.get_string());
 }
 

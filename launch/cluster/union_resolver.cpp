@@ -37,7 +37,7 @@ union_resolver::union_resolver(std::vector<std::shared_ptr<cluster_resolver>> re
     : resolvers_(std::move(resolvers)), layer_(std::move(o.rpc_layer)) {
   if (resolvers_.empty()) throw cluster::invalid("a union needs at least one resolver");
   if (std::count(resolvers_.begin(), resolvers_.end(), nullptr) != 0)
-    throw cluster::invalid("a union of resolvers has a null one");
+    throw cluster::invalid("a union of resolvers contains a null resolver");
   task_type_ = std::move(o.task_type);
   task_id_ = o.task_id;
 }

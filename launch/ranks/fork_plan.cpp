@@ -26,7 +26,8 @@ python_command python_of(rank_role const& role, fork_plan const& plan) {
   if (looked_for && has_relative_path(environment, "PATH"))
     throw std::invalid_argument("PATH has a relative directory");
   if (!plan.interpreter.empty() && c.interpreter != plan.interpreter)
-    throw std::invalid_argument("another rank here has another interpreter, or other options");
+    throw std::invalid_argument(
+        "another rank on this worker has a different interpreter or different options");
   return c;
 }
 

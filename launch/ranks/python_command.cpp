@@ -76,7 +76,7 @@ class reader {
 }  // namespace
 
 python_command python_command_of(std::vector<std::string> const& command) {
-  if (command.empty() || !is_python(command[0])) refuse("its command is no Python program");
+  if (command.empty() || !is_python(command[0])) refuse("its command is not a Python program");
   if (command[0].find('/') != std::string::npos && command[0].front() != '/')
     refuse("its interpreter is named by a relative path");
   return reader(command).read();

@@ -89,7 +89,7 @@ class rank_launcher {
   }
 
   void fail(std::exception const& e) {
-    std::cerr << "an order to ranks makes no sense: " << e.what() << '\n';
+    std::cerr << "an order to ranks is invalid: " << e.what() << '\n';
     if (ranks_) return;
     status_ = 2;
     io_.stop();

@@ -116,7 +116,7 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
   r.own_cwd = r.program.cwd.empty();
   if (r.own_cwd) r.program.cwd = text(line, "work") + "/" + name;
   if (!text(start, "upload").empty())
-    r.refusal = "this worker cannot unpack an upload; give a working directory that it has";
+    r.refusal = "this worker cannot unpack an upload; set a working directory that exists on it";
   return r;
 }
 
@@ -133,7 +133,7 @@ start_order start_of(json::object const& line, environment_map inherited) {
     s.ranks.push_back(role_of(line, start, rank.as_object(), p));
     s.ranks.back().program.user = user;
   }
-  if (s.ranks.empty()) throw std::invalid_argument("no rank is to be started");
+  if (s.ranks.empty()) throw std::invalid_argument("the order starts no rank");
   return s;
 }
 

@@ -220,7 +220,7 @@ void rank_set::kill(bool lease_ran_out) {
 void rank_set::stop(rank& r, int signal, std::chrono::milliseconds grace) {
   if (r.waits) {
     r.end.stopped = true;
-    return give_up(r, "it was stopped before it had begun");
+    return give_up(r, "it was stopped before it started");
   }
   if (!r.process || !r.process->running()) return;
   r.end.stopped = true;

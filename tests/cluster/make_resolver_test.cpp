@@ -105,13 +105,13 @@ TEST(make_resolver, values_that_do_not_fit_are_refused) {
   EXPECT_EQ(fault("simple"), "simple: it needs JSON or @FILE; write simple:JSON or @FILE");
   EXPECT_EQ(fault("file:"), "file: it needs FILE; write file:FILE");
   EXPECT_EQ(fault("sagemaker:port"), "sagemaker: the key port has no value; write port=…");
-  EXPECT_EQ(fault("sagemaker:port=1;port=2"), "sagemaker: the key port is there twice");
+  EXPECT_EQ(fault("sagemaker:port=1;port=2"), "sagemaker: the key port is given twice");
   EXPECT_EQ(fault("sagemaker:port=65536"),
             "sagemaker: port: '65536' is not a number from 1 to 65535");
   EXPECT_EQ(fault("tf-config:task_id=-1"),
             "tf-config: task_id: '-1' is not a number from 0 to 999999");
   EXPECT_EQ(fault("slurm:jobs=ps"), "slurm: jobs: 'ps' is not JOB=N; write ps=1,worker=3");
-  EXPECT_EQ(fault("slurm:jobs=ps=1,ps=2"), "slurm: jobs: 'ps' is there twice");
+  EXPECT_EQ(fault("slurm:jobs=ps=1,ps=2"), "slurm: jobs: 'ps' is listed twice");
   EXPECT_EQ(
       fault("simple:{\"w\": 1}"),
       "simple: w is a number, neither a list of addresses nor an object from index to address");

@@ -55,13 +55,14 @@ TEST(cluster_rules, counts_and_ids) {
   EXPECT_EQ(worker_count(with_chief(), "worker"), 3);
   EXPECT_EQ(worker_count(with_chief(), "evaluator"), 1);
   EXPECT_EQ(fault_of([] { worker_count(with_chief(), "ps"); }),
-            "task type 'ps' does not count workers; only chief, worker and evaluator do");
+            "task type 'ps' has no number of workers; only chief, worker and evaluator have one");
   EXPECT_EQ(id_in_cluster(with_chief(), "chief", 0), 0);
   EXPECT_EQ(id_in_cluster(with_chief(), "worker", 1), 2);
   EXPECT_EQ(id_in_cluster(without_chief(), "worker", 1), 1);
   EXPECT_EQ(id_in_cluster(with_chief(), "evaluator", 0), 0);
-  EXPECT_EQ(fault_of([] { id_in_cluster(with_chief(), "ps", 1); }),
-            "task type 'ps' has no id among the workers; only chief, worker and evaluator have");
+  EXPECT_EQ(
+      fault_of([] { id_in_cluster(with_chief(), "ps", 1); }),
+      "task type 'ps' has no id among the workers; only chief, worker and evaluator have one");
   EXPECT_EQ(task_count(with_chief(), "ps"), 2);
   EXPECT_EQ(task_count(with_chief(), "evaluator"), 0);
 }

@@ -43,13 +43,13 @@ TEST(sagemaker, a_host_that_is_not_among_them_is_alone) {
 TEST(sagemaker, what_is_not_there_is_named) {
   auto const missing = cluster_error::code::missing;
   EXPECT_EQ(fault_of([] { sagemaker_resolver(environment({})).cluster_spec(); }, missing),
-            "SM_HOSTS is not set: this is no SageMaker training job");
+            "SM_HOSTS is not set: this process is not in a SageMaker training job");
   EXPECT_EQ(fault_of(
                 [] {
                   sagemaker_resolver(environment({{"SM_HOSTS", "[]"}})).cluster_spec();
                 },
                 missing),
-            "SM_CURRENT_HOST is not set: this is no SageMaker training job");
+            "SM_CURRENT_HOST is not set: this process is not in a SageMaker training job");
 }
 
 TEST(sagemaker, malformed_hosts_are_refused) {
@@ -62,7 +62,7 @@ TEST(sagemaker, malformed_hosts_are_refused) {
       "SM_HOSTS: it is an object, not a list of host names, such as [\"algo-1\", \"algo-2\"]");
   EXPECT_EQ(fault(R"(["a", 1])"),
             "SM_HOSTS: entry 1 is not a host name, such as [\"algo-1\", \"algo-2\"]");
-  EXPECT_EQ(fault(R"(["a", "a"])"), "SM_HOSTS: 'a' is there twice");
+  EXPECT_EQ(fault(R"(["a", "a"])"), "SM_HOSTS: 'a' is listed twice");
 }
 
 }  // namespace

@@ -197,10 +197,10 @@ INSTANTIATE_TEST_SUITE_P(
             "SLURM_STEP_TASKS_PER_NODE: the hosts have 3 tasks together, but SLURM_STEP_NUM_TASKS "
             "is 4"},
         bad{"SLURM_STEP_TASKS_PER_NODE", "1,2",
-            "SLURM_STEP_TASKS_PER_NODE: it speaks of 2 hosts, but SLURM_STEP_NODELIST has 3"},
+            "SLURM_STEP_TASKS_PER_NODE: it lists 2 hosts, but SLURM_STEP_NODELIST has 3"},
         bad{"SLURM_DISTRIBUTION", "arbitrary",
-            "SLURM_DISTRIBUTION: 'arbitrary' does not tell which rank is where; block, cyclic and "
-            "plane do"},
+            "SLURM_DISTRIBUTION: 'arbitrary' does not define the host of each rank; use block, "
+            "cyclic or plane"},
         bad{"SLURM_DISTRIBUTION", "plane",
             "SLURM_DIST_PLANESIZE is not set, but SLURM_DISTRIBUTION is 'plane': pass the size to "
             "srun as --distribution=plane=SIZE"}));
@@ -221,7 +221,7 @@ TEST(slurm, options_that_do_not_fit_are_refused) {
   EXPECT_EQ(fault([](options& o) { o.gpus_per_node = -1; }), "gpus_per_node: -1 is below 0");
   EXPECT_EQ(fault([](options& o) { o.port_base = 0; }), "port_base: 0 is below 1");
   EXPECT_EQ(fault([](options& o) { o.port_base = 65536; }),
-            "port_base: 65536 and 1 tasks of a host lead beyond port 65535");
+            "port_base: 65536 and 1 tasks of a host exceed port 65535");
   EXPECT_EQ(fault([](options& o) { o.tasks_per_node = "2"; }),
             "tasks_per_node: the hosts have 6 tasks together, but SLURM_STEP_NUM_TASKS is 3");
 }
@@ -231,7 +231,7 @@ class malformed_hostlist : public ::testing::TestWithParam<std::pair<char const*
 TEST_P(malformed_hostlist, is_refused) {
   auto const [text, what] = GetParam();
   EXPECT_EQ(fault_of([text = text] { hosts(text); }),
-            "LIST: " + std::string(what) + "; a list is written as in n[1-2,05-07],m5");
+            "LIST: " + std::string(what) + "; write a list as in n[1-2,05-07],m5");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -239,20 +239,20 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::pair("", "it is empty"), std::pair(" ", "it is empty"),
                       std::pair("n1,", "a host without a name in 'n1,'"),
                       std::pair(",n1", "a host without a name in ',n1'"),
-                      std::pair("n[1-2", "a bracket without its partner in 'n[1-2'"),
-                      std::pair("n1-2]", "a bracket without its partner in 'n1-2]'"),
-                      std::pair("n[[1]]", "a bracket without its partner in 'n[[1]]'"),
+                      std::pair("n[1-2", "a bracket is unbalanced in 'n[1-2'"),
+                      std::pair("n1-2]", "a bracket is unbalanced in 'n1-2]'"),
+                      std::pair("n[[1]]", "a bracket is unbalanced in 'n[[1]]'"),
                       std::pair("n[]", "'' is neither a number nor a range"),
                       std::pair("n[a]", "'a' is neither a number nor a range"),
                       std::pair("n[1-]", "'1-' is neither a number nor a range"),
                       std::pair("n[1-2-3]", "'1-2-3' is neither a number nor a range"),
-                      std::pair("n[3-1]", "the range '3-1' goes backwards"),
+                      std::pair("n[3-1]", "the range '3-1' must be ascending"),
                       std::pair("n[9999999999999999999]",
                                 "'9999999999999999999' is neither a number nor a range"),
                       std::pair("a b", "'a b' is not a host name")));
 
 TEST(slurm, a_host_that_is_there_twice_is_refused) {
-  EXPECT_EQ(fault_of([] { hosts("n[1-3],n2"); }), "LIST: the host 'n2' is there twice");
+  EXPECT_EQ(fault_of([] { hosts("n[1-3],n2"); }), "LIST: the host 'n2' is listed twice");
 }
 
 TEST(slurm, expansion_has_a_limit) {
@@ -271,7 +271,7 @@ TEST(slurm, malformed_counts_are_refused) {
   for (auto const* text : {"", "x", "0", "3(x0)", "3(x2", "3(x)", "3x2", "-1", "3(x2)4", "2000000"})
     EXPECT_EQ(fault_of([&] { counts(text); }),
               "COUNTS: '" + std::string(text) +
-                  "' is not a number of tasks; counts are written as in 3(x2),2,1");
+                  "' is not a number of tasks; write counts as in 3(x2),2,1");
 }
 
 }  // namespace slurm_cases

@@ -50,7 +50,7 @@ TEST_P(malformed_spec, is_refused_with_the_place) {
 INSTANTIATE_TEST_SUITE_P(
     spec_json, malformed_spec,
     ::testing::Values(
-        bad{"", "SPEC: empty, not a JSON text"}, bad{" \n", "SPEC: empty, not a JSON text"},
+        bad{"", "SPEC: empty; it must be JSON"}, bad{" \n", "SPEC: empty; it must be JSON"},
         bad{"{'w': []}", "SPEC: not JSON at line 1, column 2: syntax error"},
         bad{"{\n \"w\": [,]}", "SPEC: not JSON at line 2, column 8: syntax error"},
         bad{"{\"w\": [", "SPEC: not JSON at line 1, column 8: incomplete JSON"},
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
             "SPEC: w is a string, neither a list of addresses nor an object from index to address"},
         bad{R"({"w": ["a", 7]})", "SPEC: w[1] is a number, not a string such as \"host:2222\""},
         bad{R"({"w": {"4": null}})", "SPEC: w[4] is null, not a string such as \"host:2222\""},
-        bad{R"({"w": [""]})", "SPEC: w[0] is empty; an address such as \"host:2222\" is wanted"},
+        bad{R"({"w": [""]})", "SPEC: w[0] is empty; write an address such as \"host:2222\""},
         bad{R"({"w": {"x": "a"}})", "SPEC: w has the index 'x', which is not a number"},
         bad{R"({"w": {"": "a"}})", "SPEC: w has the index '', which is not a number"},
         bad{R"({"w": {"1.5": "a"}})", "SPEC: w has the index '1.5', which is not a number"},
@@ -71,8 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad{R"({"w": {"99999999999999": "a"}})",
             "SPEC: w has the index '99999999999999'; the highest is 999999"},
         bad{R"({"w": {"1": "a", "01": "b"}})", "SPEC: w has the index 1 twice"},
-        bad{R"({"w": {"1": "a", "1": "b"}})", "SPEC: the key '1' is there twice in one object"},
-        bad{R"({"w": ["a"], "w": ["b"]})", "SPEC: the key 'w' is there twice in one object"},
+        bad{R"({"w": {"1": "a", "1": "b"}})", "SPEC: the key '1' occurs twice in one object"},
+        bad{R"({"w": ["a"], "w": ["b"]})", "SPEC: the key 'w' occurs twice in one object"},
         bad{R"({"": ["a"]})", "SPEC: a job has no name"},
         bad{R"({"w": ["a\u0000b"]})",
             "SPEC: job 'w', task 0: the address 'a\\x00b' has a control character"}));

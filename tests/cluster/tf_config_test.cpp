@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
             "TF_CONFIG: cluster.worker has the index 'one', which is not a number"},
         bad{R"({"cluster": {"": ["a:1"]}})", "TF_CONFIG: cluster: a job has no name"},
         bad{R"({"cluster": {"chief": ["a:1"], "chief": ["b:1"]}})",
-            "TF_CONFIG: the key 'chief' is there twice in one object"},
+            "TF_CONFIG: the key 'chief' occurs twice in one object"},
         bad{R"({"cluster": {"chief": ["a:1", "b:1"]}})",
             "TF_CONFIG: cluster.chief has 2 tasks; at most one is allowed"},
         bad{R"({"cluster": {"evaluator": ["a:1", "b:1"], "worker": ["c:1"]}})",

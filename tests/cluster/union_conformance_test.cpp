@@ -197,7 +197,8 @@ TEST(UnionClusterResolver, an_empty_job_is_kept) {
 
 TEST(UnionClusterResolver, none_and_null_are_refused) {
   EXPECT_EQ(fault_of([] { union_resolver u({}); }), "a union needs at least one resolver");
-  EXPECT_EQ(fault_of([] { union_resolver u({nullptr}); }), "a union of resolvers has a null one");
+  EXPECT_EQ(fault_of([] { union_resolver u({nullptr}); }),
+            "a union of resolvers contains a null resolver");
 }
 
 }  // namespace union_conformance_cases

@@ -378,9 +378,9 @@ TEST(programs_e2e, that_cannot_be_preloaded_run_and_say_why) {
   auto const id = submit(c, "exit 0", 2, R"(,"preload":["numpy"])");
   EXPECT_EQ(await_state(c, id, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
   EXPECT_EQ(c.get("/api/v1/programs/" + id + "/ranks").at("ranks").at(1).at("not_preloaded"),
-            "its command is no Python program");
+            "its command is not a Python program");
   auto const shown = c.run({"programs", "show", id, "--url", c.url()});
-  EXPECT_NE(shown.out.find("preload  2 of 2 ranks without: its command is no Python program"),
+  EXPECT_NE(shown.out.find("preload  2 of 2 ranks without: its command is not a Python program"),
             std::string::npos)
       << shown.out;
 }

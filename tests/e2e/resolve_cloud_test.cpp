@@ -63,8 +63,7 @@ TEST_F(resolve_in_a_pod, says_what_is_wrong_in_a_line_and_by_its_status) {
       {"127.0.0.1", authority_.issue()});
   auto const denied = run(refusing, {});
   EXPECT_EQ(denied.status, 1);
-  EXPECT_NE(denied.err.find("allow the account the verb list on pods in namespace ml"),
-            std::string::npos)
+  EXPECT_NE(denied.err.find("allow the account to list pods in namespace ml"), std::string::npos)
       << denied.err;
   http_service const stranger([](http_seen const&) { return http_reply{}; },
                               {"127.0.0.1", test::self_signed()});

@@ -258,7 +258,7 @@ TEST_F(preloads, ranks_begin_without_where_it_cannot_be_and_say_why) {
     EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 5);
   }
   launch(1, "", {"heavy"}, 1, {"/bin/sh", "-c", "exit 6"});
-  EXPECT_EQ(why_not(told("started", 1)[0]), "its command is no Python program");
+  EXPECT_EQ(why_not(told("started", 1)[0]), "its command is not a Python program");
   EXPECT_EQ(told("ended", 1)[0].at("exit_status").to_number<int>(), 6);
   launch(1, "", {"heavy"}, 1, {"/no/python", "script.py"});
   EXPECT_EQ(told("ended", 1)[0].at("not_started").as_string(), "'/no/python': no such command");
@@ -271,7 +271,7 @@ TEST_F(preloads, ranks_that_are_stopped_while_modules_are_imported_do_not_begin)
   say(R"({"stop": {"grace_ms": 60000}})");
   for (auto const& e : told("ended", 2)) {
     EXPECT_TRUE(e.at("stopped").as_bool());
-    EXPECT_EQ(e.at("not_started").as_string(), "it was stopped before it had begun");
+    EXPECT_EQ(e.at("not_started").as_string(), "it was stopped before it started");
   }
   orders.reset();
   EXPECT_EQ(wait(), 0);

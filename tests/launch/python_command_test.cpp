@@ -37,8 +37,8 @@ TEST(python_commands, are_taken_apart_as_python_does) {
 }
 
 TEST(python_commands, say_why_they_are_none) {
-  EXPECT_EQ(why_not({"sh", "-c", "python x"}), "its command is no Python program");
-  EXPECT_EQ(why_not({"pythonic", "x"}), "its command is no Python program");
+  EXPECT_EQ(why_not({"sh", "-c", "python x"}), "its command is not a Python program");
+  EXPECT_EQ(why_not({"pythonic", "x"}), "its command is not a Python program");
   EXPECT_EQ(why_not({"venv/bin/python", "x"}), "its interpreter is named by a relative path");
   EXPECT_EQ(why_not({"python", "-u"}), "its command runs no script");
   EXPECT_EQ(why_not({"python", "-"}), "it reads its script from standard input");
@@ -78,7 +78,7 @@ TEST(fork_plans, say_of_each_rank_why_it_is_not_forked) {
   EXPECT_TRUE(order.ranks[0].python);
   EXPECT_FALSE(order.ranks[1].python);
   EXPECT_EQ(order.ranks[1].not_preloaded,
-            "another rank here has another interpreter, or other options");
+            "another rank on this worker has a different interpreter or different options");
   order = order_of(R"("PYTHONPATH": "/a:b")");
   EXPECT_FALSE(plan_forks(order));
   EXPECT_EQ(order.ranks[0].not_preloaded, "PYTHONPATH has a relative directory");

@@ -22,7 +22,7 @@ bool is_host(std::string_view host) {
 }  // namespace
 
 std::string host_port(std::string const& host, std::int64_t port, std::string const& origin) {
-  if (!is_host(host)) throw invalid(origin + ": " + quoted(host) + " is no host");
+  if (!is_host(host)) throw invalid(origin + ": " + quoted(host) + " is not a host");
   if (port < 1 || port > port_max)
     throw invalid(origin + ": port " + std::to_string(port) + " is not within 1 to 65535");
   auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
@@ -52,7 +52,7 @@ std::string parse_endpoint(std::string_view text, int default_port, std::string 
   if (host.empty()) throw wrong("the host is missing");
   if (port.empty()) return host_port(std::string(host), default_port, origin);
   auto const number = parse_count(port.substr(1), port_max);
-  if (!number || *number == 0) throw wrong("the port is no number from 1 to 65535");
+  if (!number || *number == 0) throw wrong("the port must be a number from 1 to 65535");
   return host_port(std::string(host), *number, origin);
 }
 

@@ -19,15 +19,16 @@ constexpr int port_max = 65535;
 constexpr std::chrono::seconds shortest_time_limit{1};
 constexpr std::chrono::hours longest_time_limit{1};
 
-resolver_key const task_type{"task_type", "the job of this process"};
-resolver_key const task_id{"task_id", "its index there"};
-resolver_key const rpc_layer{"rpc_layer", "what stands before :// in a master (grpc)"};
-resolver_key const port{"port", "of every task (8470)"};
-resolver_key const tasks{"tasks",
-                         "how many there are when the cluster is complete; else any number"};
-resolver_key const token_file{"token_file", "with a token; without it the platform's own is used"};
-resolver_key const time_limit{"time_limit", "for one question, tries included, as 20s or 2m (60s)"};
-resolver_key const api_url{"api_url", "of the service, in place of Google's own"};
+resolver_key const task_type{"task_type", "job of this process"};
+resolver_key const task_id{"task_id", "index of this process in its job"};
+resolver_key const rpc_layer{"rpc_layer", "protocol before :// in a master (grpc)"};
+resolver_key const port{"port", "port of every task (8470)"};
+resolver_key const tasks{"tasks", "number of tasks of the complete cluster (default: any number)"};
+resolver_key const token_file{"token_file",
+                              "file with a token (default: the platform's own token)"};
+resolver_key const time_limit{
+    "time_limit", "time limit of one query, including retries, such as 20s or 2m (60s)"};
+resolver_key const api_url{"api_url", "address of the service (default: Google's)"};
 resolver_key const project{"project", "without it this machine's"};
 resolver_key const zone{"zone", "without it this machine's"};
 
@@ -53,7 +54,7 @@ std::map<std::string, std::vector<std::string>> selectors_from(std::string const
   auto const origin = std::string("kubernetes: jobs");
   auto const parsed = cluster::parse_json(text, origin);
   if (!parsed.is_object())
-    throw cluster::invalid(origin + R"( is no object; write {"worker": ["app=a"]})");
+    throw cluster::invalid(origin + R"( is not an object; write {"worker": ["app=a"]})");
   std::map<std::string, std::vector<std::string>> jobs;
   for (auto const& [name, value] : parsed.get_object()) {
     auto& selectors = jobs[std::string(name)];
@@ -71,10 +72,10 @@ std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
   kubernetes_resolver::options o;
   if (auto const jobs = a.text("jobs")) o.jobs = selectors_from(*jobs);
   if (auto const selector = a.text("selector")) {
-    if (a.text("jobs")) throw a.wrong("selector", "jobs= has selectors already");
+    if (a.text("jobs")) throw a.wrong("selector", "jobs= already has selectors; remove selector=");
     o.jobs = {{a.text_or("job", "worker"), {*selector}}};
   } else if (a.text("job")) {
-    throw a.wrong("job", "goes with selector=; several jobs are written as jobs=");
+    throw a.wrong("job", "needs selector=; for several jobs write jobs=");
   }
   o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
   o.port = a.number("port", 1, port_max).value_or(o.port);
@@ -110,7 +111,8 @@ std::shared_ptr<cluster_resolver> make_gce(resolver_arguments const& a, time_sou
   o.task_type = a.text_or("job", o.task_type);
   o.task_id = a.number("task_id", 0, highest_index).value_or(o.task_id);
   o.find_own = a.flag("own").value_or(false);
-  if (o.find_own && a.text("task_id")) throw a.wrong("own", "task_id= says which task this is");
+  if (o.find_own && a.text("task_id"))
+    throw a.wrong("own", "task_id= already names this task; remove own=");
   o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
   o.api_url = a.text_or("api_url", o.api_url);
   o.token_file = a.text_or("token_file", "");
@@ -150,23 +152,23 @@ std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> boun
 
 void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
   kinds.add({"kubernetes",
-             "pods that label selectors choose",
+             "pods that match label selectors",
              "",
-             {{"selector", "of the pods (job-name=tensorflow)"},
+             {{"selector", "label selector of the pods (job-name=tensorflow)"},
               {"job", "the job that they are (worker)"},
-              {"jobs", R"(several: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
+              {"jobs", R"(several jobs: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
               tasks,
               port,
-              {"namespace", "of the pods, * for all; without it the own one"},
-              {"host_ip", "true: addresses of nodes, not of pods"},
-              {"order", "of the pods' names: natural (w-2 before w-10) or text"},
-              {"skip_finished", "true: pods that have ended do not count"},
-              {"location", "auto, within-cluster or off-cluster"},
-              {"server", "off the cluster: https://HOST:PORT"},
+              {"namespace", "namespace of the pods, * for all (default: this pod's)"},
+              {"host_ip", "true: use the addresses of nodes, not of pods"},
+              {"order", "order of the pods' names: natural (w-2 before w-10) or text"},
+              {"skip_finished", "true: ignore pods that have ended"},
+              {"location", "where this process runs: auto, within-cluster or off-cluster"},
+              {"server", "address of the API server, outside the cluster: https://HOST:PORT"},
               token_file,
-              {"ca_file", "off the cluster: PEM file with the server's authority"},
-              {"insecure", "true: any certificate will do"},
-              {"service_account", "directory of the pod's account"},
+              {"ca_file", "PEM file with the server's authority, outside the cluster"},
+              {"insecure", "true: accept any certificate"},
+              {"service_account", "directory of the pod's service account"},
               time_limit,
               task_type,
               task_id,
@@ -175,40 +177,41 @@ void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
   kinds.add({"gce",
              "running machines of a Compute Engine instance group",
              "",
-             {{"group", "name of the instance group; must be there"},
+             {{"group", "name of the instance group; required"},
               {"job", "the job that they are (worker)"},
               tasks,
               port,
               project,
               zone,
-              {"region", "of a regional group, in place of a zone"},
-              {"own", "true: this machine is one of them, its index is found"},
+              {"region", "region of a regional group, instead of a zone"},
+              {"own", "true: this machine is in the group; find its index"},
               task_id,
               token_file,
               api_url,
               time_limit,
               rpc_layer},
              bound(make_gce, time)});
-  kinds.add({"tpu",
-             "hosts of a Cloud TPU",
-             "",
-             {{"name",
-               "of the TPU, local, localhost:PORT, or grpc://HOST:PORT,…; without it the "
-               "environment's"},
-              {"job", "the job that they are (worker)"},
-              project,
-              zone,
-              {"coordinator_name", "job of a coordinator beside them"},
-              {"coordinator_address", "without it this machine, port 8476"},
-              {"api_version", "v1 or v2 (v2)"},
-              {"discovery_url", "of a document that says where the API is"},
-              token_file,
-              api_url,
-              time_limit,
-              task_type,
-              task_id,
-              rpc_layer},
-             bound(make_tpu, time)});
+  kinds.add(
+      {"tpu",
+       "hosts of a Cloud TPU",
+       "",
+       {{"name",
+         "name of the TPU, local, localhost:PORT, or grpc://HOST:PORT,… (default: from the "
+         "environment)"},
+        {"job", "the job that they are (worker)"},
+        project,
+        zone,
+        {"coordinator_name", "job of an additional coordinator"},
+        {"coordinator_address", "address of the coordinator (default: this machine, port 8476)"},
+        {"api_version", "v1 or v2 (v2)"},
+        {"discovery_url", "address of a document that names the API's address"},
+        token_file,
+        api_url,
+        time_limit,
+        task_type,
+        task_id,
+        rpc_layer},
+       bound(make_tpu, time)});
 }
 
 resolver_kinds all_resolver_kinds() {

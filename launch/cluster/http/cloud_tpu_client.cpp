@@ -116,8 +116,7 @@ std::string cloud_tpu_client::node_url() {
 tpu_node cloud_tpu_client::node(api_limits const& limits) {
   if (!name_.by_api())
     throw invalid("TPU " + quoted(name_.name) +
-                  " was not given by its name, so the Cloud TPU API "
-                  "does not know it");
+                  " is an address, not a name; the Cloud TPU API finds a TPU only by its name");
   try {
     auto const url = node_url();
     auto client = make_client(limits);

@@ -27,7 +27,7 @@ gce_resolver::gce_resolver(environment_lookup environment, options o)
   if (options_.instance_group.empty()) throw invalid("gce: the instance group is missing");
   if (options_.task_type.empty()) throw invalid("gce: the job's name is missing");
   if (!options_.zone.empty() && !options_.region.empty())
-    throw invalid("gce: a group is of a zone or of a region, not of both");
+    throw invalid("gce: give either the zone or the region of the group, not both");
   cluster::host_port("machine", options_.port, "gce");
   task_type_ = options_.task_type;
   if (!options_.find_own) task_id_ = options_.task_id;
@@ -36,8 +36,8 @@ gce_resolver::gce_resolver(environment_lookup environment, options o)
 
 void gce_resolver::task_type(std::optional<std::string> type) {
   if (type == task_type_) return;
-  throw invalid("gce: all machines are of job " + options_.task_type +
-                "; name another when the resolver is made");
+  throw invalid("gce: all machines belong to job " + options_.task_type +
+                "; to use another job, pass it when you create the resolver");
 }
 
 std::optional<int> gce_resolver::task_id() {

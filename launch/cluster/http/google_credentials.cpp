@@ -40,7 +40,7 @@ key_ptr read_key(std::string const& pem, std::string const& origin) {
               &EVP_PKEY_free);
   ERR_clear_error();  // the queue belongs to the thread, and its TLS code reads earlier errors
   if (!key || !EVP_PKEY_is_a(key.get(), "RSA"))
-    throw invalid(origin + " is no RSA key in PEM form without a passphrase");
+    throw invalid(origin + " is not an RSA key in PEM form without a passphrase");
   return key;
 }
 

@@ -133,9 +133,10 @@ kubernetes_resolver::kubernetes_resolver(environment_lookup environment, options
   rpc_layer_ = options_.rpc_layer;
   bool const off = options_.where == location::off_cluster;
   if (off && options_.server.empty())
-    throw invalid("kubernetes: off the cluster it needs the server: server=https://HOST:PORT");
+    throw invalid(
+        "kubernetes: the API server is missing; outside the cluster pass server=https://HOST:PORT");
   if (options_.where == location::within_cluster && !options_.server.empty())
-    throw invalid("kubernetes: within the cluster the server is known; leave out server=");
+    throw invalid("kubernetes: within the cluster the server is known; remove server=");
   if (options_.jobs.empty()) throw invalid("kubernetes: no job has a label selector");
   for (auto const& [job, selectors] : options_.jobs)
     if (selectors.empty()) throw invalid("kubernetes: job " + job + " has no label selector");
@@ -155,8 +156,8 @@ kubernetes_resolver::access kubernetes_resolver::find_access() const {
     auto const value = environment_lookup_(name);
     if (!value || value->empty())
       throw missing(name +
-                    " is not set, so this is no pod of Kubernetes; elsewhere give "
-                    "server=https://HOST:PORT, token-file= and ca-file=");
+                    " is not set, so this process is not in a Kubernetes pod; outside the cluster "
+                    "pass server=https://HOST:PORT, token-file= and ca-file=");
     return *value;
   };
   auto const host = variable("KUBERNETES_SERVICE_HOST"), port = variable("KUBERNETES_SERVICE_PORT");
@@ -201,14 +202,16 @@ cluster::api_service kubernetes_resolver::service(access const& a) const {
   if (!a.token_file.empty())
     s.token = [a] {
       return cluster::read_secret(a.token_file, cluster_error::code::denied,
-                                  "mount a service account's token there");
+                                  "mount a service account's token at this path");
     };
   s.remedy = [a](unsigned status) -> std::string {
     auto const where = a.name_space == "*" ? "all namespaces" : "namespace " + a.name_space;
-    if (status == 401 && a.token_file.empty()) return "the server wants a token: token-file=";
-    if (status == 401) return "the token of " + a.token_file + " is of another cluster or expired";
+    if (status == 401 && a.token_file.empty())
+      return "the server requires a token; pass token-file=";
+    if (status == 401)
+      return "the token of " + a.token_file + " belongs to another cluster or has expired";
     if (status == 403)
-      return "allow the account the verb list on pods in " + where + " (a Role and a RoleBinding)";
+      return "allow the account to list pods in " + where + " (a Role and a RoleBinding)";
     if (status == 404) return "check that " + a.server + " is a Kubernetes API server";
     return {};
   };

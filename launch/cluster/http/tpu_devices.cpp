@@ -65,8 +65,8 @@ int cores_of_topology(std::string const& generation, std::string const& topology
 
 int cores_per_host(int cores, std::size_t hosts, std::string const& origin) {
   if (hosts == 0 || static_cast<std::size_t>(cores) % hosts != 0)
-    throw invalid(origin + ": " + std::to_string(cores) + " cores cannot be the same number on " +
-                  std::to_string(hosts) + " hosts");
+    throw invalid(origin + ": " + std::to_string(cores) +
+                  " cores cannot be divided equally among " + std::to_string(hosts) + " hosts");
   return cores / static_cast<int>(hosts);
 }
 

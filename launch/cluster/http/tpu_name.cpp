@@ -23,7 +23,8 @@ std::vector<std::string> parse_endpoints(std::string const& text, std::string co
 tpu_name from_text(std::string const& text, std::string const& origin) {
   if (text == "local") return {text, true, {}, {}, {}};
   if (text.starts_with("localhost:") || text.starts_with("/bns/")) {
-    if (has_control_character(text)) throw invalid(origin + ": " + quoted(text) + " is no address");
+    if (has_control_character(text))
+      throw invalid(origin + ": " + quoted(text) + " is not an address");
     return {text, false, {}, {}, {}, text};
   }
   if (text.starts_with(scheme)) return {text, false, parse_endpoints(text, origin), {}, {}};
@@ -35,9 +36,9 @@ tpu_name from_text(std::string const& text, std::string const& origin) {
   auto const strange = text.find_first_not_of(std::string(letters) + "0123456789-_");
   if (strange == std::string::npos) return {text, false, {}, {}, {}};
   if (text.find_first_of(".:,") != std::string::npos)
-    throw invalid(origin + ": " + quoted(text) + " is no TPU's name; write addresses as " +
+    throw invalid(origin + ": " + quoted(text) + " is not the name of a TPU; write addresses as " +
                   "grpc://HOST:PORT,HOST:PORT");
-  throw invalid(origin + ": " + quoted(text) + " is no TPU's name");
+  throw invalid(origin + ": " + quoted(text) + " is not the name of a TPU");
 }
 
 tpu_name from_config(std::string const& text) {

@@ -51,7 +51,7 @@ tpu_resolver::tpu_resolver(environment_lookup environment, options o)
   if (options_.job_name.empty()) throw invalid("tpu: the job's name is missing");
   if (options_.coordinator_name.empty() && !options_.coordinator_address.empty())
     throw invalid("tpu: the coordinator at " + options_.coordinator_address +
-                  " has no name; give a coordinator name too");
+                  " has no name; also pass a coordinator name");
   if (options_.coordinator_name == options_.job_name)
     throw invalid("tpu: the job and the coordinator are both named " + options_.job_name);
   if (!options_.coordinator_address.empty())

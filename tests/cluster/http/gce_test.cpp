@@ -104,7 +104,7 @@ TEST_F(gce, without_a_type_or_an_index_there_is_no_master) {
   auto r = resolver();
   r.task_id({});
   EXPECT_EQ(r.master(), "");
-  EXPECT_TRUE(holds(fault_of([&] { r.task_type("ps"); }), "all machines are of job worker"));
+  EXPECT_TRUE(holds(fault_of([&] { r.task_type("ps"); }), "all machines belong to job worker"));
   EXPECT_EQ(r.task_type(), "worker");
 }
 

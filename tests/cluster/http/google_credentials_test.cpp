@@ -155,9 +155,9 @@ TEST_F(google_sign_in, what_is_malformed_names_the_file_and_the_field_and_no_sec
                     "type is 'external_account', not service_account or authorized_user"));
   EXPECT_TRUE(holds(fault(R"({"type":"service_account","client_email":"a"})", code::missing),
                     "private_key is missing"));
-  EXPECT_TRUE(holds(fault(account_json("hush"), code::invalid), "private_key is no RSA key"));
+  EXPECT_TRUE(holds(fault(account_json("hush"), code::invalid), "private_key is not an RSA key"));
   key_ptr const other(EVP_EC_gen("P-256"), &EVP_PKEY_free);
-  EXPECT_TRUE(holds(fault(account_json(pem_of(other.get())), code::invalid), "is no RSA key"));
+  EXPECT_TRUE(holds(fault(account_json(pem_of(other.get())), code::invalid), "is not an RSA key"));
   EXPECT_TRUE(holds(fault(account_json(pem_of(key_.get(), EVP_aes_128_cbc())), code::invalid),
                     "without a passphrase"));
   EXPECT_TRUE(holds(fault(R"({"type":"authorized_user","client_id":"a","client_secret":"hush",

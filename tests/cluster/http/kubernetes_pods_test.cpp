@@ -88,7 +88,7 @@ TEST_F(kubernetes, answers_that_are_not_as_documented_name_the_field) {
                     ": items[0].metadata.name is a number, not a string"));
   EXPECT_TRUE(holds(fault("<html>", code::invalid), "not JSON"));
   EXPECT_TRUE(holds(fault(list({{"p", "Running", "10.0.0.1/24"}}), code::invalid),
-                    "Pod \"p\": '10.0.0.1/24' is no host"));
+                    "Pod \"p\": '10.0.0.1/24' is not a host"));
 }
 
 }  // namespace

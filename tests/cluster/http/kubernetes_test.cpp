@@ -184,8 +184,8 @@ TEST_F(kubernetes, refusals_say_what_to_do) {
     return fault_of([&] { r.cluster_spec(); }, expected);
   };
   EXPECT_TRUE(holds(fault(401, code::denied), "401: no; the token of " + account_.path()));
-  EXPECT_TRUE(holds(fault(403, code::denied),
-                    "403: no; allow the account the verb list on pods in namespace ml"));
+  EXPECT_TRUE(
+      holds(fault(403, code::denied), "403: no; allow the account to list pods in namespace ml"));
   EXPECT_TRUE(holds(fault(404, code::missing), "is a Kubernetes API server"));
   EXPECT_TRUE(holds(fault(500, code::unreachable), "500: no"));
 }
@@ -199,7 +199,7 @@ TEST_F(kubernetes, options_that_contradict_each_other_are_refused) {
   EXPECT_TRUE(holds(fault(o), "server=https://HOST:PORT"));
   o.server = "https://h";
   o.where = kubernetes_resolver::location::within_cluster;
-  EXPECT_TRUE(holds(fault(o), "leave out server="));
+  EXPECT_TRUE(holds(fault(o), "remove server="));
   o.where = kubernetes_resolver::location::automatic;
   o.server = "http://example.com";
   o.token_file = "/t";

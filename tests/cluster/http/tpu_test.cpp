@@ -31,7 +31,7 @@ TEST(tpu_name, is_local_or_a_name_or_a_full_name) {
   EXPECT_EQ(full.zone, "z");
   EXPECT_TRUE(
       holds(fault_of([] { find("10.0.0.1:8470"); }), "write addresses as grpc://HOST:PORT"));
-  EXPECT_TRUE(holds(fault_of([] { find("a b"); }), "'a b' is no TPU's name"));
+  EXPECT_TRUE(holds(fault_of([] { find("a b"); }), "'a b' is not the name of a TPU"));
   EXPECT_TRUE(holds(fault_of([] {
                       cluster::find_tpu(std::vector<std::string>{"a", "b"}, environment({}));
                     }),
@@ -70,7 +70,7 @@ TEST(tpu_cores, follow_from_the_type_or_the_topology) {
   EXPECT_THROW(cores_of_type("v3-x", "t"), cluster_error);
   EXPECT_THROW(cores_of_topology("V4", "2x0", "t"), cluster_error);
   EXPECT_THROW(cores_of_topology("V4", "99999x99999x99999", "t"), cluster_error);
-  EXPECT_TRUE(holds(fault_of([] { cores_per_host(8, 3, "t"); }), "cannot be the same number"));
+  EXPECT_TRUE(holds(fault_of([] { cores_per_host(8, 3, "t"); }), "cannot be divided equally"));
   EXPECT_THROW(cores_per_host(8, 0, "t"), cluster_error);
 }
 
@@ -166,7 +166,7 @@ TEST_F(tpu, cores_of_a_host_come_from_the_api_where_nobody_lists_devices) {
   node("n", ready(R"("acceleratorConfig":{"type":"V4","topology":"2x2x4"},)" + four));
   EXPECT_EQ(r.num_accelerators(), (std::map<std::string, int>{{"TPU", 8}}));
   node("n", ready(R"("acceleratorType":"v3-30",)" + four));
-  EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }), "30 cores cannot be the same number"));
+  EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }), "30 cores cannot be divided equally"));
   node("n", ready(four));
   EXPECT_TRUE(holds(fault_of([&] { r.num_accelerators(); }, code::missing), "neither accel"));
   EXPECT_TRUE(resolver(names{"grpc://10.0.0.1"}).num_accelerators().empty());

@@ -39,9 +39,8 @@ TEST(attempts, tell_what_was_seen_of_them_also_by_the_next_server) {
   EXPECT_EQ(before.status, 0) << before.err;
   for (auto const* said :
        {"attempt  1, 2 ranks on 1 host", "end      FAILED after ",
-        "where ranks were that were killed\n1 of 1 rank: rank 0 on ", "line 6 in hangs_here",
-        "rank 1 on ", ": status 1\n  stderr:\n    oops\n",
-        ": signal 9, stopped\n  stdout:\n    step 7\n"})
+        "stacks of killed ranks\n1 of 1 rank: rank 0 on ", "line 6 in hangs_here", "rank 1 on ",
+        ": status 1\n  stderr:\n    oops\n", ": signal 9, stopped\n  stdout:\n    step 7\n"})
     EXPECT_NE(before.out.find(said), std::string::npos) << said << '\n' << before.out;
   first.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0);

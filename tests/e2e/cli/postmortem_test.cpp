@@ -31,10 +31,10 @@ TEST(postmortem, of_a_program_that_failed_is_one_file_for_its_owner_that_begins_
   struct stat there {};
   EXPECT_EQ(::stat(file.c_str(), &there), 0);
   EXPECT_EQ(there.st_mode & 0777, 0600u);
-  for (auto const* part :
-       {"<b>train</b> has failed at ", "rank 1 on ", " ended with exit status 3, and said last",
-        "<b>Attempt 1</b>, ", "<b>Attempt 2</b>, ", "attempt 2", "SECRET", "program_failed",
-        "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt; is no column"})
+  for (auto const* part : {"<b>train</b> has failed at ", "rank 1 on ",
+                           " ended with exit status 3, with the last line", "<b>Attempt 1</b>, ",
+                           "<b>Attempt 2</b>, ", "attempt 2", "SECRET", "program_failed",
+                           "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt; is no column"})
     EXPECT_TRUE(has(page, part)) << part;
   EXPECT_FALSE(has(page, "<script"));
   EXPECT_FALSE(has(page, "not-to-be-seen"));

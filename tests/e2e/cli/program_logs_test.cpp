@@ -43,7 +43,7 @@ TEST_F(program_logs, print_all_of_attempts_that_end_at_once) {
                            std::string("rank 3 | attempt ") + attempt + " line " + line),
                 1)
           << attempt << r.err;
-  EXPECT_EQ(r.err.find("could not be had"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("could not be loaded"), std::string::npos) << r.err;
 }
 
 TEST_F(program_logs, have_logs_by_rank_and_attempt) {
