@@ -334,7 +334,7 @@ def test_lost_value_is_computed_again(make_cluster: MakeCluster, tmp_path: pathl
         dropped = lambda: re.search(r'muster_values_dropped_total{reason="spill_bytes"} (\d+)', _metrics(cluster))
         until(lambda: (found := dropped()) and int(found[1]) >= 10, "values are dropped")
         assert c.schedule(total, args=(second,)).fetch(30) == int((array(64) + 1).sum())
-        assert "runs again as" in json.dumps(cluster.server.get("/api/v1/events"))
+        assert "is computed again by" in json.dumps(cluster.server.get("/api/v1/events"))
         del others
 
 

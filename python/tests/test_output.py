@@ -276,7 +276,7 @@ c.close()
     assert first not in verb(cluster, "jobs") and third in verb(cluster, "jobs")
     made = subprocess.run([binary(), "logs", first, "--url", cluster.server.http], capture_output=True, text=True,
                           timeout=30)
-    assert made.returncode == 1 and "is finished and forgotten" in made.stderr
+    assert made.returncode == 1 and "has ended and was removed" in made.stderr
 
 
 def test_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: pathlib.Path) -> None:
@@ -289,7 +289,7 @@ def test_restart_forgets_ended_sessions(make_cluster: MakeCluster, tmp_path: pat
     grpc, http = cluster.server.grpc, cluster.server.http.partition("//")[2]
     cluster.server.stop()
     cluster.server.start(grpc, http)
-    with pytest.raises(muster.UnavailableError, match="is finished and forgotten"):
+    with pytest.raises(muster.UnavailableError, match="has ended and was removed"):
         value.logs()
     assert cluster.server.get("/api/v1/jobs")["jobs"] == []
 

@@ -237,7 +237,7 @@ def test_keys_and_barriers_work_over_rest(make_cluster: Any) -> None:
         ours.barrier("alone", 0.1)
     with pytest.raises(ValueError, match="without a task"):
         muster.CoordinationClient(server.http, cluster="train").barrier("x", 1)
-    with pytest.raises(muster.ServerError, match="nobody who could be told"):
+    with pytest.raises(muster.ServerError, match="has no tasks yet"):
         ours.fail("the storage is gone")
     assert len(ours.tasks()) == 2 and ours.live_tasks() == [] and ours.errors() == {}
 

@@ -118,8 +118,8 @@ void coordinator::state::expire_calls() {
       bool const again = values.find_rebuilding(w.closure) != nullptr;
       bool const reading = c == no_slot || ended(closures[c].state());
       step.answer(call, {code::deadline_exceeded,
-                         text(w.closure) + (again     ? " was lost and runs again"
-                                            : reading ? " is still read back from the disk"
+                         text(w.closure) + (again     ? " was lost and is being computed again"
+                                            : reading ? " is still being read from the disk"
                                                       : " has not finished")});
     }
   }

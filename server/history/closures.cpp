@@ -53,7 +53,7 @@ closure_view view_of(session_rows const& rows, session_id s, ended_row const& r,
   v.created = r.created;
   v.finished = r.finished;
   if (v.state == closure_state::succeeded)
-    v.released = "its client has it; the session remembers a row of the closure";
+    v.released = "its client has received it; the session keeps only a summary of the closure";
   else
     v.error = *f;
   if (r.attempt == 0 || r.place == places::none) return v;

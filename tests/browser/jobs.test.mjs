@@ -105,7 +105,7 @@ test('a job that there is not is said so', async () => {
   seen.mayRefuse = /\/api\/v1\/(jobs\/|stream\?job=)/; // also what the page asks before it is loaded again
   await cluster.forget(id);
   await seen.page.reload();
-  await seen.reads('no-job', `${id} is finished and forgotten`);
+  await seen.reads('no-job', `${id} has ended and was removed`);
   await seen.page.goto(`${cluster.url}/jobs/job_00000000000f4240`);
   await seen.reads('no-job', 'there is no job_00000000000f4240');
   await seen.page.goto(`${cluster.url}/jobs/%3Cb%3E%25`);

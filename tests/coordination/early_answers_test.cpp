@@ -37,7 +37,8 @@ TEST(early_answers, a_barrier_names_address_and_last_sign_of_life) {
   s.advance(39s);
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
   EXPECT_FALSE(s.fault_of(a).barrier) << "the instance goes on: the caller's count must not move";
-  EXPECT_TRUE(contains(s.message_of(a), "Barrier step: 2 of 3 tasks have come")) << s.message_of(a);
+  EXPECT_TRUE(contains(s.message_of(a), "Barrier step: 2 of 3 tasks have arrived"))
+      << s.message_of(a);
   EXPECT_TRUE(contains(s.message_of(a),
                        "Missing 1: /job:worker/task:2 (10.0.0.2:4711, last heard of 49.0 s ago)"));
   s.barrier("step", 2, {.timeout = 1h});
@@ -52,7 +53,7 @@ TEST(early_answers, callers_that_give_up_together_do_not_call_each_other_missing
     calls.push_back(s.barrier("b", t, {.timeout = 1h, .deadline = s.now() + 40s}));
   s.advance(40s);
   for (auto const call : calls) {
-    EXPECT_TRUE(contains(s.message_of(call), "4 of 5 tasks have come")) << s.message_of(call);
+    EXPECT_TRUE(contains(s.message_of(call), "4 of 5 tasks have arrived")) << s.message_of(call);
     EXPECT_TRUE(contains(s.message_of(call), "Missing 1: /job:worker/task:4"));
   }
 }

@@ -96,7 +96,7 @@ TEST_F(redeclaration, answers_who_still_waits_before_it_begins_anew) {
   EXPECT_EQ(size(), 2u) << "the answers of this step are in the old terms";
   auto const early = s.enlist(1, 300);
   EXPECT_EQ(s.code_of(early), code::unavailable);
-  EXPECT_EQ(s.message_of(early), "cluster 'default' is being declared anew; try again");
+  EXPECT_EQ(s.message_of(early), "cluster 'default' is being redeclared; try again");
   s.advance(1ms);
   EXPECT_EQ(size(), 1u);
 }
@@ -126,7 +126,7 @@ TEST_F(redeclaration, can_be_taken_back) {
   ASSERT_TRUE(s.redeclare(of(3)).ok());
   s.forget_log_events();
   ASSERT_TRUE(s.redeclare(of(2)).ok());
-  EXPECT_EQ(told(), "worker=3 becomes worker=2, as the current generation has it");
+  EXPECT_EQ(told(), "worker=3 becomes worker=2, which the current generation already has");
   end_run();
   s.advance(1ms);
   EXPECT_EQ(s.generation().number, 1u);
@@ -148,7 +148,9 @@ TEST(redeclaration_without_renewal, waits_as_long_as_the_cluster_stands) {
   scene s{{.spec = spec}};
   s.enlist(0);
   ASSERT_TRUE(s.redeclare(of(2)).ok());
-  EXPECT_NE(s.log_events(log_event_kind::cluster_changed).at(0).text.find("does not renew itself"),
+  EXPECT_NE(s.log_events(log_event_kind::cluster_changed)
+                .at(0)
+                .text.find("does not start new generations"),
             std::string::npos);
   s.leave(0);
   s.advance(1s);

@@ -26,11 +26,11 @@ TEST(renewal, ends_a_run_that_goes_on_and_forgets_its_keys) {
   EXPECT_EQ(s.code_of(s.try_get("k")), code::not_found);
   auto const late = s.beat(0, 100);
   EXPECT_EQ(s.code_of(late), code::aborted) << "of the generation before";
-  EXPECT_NE(s.message_of(late).find("its tasks are started anew"), std::string::npos);
+  EXPECT_NE(s.message_of(late).find("its tasks were restarted"), std::string::npos);
   auto const past = s.all.view(s.id, s.now()).past;
   ASSERT_EQ(past.size(), 1u);
   EXPECT_EQ(past[0].state, generation_state::failed);
-  EXPECT_EQ(past[0].cause->message, "its tasks are started anew");
+  EXPECT_EQ(past[0].cause->message, "its tasks were restarted");
 }
 
 TEST(renewal, brings_the_size_that_is_declared_with_it) {

@@ -77,7 +77,7 @@ TEST(cluster_from, keeps_the_last_cluster_while_the_resolver_fails) {
   EXPECT_EQ(f.jobs(), R"({"worker":1})");
   f.spec(R"({"my worker": ["a:1"]})");
   EXPECT_TRUE(f.await_event("cluster_source_recovered", ""));
-  EXPECT_TRUE(f.await_event("cluster_source_failed", "jobs: 'my worker' is not 1 to 128 letters"));
+  EXPECT_TRUE(f.await_event("cluster_source_failed", "jobs: 'my worker' must be 1 to 128 letters"));
   EXPECT_EQ(f.jobs(), R"({"worker":1})");
   auto const log = server.errors();
   auto const first = log.find("not JSON at line 1");
@@ -114,7 +114,7 @@ TEST(cluster_from, what_is_wrong_at_the_start_ends_it) {
   } const all[] = {
       {f.source(), "spec: worker is a number, neither a list"},
       {"file:/nowhere|timeout=10ms", "no answer within 10 ms: '/nowhere': No such file"},
-      {R"(simple:{"a b": ["x"]})", "jobs: 'a b' is not 1 to 128 letters"},
+      {R"(simple:{"a b": ["x"]})", "jobs: 'a b' must be 1 to 128 letters"},
       {"nobody", "there is no kind of resolver 'nobody'"},
       {"tf-config|colour=red", "'colour=red': known keys are"},
       {"tf-config|every=1ms", "'every=1ms': write a duration"},

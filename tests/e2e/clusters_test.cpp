@@ -82,7 +82,7 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
       {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
       {{"clusters", "delete", "default"}, 1, "main port"},
       {{"clusters", "fail", "default"}, 2, "--reason TEXT"},
-      {{"clusters", "fail", "default", "--reason", "x"}, 1, "has nobody who could be told"},
+      {{"clusters", "fail", "default", "--reason", "x"}, 1, "has no tasks yet"},
       {{"clusters", "fail", "default", "--reason", "x", "--code", "OK"},
        1,
        "expected ABORTED, INTERNAL"},

@@ -163,7 +163,7 @@ TEST_F(resumable_stream, cannot_be_durable_where_nothing_is_kept_nor_without_val
   hand_session nowhere(server.address(), open);
   auto const refused = nowhere.finish();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_NE(refused.error_message().find("durable: the server keeps nothing over a restart"),
+  EXPECT_NE(refused.error_message().find("durable: the server stores nothing on the disk"),
             std::string::npos)
       << refused.error_message();
   open.set_hold_values(false);

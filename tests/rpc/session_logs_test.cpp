@@ -313,7 +313,7 @@ TEST_F(session_logs, stay_while_the_ended_session_is_listed) {
   EXPECT_EQ(get(of(second)).line_size(), 2);
   get(of(first, closure));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(status.error_message(), first.opened.session() + " is finished and forgotten");
+  EXPECT_EQ(status.error_message(), first.opened.session() + " has ended and was removed");
   EXPECT_EQ(server.on_engine([](server::hub& h) { return h.logs().count().closures; }), 1u);
 }
 

@@ -150,7 +150,7 @@ void model_memory::check_reason(std::string const& why) const {
   bool const had = std::any_of(copied_.begin(), copied_.end(), [&](std::string const& id) {
     return why.find(id) != std::string::npos;
   });
-  for (auto const* wrong : {"its client released it", "there is no", "are not known any more"})
+  for (auto const* wrong : {"its client released it", "there is no", "are no longer stored"})
     if (!had && why.find(wrong) != std::string::npos)
       throw violation("a large value could have been made again: " + why);
 }

@@ -147,7 +147,7 @@ TEST_F(append, a_position_that_the_job_has_not_come_to_is_refused) {
   EXPECT_EQ(r.status, 422u);
   auto const v = json::parse(r.body);
   EXPECT_EQ(text_at(v, "/field"), "first");
-  EXPECT_EQ(text_at(v, "/detail"), "first: 3, the job has 0 closures, so that is the next");
+  EXPECT_EQ(text_at(v, "/detail"), "first: 3, but the job has 0 closures; the next position is 0");
   EXPECT_EQ(post(path_ + "?first=-1", "[]").status, 400u);
   EXPECT_EQ(total(), 0);
 }

@@ -70,7 +70,7 @@ void cluster::renew(time_point now, effects& fx) {
 void cluster::break_off(generation_view& g, time_point now) {
   g.state = generation_state::failed;
   g.ended = now;
-  if (!g.cause) g.cause = first_cause{{}, {}, "its tasks are started anew", now};
+  if (!g.cause) g.cause = first_cause{{}, {}, "its tasks were restarted", now};
 }
 
 void cluster::remember(generation_view g) {
@@ -174,7 +174,7 @@ bool cluster::put_off(request const& r, effects& fx) const {
   if (registration == nullptr || !(closed_ || outdated())) return false;
   fx.replies.push_back(
       {registration->from.call,
-       refusal(code::unavailable, "cluster '" + spec_.name + "' is being declared anew; try again",
+       refusal(code::unavailable, "cluster '" + spec_.name + "' is being redeclared; try again",
                false),
        {}});
   return true;
@@ -202,7 +202,7 @@ status cluster::give_up(time_point now, fail_cluster const& e, effects& fx) {
   auto const which =
       "generation " + std::to_string(generation_.number) + " of cluster '" + spec_.name + "' ";
   if (closed_ || over()) return {code::failed_precondition, which + "has ended already"};
-  if (untouched()) return {code::failed_precondition, which + "has nobody who could be told"};
+  if (untouched()) return {code::failed_precondition, which + "has no tasks yet"};
   current_->give_up(now, task_fault(no_task, e.code, e.message), e.refuses, fx);
   return {};
 }

@@ -21,7 +21,8 @@ status clusters::allowed(cluster_spec const& spec) const {
   if (stopped_) return {code::unavailable, "the server is shutting down"};
   if (auto const valid = validate(spec); !valid.ok()) return valid;
   if (spec.service_type != service_type)
-    return wrong_field("type", "there is no service type '" + spec.service_type + "'; there is '" +
+    return wrong_field("type", "service type '" + spec.service_type +
+                                   "' does not exist; the only one is '" +
                                    std::string(service_type) + "'");
   std::uint64_t tasks = 0;
   for (auto const& j : spec.jobs) tasks += j.tasks;
@@ -35,7 +36,7 @@ status clusters::allowed(cluster_spec const& spec) const {
 
 status clusters::room_for(std::string const& name) const {
   if (by_name_.contains(name))
-    return {code::already_exists, "there is a cluster '" + name + "' already"};
+    return {code::already_exists, "cluster '" + name + "' already exists"};
   if (all_.size() >= limits_.clusters_max)
     return {code::resource_exhausted, "the server has reached its limit of " +
                                           std::to_string(limits_.clusters_max) + " clusters"};

@@ -96,7 +96,7 @@ std::string wording::missing_at(barrier const& b, time_point now) const {
     text += part;
   }
   if (b.gave_up_count > 0)
-    text += ". Came, and gave up waiting: " + std::to_string(b.gave_up_count);
+    text += ". Arrived, and stopped waiting: " + std::to_string(b.gave_up_count);
   return text;
 }
 

@@ -271,7 +271,7 @@ void job_restart::go_on(session& s) {
   if (s.stopping && failed) s.stopped_because = cancelled_because_of(s.id, *s.first_error);
   if (std::exchange(s.stopping, false))
     life_.stop_session(s,
-                       s.closed ? std::string("the client is gone")
+                       s.closed ? std::string("the client has disconnected")
                        : failed ? s.stopped_because
                                 : "cancelled",
                        failed ? lifecycle::stops::but_own_errors : lifecycle::stops::all);

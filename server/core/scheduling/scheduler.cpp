@@ -73,8 +73,8 @@ status scheduler::room_for(session_queue const* s, std::vector<closure_spec> con
   }
   if (requirements_.size() + fresh.size() > requirement_table::max)
     return wrong_field("options",
-                       "the server knows " + std::to_string(requirements_.size()) +
-                           " different requirements of unforgotten jobs, its limit is " +
+                       "the server's jobs have " + std::to_string(requirements_.size()) +
+                           " different requirements, the limit is " +
                            std::to_string(requirement_table::max),
                        requirement_table::max, code::resource_exhausted);
   std::size_t added = queues.size();

@@ -98,8 +98,8 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
   }
   if (sizes.empty() || !waits_for_itself(specs)) return {};
   return wrong_field("options.gang",
-                     "a gang waits for itself, since one of its closures needs the output of "
-                     "another, or of one that does");
+                     "a gang waits for itself: one of its closures needs, directly or indirectly, "
+                     "the result of another one");
 }
 
 std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool idle) const {

@@ -19,9 +19,9 @@ std::string text(attempt_outcome const& o) {
     case attempt_end::connection_broke:
       return "the connection to its worker broke: " + o.detail;
     case attempt_end::not_there:
-      return "its worker came back without it";
+      return "its worker reconnected without it";
     case attempt_end::stale_handle:
-      return "the worker does not know the function any more: " + o.detail;
+      return "the worker no longer provides the function: " + o.detail;
     case attempt_end::dependency_lost:
       return "lost " + o.detail;
     case attempt_end::timed_out:
@@ -31,7 +31,7 @@ std::string text(attempt_outcome const& o) {
     case attempt_end::value_lost:
       return "succeeded; its value was lost, it runs again as " + text(o.again);
     case attempt_end::retracted:
-      return "it was given back before it started";
+      return "it was returned to the queue before it started";
     case attempt_end::earlier:
       return o.detail;
   }

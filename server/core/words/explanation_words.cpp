@@ -32,7 +32,7 @@ std::string text(unmet_need const& n, std::string const& function) {
   auto const what = [&]() -> std::string {
     switch (n.what) {
       case unmet_need::kind::by_name:
-        return "takes closures that do not name it: what its job holds is state";
+        return "accepts closures that do not name it: the workers of its job hold state";
       case unmet_need::kind::task:
         return "is task " + n.name;
       case unmet_need::kind::label:
@@ -94,15 +94,16 @@ std::string made_again(explanation const& e) {
   auto said = text(e.input) + ", whose value";
   if (place.bytes > 0) said += " of " + plural(place.bytes, "byte");
   if (!place.holders.empty()) said += " in the memory of " + list_of(place.holders);
-  return said + " was lost: " + text(place.made_by) + " makes it again, for " +
-         ago(place.made_for) + " now";
+  return said + " was lost: " + text(place.made_by) + " has been computing it again for " +
+         ago(place.made_for);
 }
 
 std::string elsewhere(explanation const& e) {
   auto said = "its input " + text(e.input);
   auto const& place = *e.place;
   if (place.bytes > 0) said += ", " + plural(place.bytes, "byte") + ",";
-  if (place.holders.empty()) return said + " is nowhere just now: it was in the memory of a worker";
+  if (place.holders.empty())
+    return said + " is not available now: it was in the memory of a worker";
   return said + " is in the memory of " + list_of(place.holders) + ", not of its own worker";
 }
 
@@ -122,7 +123,7 @@ std::string input_of(explanation const& e) {
 std::string why_later(explanation const& e) {
   auto const after = e.lost_attempt == 0 ? std::string() : " after " + text(e.lost);
   if (e.why == closure_reason::may_return)
-    return ": it ran when the server was started again, and its worker may come back with it until "
+    return ": it was running when the server restarted, and its worker can reconnect with it until "
            "then";
   if (e.why == closure_reason::retry)
     return ": retry " + std::to_string(e.retries) + " of " + std::to_string(e.retries_max) + after;
@@ -132,12 +133,12 @@ std::string why_later(explanation const& e) {
 std::string prefetched(explanation const& e) {
   return "prefetched to " + e.worker + " " + ago(e.prefetched_for) + " ago, whose " +
          plural(e.slots, "slot") + " " + (e.slots == 1 ? "is" : "are") +
-         " busy; it goes to another worker that can run it once one is idle" +
-         (e.retracted ? ", and was asked for already." : ".");
+         " busy; it moves to another worker that can run it once one is idle" +
+         (e.retracted ? ", and the server has already requested it back." : ".");
 }
 
 std::string exclusive(explanation const& e) {
-  std::string const waits = "it waits for a worker that does nothing else";
+  std::string const waits = "it waits for a worker that runs nothing else";
   if (e.emptied.empty()) return waits + ".";
   return waits + "; " + e.emptied + " is being emptied for it and still holds " +
          plural(e.emptied_holds, "closure") + ".";
@@ -146,8 +147,9 @@ std::string exclusive(explanation const& e) {
 std::string busy(explanation const& e) {
   return plural(e.function_workers, "worker") + " with '" + e.function +
          (e.function_workers == 1 ? "' is" : "' are") +
-         " busy or about to be served; the function has " + plural(e.function_queued, "closure") +
-         " queued and " + std::to_string(e.function_running) + " running.";
+         " busy or about to receive work; the function has " +
+         plural(e.function_queued, "closure") + " queued and " +
+         std::to_string(e.function_running) + " running.";
 }
 
 bool starts_later(explanation const& e) {
@@ -159,8 +161,7 @@ std::string before(explanation const& e) {
   std::string said;
   if (e.workers_lost > 0)
     said = " It lost its worker " + std::to_string(e.workers_lost) +
-           (e.workers_lost == 1 ? " time" : " times") +
-           ", so it runs alone: its worker does nothing else meanwhile.";
+           (e.workers_lost == 1 ? " time" : " times") + ", so it runs alone on its worker.";
   if (e.lost_attempt == 0 || starts_later(e)) return said;
   if (e.lost.how == attempt_end::value_lost)
     return said + " Attempt " + std::to_string(e.lost_attempt) + " " + text(e.lost) + ".";
@@ -172,13 +173,13 @@ std::string of_versions(explanation const& e) {
   if (!e.version || e.version->present.empty()) return {};
   auto const& v = *e.version;
   return " Connected workers have " + text_of_versions(v.present) + "; unless one with " +
-         v.wanted + " comes within " + milliseconds(v.fails_in) + ", it fails.";
+         v.wanted + " connects within " + milliseconds(v.fails_in) + ", it fails.";
 }
 
 /// Returns what a running closure waits for, as far as that is known.
 std::string waited_for(explanation const& e) {
   if (!e.waits) return {};
-  auto const said = std::string(", waits for a value: its slot is free for others meanwhile");
+  auto const said = std::string(", waits for a value; its slot is free for other closures");
   if (e.why == closure_reason::input_made_again) return said + "; " + made_again(e);
   return e.why == closure_reason::input_elsewhere ? said + "; " + elsewhere(e) : said;
 }
@@ -188,7 +189,7 @@ std::string running(explanation const& e) {
          std::to_string(e.attempt) + waited_for(e) +
          (e.stop_requested ? "; it was asked to stop and has not answered." : ".") +
          (e.away_for ? " The worker's connection broke " + ago(*e.away_for) +
-                           " ago; unless it comes back within " + ago(e.requeue_in) +
+                           " ago; unless it reconnects within " + ago(e.requeue_in) +
                            ", the closure is requeued."
                      : "");
 }
@@ -254,10 +255,12 @@ std::string text(worker_lack const& l) {
              (l.away == 1 ? " has lost its connection" : " have lost their connection");
     case closure_reason::workers_start:
       return plural(l.starting, "worker") + " with '" + l.function +
-             (l.starting == 1 ? "' came lately and starts" : "' came lately and start") +
-             " staggered, the first in " + ago(l.starts_in);
+             (l.starting == 1 ? "' connected recently and starts"
+                              : "' connected recently and start") +
+             " with a delay, the first in " + ago(l.starts_in);
     case closure_reason::unsatisfiable:
-      return l.need ? text(*l.need, l.function) : "no connected worker has all that it asks for";
+      return l.need ? text(*l.need, l.function)
+                    : "no connected worker has everything that the closure requires";
     case closure_reason::workers_held_back:
       return held_back(l);
     default:
@@ -309,7 +312,7 @@ std::string text(explanation const& e) {
       return running(e) + lost;
     default:
       return ended(e) + lost + (e.released.empty() ? "" : " " + e.released + ".") +
-             (e.is_row ? " Its session remembers no more of it." : "");
+             (e.is_row ? " Its session keeps no further details of it." : "");
   }
 }
 

@@ -32,7 +32,7 @@ std::string short_text(failure const& error) {
 std::string reason(release_reason why, config const& c) {
   switch (why) {
     case release_reason::client:
-      return "its client released it, or took it as it came";
+      return "its client released it, or received it on completion";
     case release_reason::session_end:
       return "its session has ended";
     case release_reason::job_deleted:
@@ -42,7 +42,7 @@ std::string reason(release_reason why, config const& c) {
              ") have finished since";
     case release_reason::bytes:
       return "values took more memory than --value-bytes-max (" + bytes(c.value_bytes_max) +
-             (c.spill ? "), and --spill-dir did not take them"
+             (c.spill ? "), and --spill-dir could not store them"
                       : "); --spill-dir would have kept it");
     case release_reason::age:
       return "it was older than --value-age (" + in_seconds(c.value_age) + ")";
@@ -58,7 +58,7 @@ std::string reason(release_reason why, config const& c) {
     case release_reason::unreadable:
       return "it could not be read back from --spill-dir; the log says why";
     case release_reason::holder_lost:
-      return "it was in the memory of a worker alone, and that is gone";
+      return "it was only in the memory of a worker, which was lost";
   }
   return "?";
 }
@@ -83,7 +83,7 @@ std::string cancelled_because_of(session_id job, failure const& error) {
 }
 
 std::string absence(bool lost, duration away, std::string const& error) {
-  return std::string("has been ") + (lost ? "lost" : "gone") + " for " + in_seconds(away) +
+  return std::string("has been ") + (lost ? "lost" : "disconnected") + " for " + in_seconds(away) +
          " and is given up (" + error + ")";
 }
 

@@ -27,11 +27,11 @@ std::string in_short(std::vector<coordination::job_spec> const& jobs) {
 std::string_view how(incidents::takes_effect e) {
   switch (e) {
     case incidents::takes_effect::as_it_is:
-      return ", as the current generation has it";
+      return ", which the current generation already has";
     case incidents::takes_effect::at_once:
       return " at once";
     case incidents::takes_effect::never:
-      return ", but not while the cluster stands, as it does not renew itself";
+      return ", but without effect: this cluster does not start new generations";
     case incidents::takes_effect::with_new_generation:
       return " with a new generation";
     case incidents::takes_effect::with_next_generation:
@@ -83,7 +83,7 @@ struct words {
   }
   cluster_event operator()(incidents::task_restarted const& i) const {
     return {severity::info, kind::task_restarted, cluster, i.task,
-            "registered with a new incarnation"};
+            "registered again after a restart"};
   }
   cluster_event operator()(incidents::task_left const& i) const {
     return {severity::info, kind::task_left, cluster, i.task, "left"};
@@ -94,7 +94,7 @@ struct words {
   cluster_event operator()(incidents::barrier_stuck const& i) const {
     return {severity::warning, kind::barrier_stuck, cluster, i.id,
             std::to_string(i.arrived) + " of " + std::to_string(i.participants) +
-                " tasks have come; " + i.missing};
+                " tasks have arrived; " + i.missing};
   }
   cluster_event operator()(incidents::notice_unheard const& i) const {
     bool const one = !i.task.empty();
@@ -134,7 +134,7 @@ void cluster_log::tell(std::vector<coordination::incident> const& all) {
                          cluster_event_kind::barriers_failed,
                          i.cluster,
                          {},
-                         "and more barriers at the same moment"});
+                         "further barriers failed at the same time"});
       continue;
     }
     said_.push_back(std::visit(cluster_words::words{i.cluster}, i.what));

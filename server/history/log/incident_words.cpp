@@ -34,14 +34,16 @@ struct words {
             "gets its first closure after a start delay of " + whole_seconds(i.delay)};
   }
   log_event operator()(incidents::worker_away const& i) const {
-    return {
-        kind::worker_away, i.task,
-        i.why + "; " + std::to_string(i.running) + " closures that it may be running wait for it"};
+    return {kind::worker_away, i.task,
+            i.why + "; " + std::to_string(i.running) +
+                (i.running == 1 ? " closure that it may be running waits"
+                                : " closures that it may be running wait") +
+                " for its return"};
   }
   log_event operator()(incidents::worker_returned const& i) const {
     return {kind::worker_returned, i.task,
-            "came back after its connection broke: goes on with " + std::to_string(i.kept) +
-                " of " + std::to_string(i.had) + " closures"};
+            "reconnected and continues with " + std::to_string(i.kept) + " of " +
+                std::to_string(i.had) + (i.had == 1 ? " closure" : " closures")};
   }
   log_event operator()(incidents::worker_lost const& i) const {
     return {kind::worker_lost, i.task, i.why};
@@ -49,7 +51,7 @@ struct words {
   log_event operator()(incidents::worker_given_up const& i) const {
     return {kind::worker_given_up, i.task,
             absence(i.lost, i.away, i.why) + "; " + std::to_string(i.waited) +
-                " closures waited for it"};
+                (i.waited == 1 ? " closure" : " closures") + " waited for it"};
   }
   log_event operator()(incidents::task_cordoned const& i) const {
     if (!i.on) return {kind::task_uncordoned, i.task, "was uncordoned"};
@@ -69,21 +71,24 @@ struct words {
   }
   log_event operator()(incidents::closure_exclusive const& i) const {
     return {kind::closure_exclusive, text(i.closure),
-            i.function + " has lost " + std::to_string(i.workers_lost) + " workers, the last was " +
-                i.worker + "; from now on it runs alone on its worker"};
+            i.function + " has lost " + std::to_string(i.workers_lost) +
+                (i.workers_lost == 1 ? " worker" : " workers") + ", the last was " + i.worker +
+                "; from now on it runs alone on its worker"};
   }
   log_event operator()(incidents::builder_quarantined const& i) const {
     auto const what = i.name.empty() ? text(i.value) : "'" + i.name + "'";
     return {kind::builder_quarantined, text(i.value),
             "the builder of per-worker value " + what + " has lost " +
-                std::to_string(i.workers_lost) + " workers in a row, the last was " + i.worker +
-                " (" + i.why + "); it is built again after " + whole_seconds(i.again_in) +
+                std::to_string(i.workers_lost) + (i.workers_lost == 1 ? " worker" : " workers") +
+                " in a row, the last was " + i.worker + " (" + i.why +
+                "); it is built again after " + whole_seconds(i.again_in) +
                 (i.fails ? ", until then the calls that need it fail" : "")};
   }
   log_event operator()(incidents::no_progress const& i) const {
     auto said = "nothing finished for " + whole_seconds(i.quiet) + ": " +
-                std::to_string(i.running) + " closures run, " + std::to_string(i.queued) +
-                " are queued";
+                std::to_string(i.running) +
+                (i.running == 1 ? " closure runs, " : " closures run, ") +
+                std::to_string(i.queued) + (i.queued == 1 ? " is queued" : " are queued");
     char const* before = "; the oldest: ";
     for (auto const& c : i.oldest) {
       said += before + text(c.closure) + " (" + c.function + ") on " + c.worker + " for " +
@@ -93,18 +98,18 @@ struct words {
     return {kind::no_progress, "closures", std::move(said)};
   }
   log_event operator()(incidents::spill_failed const& i) const {
-    return {kind::spill_failed, "values",
-            i.error +
-                "; values stay in memory up to --value-bytes-max, beyond it the oldest are "
-                "dropped"};
+    return {
+        kind::spill_failed, "values",
+        i.error +
+            "; values stay in memory up to --value-bytes-max, then the oldest ones are dropped"};
   }
   log_event operator()(incidents::value_unreadable const& i) const {
     return {kind::spill_failed, text(i.closure), i.error};
   }
   log_event operator()(incidents::closure_runs_again const& i) const {
     return {kind::values_dropped, text(i.closure),
-            released(i.closure, i.why, i.ago, limits) + "; it is needed and runs again as " +
-                text(i.by)};
+            released(i.closure, i.why, i.ago, limits) +
+                "; it is still needed and is computed again by " + text(i.by)};
   }
   log_event operator()(incidents::session_failed const& i) const {
     auto said = i.name.empty() ? "failed: " : i.name + " failed: ";
@@ -139,7 +144,7 @@ log_event told(objects::objects_lost const& l) {
 
 log_event told_dropped(closure_id value, release_reason why, config const& c) {
   return {kind::values_dropped, "values",
-          released(value, why, {}, c) + "; more of them within the next minute go without a line"};
+          released(value, why, {}, c) + "; further releases within the next minute are not logged"};
 }
 
 }  // namespace muster::history

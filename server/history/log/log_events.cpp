@@ -30,7 +30,9 @@ void log_events::tell(changes const& c, time_point now) {
     if (failed && !failures_.may_say(now)) continue;
     said_.push_back(told(i, config_, now));
     if (auto const more = failed ? failures_.take_left_out() : 0; more > 0)
-      said_.back().text += "; " + std::to_string(more) + " more failed before it and are not told";
+      said_.back().text += "; " + std::to_string(more) +
+                           (more == 1 ? " earlier failure is" : " earlier failures are") +
+                           " not listed";
   }
 }
 

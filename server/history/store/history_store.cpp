@@ -99,10 +99,11 @@ muster::result<std::unique_ptr<history_store>> history_store::open(fs::path cons
                                                                    access how) {
   std::error_code error;
   if (how == access::read && !fs::exists(directory / "CURRENT", error))
-    return muster::status{code::not_found, directory.string() + ": there is no history in it"};
+    return muster::status{code::not_found,
+                          directory.string() + ": the directory contains no history"};
   if (int const e = how == access::write ? make_private_directory(directory) : 0; e != 0)
     return muster::status{code::failed_precondition,
-                          directory.string() + ": cannot be made: " + reason_of(e)};
+                          directory.string() + ": cannot be created: " + reason_of(e)};
   std::unique_ptr<history_store> a(new history_store(directory, limits));
   if (auto const opened = a->open_files(how); !opened.ok()) return opened;
   a->since_ = a->oldest();

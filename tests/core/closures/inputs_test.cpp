@@ -261,7 +261,8 @@ TEST(inputs, leave_no_gaps_in_bytes) {
   auto bytes = needing(c, {{producer[0], 0, 2}});
   bytes.args = blob("call", encoding::bytes);
   EXPECT_EQ(c.status_of(open_session{{}, {}, {bytes}}).message,
-            "closures[0].args: the gaps for inputs are not in order, or not within");
+            "closures[0].args: the offsets of inputs must be in ascending order, and within the "
+            "arguments");
 }
 
 TEST(inputs, beside_bytes_have_the_same_limit) {

@@ -117,7 +117,7 @@ TEST(job_deadline, fails_the_job_and_cancels_the_rest) {
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
   EXPECT_EQ(c.job(job.id).error->kind, failure_kind::timeout);
   EXPECT_EQ(c.job(job.id).error->message,
-            "the deadline of 10000 ms passed with 1 closures waiting and 1 running");
+            "the deadline of 10000 ms passed with 1 closure waiting and 1 running");
 }
 
 TEST(job_deadline, is_forgotten_when_the_job_ends_in_time) {
@@ -221,14 +221,16 @@ TEST(options, out_of_bounds_are_refused_by_name) {
   auto const message = [&](closure_options o) {
     return c.status_of(open_session{{}, {}, {with(c, o)}}).message;
   };
-  EXPECT_EQ(message({.priority = 2'000'000}), "closures[0].options.priority: the limit is 1000000");
-  EXPECT_EQ(message({.delay = -1s}), "closures[0].options.delay: not between 0 and 365 days");
-  EXPECT_EQ(message({.deadline = -1s}), "closures[0].options.deadline: not between 0 and 365 days");
+  EXPECT_EQ(message({.priority = 2'000'000}),
+            "closures[0].options.priority: 2000000, must be from -1000000 to 1000000");
+  EXPECT_EQ(message({.delay = -1s}), "closures[0].options.delay: must be between 0 and 365 days");
+  EXPECT_EQ(message({.deadline = -1s}),
+            "closures[0].options.deadline: must be between 0 and 365 days");
   EXPECT_EQ(message({.max_retries = 10'001}),
-            "closures[0].options.max_retries: the limit is 10000");
+            "closures[0].options.max_retries: 10001, the limit is 10000");
   auto spec = fail_fast();
   spec.weight = 0;
-  EXPECT_EQ(c.status_of(open_session{{}, spec, {}}).message, "weight: not between 1 and 1000");
+  EXPECT_EQ(c.status_of(open_session{{}, spec, {}}).message, "weight: must be from 1 to 1000");
 }
 
 }  // namespace options_cases

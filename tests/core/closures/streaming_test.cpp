@@ -185,7 +185,7 @@ TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
   auto const id = c.held(w)[0];
   c.step(close_session{s});
   EXPECT_EQ(c.fx().outcomes,
-            (std::vector{outcome{s, t[1], false, {}, cancelled("the client is gone")}}));
+            (std::vector{outcome{s, t[1], false, {}, cancelled("the client has disconnected")}}));
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, id, 1}}));
   EXPECT_TRUE(c.core.sessions().look(s)) << "something of it still runs";
   c.succeed(w, id);

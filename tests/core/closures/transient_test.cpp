@@ -148,8 +148,8 @@ TEST_F(transient, names_that_are_none_are_errors_of_their_own) {
     ASSERT_TRUE(v.error) << b.why;
     EXPECT_EQ(v.error->kind, failure_kind::user);
     EXPECT_EQ(v.error->type, "muster::invalid_dependency");
-    EXPECT_EQ(v.error->message, "INVALID_ARGUMENT: a DEPENDENCY_LOST failure cannot be taken: " +
-                                    b.why + "; it said: no answer");
+    EXPECT_EQ(v.error->message, "INVALID_ARGUMENT: the DEPENDENCY_LOST failure is invalid: " +
+                                    b.why + "; its message: no answer");
     c.leave(w);
   }
 }
@@ -185,7 +185,7 @@ TEST_F(transient, a_stopped_closure_is_cancelled_instead) {
   c.answer(w, {gone(w, job[0], {"ps:1"})});
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
   EXPECT_EQ(c.core.closures().look(job[0])->error->message,
-            "cancelled instead of run again: lost ps:1: no answer");
+            "cancelled instead of running again: lost ps:1: no answer");
 }
 
 TEST_F(transient, a_session_that_goes_on_after_errors_counts_on) {

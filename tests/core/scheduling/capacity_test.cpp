@@ -26,8 +26,9 @@ TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
   config small;
   small.queue_capacity = 2;
   cluster c(small);
-  status const expected{code::resource_exhausted,
-                        "3 closures at once, the queue of a job holds 2: append them in parts"};
+  status const expected{
+      code::resource_exhausted,
+      "the request has 3 closures, the queue of a job holds at most 2: append them in parts"};
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f", "f"})}), expected);
   auto const job = c.open({"f", "f"}, left_open());
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f", "f"})}), expected);

@@ -152,11 +152,10 @@ TEST(requirements, too_many_at_one_time_are_refused) {
   cluster c;
   std::vector<closure_spec> specs;
   for (int i = 0; i < 4'097; ++i) specs.push_back(with(c, where("n", std::to_string(i))));
-  EXPECT_EQ(c.status_of(open_session{{}, {}, specs}),
-            wrong_field("options",
-                        "the server knows 0 different requirements of unforgotten jobs, its limit "
-                        "is 4096",
-                        4096, code::resource_exhausted));
+  EXPECT_EQ(
+      c.status_of(open_session{{}, {}, specs}),
+      wrong_field("options", "the server's jobs have 0 different requirements, the limit is 4096",
+                  4096, code::resource_exhausted));
   specs.pop_back();
   auto const job = c.open_with(specs, left_open());
   auto const more = [&](closure_options o) {
@@ -177,12 +176,12 @@ TEST(requirements, bad_ones_are_named) {
   };
   auto o = on_task("", 3);
   EXPECT_EQ(refused(o),
-            "closures[0].options.task: not the name of a task, such as worker:3, or of a job");
+            "closures[0].options.task: must be the name of a task, such as worker:3, or of a job");
   EXPECT_EQ(refused(taking("gpu", 0)), "closures[0].options.resources: 'gpu' is 0");
   EXPECT_EQ(refused(where("", "a")), "closures[0].options.labels: a name must have 1 to 256 bytes");
   o = {};
   for (int i = 0; i < 65; ++i) o.labels.push_back({"k" + std::to_string(i), "v"});
-  EXPECT_EQ(refused(o), "closures[0].options.labels: 65 clusters, the limit is 64");
+  EXPECT_EQ(refused(o), "closures[0].options.labels: 65 entries, the limit is 64");
 }
 
 }  // namespace requirements_cases

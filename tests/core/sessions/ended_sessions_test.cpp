@@ -123,7 +123,7 @@ TEST(ended_sessions, more_than_are_kept_forget_the_one_that_ended_first) {
   EXPECT_EQ(c.fx().released, std::vector{a});
   EXPECT_EQ(listed(c), (std::vector{d, b}));
   EXPECT_EQ(c.core.sessions().look(a).error(),
-            (status{code::not_found, text(a) + " is finished and forgotten"}));
+            (status{code::not_found, text(a) + " has ended and was removed"}));
 }
 
 TEST(ended_sessions, an_old_one_is_forgotten) {

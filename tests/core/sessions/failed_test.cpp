@@ -57,7 +57,7 @@ TEST(failed, a_deadline_is_a_failure_without_failed_closures) {
   ASSERT_EQ(c.said().size(), 1u);
   EXPECT_EQ(c.said()[0].kind, log_event_kind::job_failed);
   EXPECT_EQ(c.said()[0].text,
-            "failed: the deadline of 1000 ms passed with 1 closures waiting and 0 running");
+            "failed: the deadline of 1000 ms passed with 1 closure waiting and 0 running");
 }
 
 TEST(failed, success_and_cancel_are_no_failures) {
@@ -111,7 +111,7 @@ TEST(failed, of_very_many_the_first_of_each_minute_are_told_and_the_others_count
   auto const said = fail_one();
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0].text,
-            "failed: broken (1 of 1 closures failed); 7 more failed before it and are not told");
+            "failed: broken (1 of 1 closures failed); 7 earlier failures are not listed");
   EXPECT_EQ(fail_one().at(0).text, "failed: broken (1 of 1 closures failed)");
 }
 

@@ -85,14 +85,14 @@ TEST(job, a_sealed_one_takes_no_more_closures) {
   auto const job = c.open({"f"});
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}),
             (status{code::failed_precondition,
-                    "job_0000000000000001 is sealed: it takes no more closures"}));
+                    "job_0000000000000001 is sealed and accepts no more closures"}));
   EXPECT_EQ(c.job(job.id).counts.total(), 1u);
 }
 
 TEST(job, one_that_has_ended_or_is_ending_takes_no_more_closures) {
   cluster c;
   status const ended{code::failed_precondition,
-                     "job_0000000000000001 has ended: it takes no more closures"};
+                     "job_0000000000000001 has ended and accepts no more closures"};
   auto const w = c.attach();
   auto const job = c.open({"f"}, left_open());
   c.ask(cancel_session{{}, job.id});
@@ -106,7 +106,7 @@ TEST(job, unknown_ids_are_told_from_forgotten_ones) {
   auto const job = c.open({});
   c.ask(delete_session{{}, job.id});
   status const forgotten{code::not_found,
-                         "job_0000000000000001 is finished and forgotten, 0 s ago: its job "
+                         "job_0000000000000001 has ended and was removed, 0 s ago: its job "
                          "was deleted"};
   status const unknown{code::not_found, "there is no job_0000000000000002"};
   for (auto const& [id, expected] : {std::pair{job.id, forgotten}, {session_id{2}, unknown}}) {

@@ -126,7 +126,7 @@ TEST_F(resumable_session, a_closure_of_an_older_generation_does_not_run) {
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
   EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::cancelled);
   EXPECT_EQ(c.fx().outcomes[0].failure->message,
-            "scheduled before the end of generation 1 was seen");
+            "the call was scheduled before the client received the end of generation 1");
   EXPECT_EQ(id(100), closure_id{});
   again(101, 2);
   EXPECT_EQ(c.held(w), closures({id(101)}));
@@ -208,7 +208,7 @@ TEST_F(resumable_session, asks_for_another_grace_within_limits) {
   EXPECT_FALSE(c.core.sessions().look(brief));
   spec.grace = 25h;
   EXPECT_EQ(c.status_of(open_session{{}, spec, {}}),
-            wrong_field("session_grace", "not between 0 and 86400 s"));
+            wrong_field("session_grace", "must be between 0 and 86400 s"));
 }
 
 TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hour) {

@@ -71,7 +71,10 @@ TEST_F(job_retry, says_why_it_cannot_be) {
   c.succeed(w, job[0]);
   EXPECT_EQ(refusal(job.id), "nothing of " + text(job.id) + " failed or was cancelled");
   auto const s = c.stream();
-  EXPECT_EQ(refusal(s), text(s) + " is a session: what runs again is for its client to say");
+  EXPECT_EQ(
+      refusal(s),
+      text(s) +
+          " is a session, and only jobs can be retried; let its client submit the calls again");
   EXPECT_EQ(ask(session_id{77}).status.code, code::not_found);
 }
 
@@ -131,8 +134,8 @@ TEST(retry_limit, the_job_that_ended_first_loses_its_arguments) {
   auto const told = c.status_of(retry_job{{}, first, {}});
   EXPECT_EQ(told.code, code::failed_precondition);
   EXPECT_EQ(told.message, "the arguments of " + text(first) +
-                              " are not kept any more: for retries the server keeps 25 bytes of "
-                              "them, those of the newest jobs");
+                              " are no longer stored: for retries the server stores at most 25 "
+                              "bytes of arguments, those of the newest jobs");
   ASSERT_TRUE(c.status_of(delete_session{{}, second}).ok());
   fail_one();
   EXPECT_TRUE(c.job(third).retryable) << "what is deleted makes room";

@@ -220,7 +220,7 @@ TEST_F(let_go, more_lost_inputs_of_inputs_than_may_be_are_refused) {
   lost(last);
   auto const r = c.ask(await_value{{}, last, never});
   ASSERT_TRUE(r);
-  EXPECT_NE(r->status.message.find("more than 128 inputs of inputs were lost with it"),
+  EXPECT_NE(r->status.message.find("more than 128 levels of its inputs were lost as well"),
             std::string::npos)
       << r->status.message;
 }

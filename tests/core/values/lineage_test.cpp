@@ -82,7 +82,7 @@ TEST_F(lineage, a_value_that_was_in_the_memory_of_a_lost_worker_is_made_again) {
   c.step(values_moved{{{move_kind::lost, a, false, {}, "its worker is gone"},
                        {move_kind::lost, ready, false, {}, "it names nothing"},
                        {move_kind::lost, closure_id{1}, false, {}, "nobody knows it"}}});
-  EXPECT_NE(c.core.closures().look(a)->released.find("in the memory of a worker alone"),
+  EXPECT_NE(c.core.closures().look(a)->released.find("it was only in the memory of a worker"),
             std::string::npos);
   EXPECT_EQ(c.core.closures().look(ready)->data.view(), value('r'));
   auto const call = c.park(await_value{{}, a, never});
@@ -194,7 +194,7 @@ TEST_F(lineage, three_times_and_no_more) {
   }
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  EXPECT_NE(c.core.closures().look(b)->error->message.find("was run again 3 times already"),
+  EXPECT_NE(c.core.closures().look(b)->error->message.find("has already run again 3 times"),
             std::string::npos)
       << c.core.closures().look(b)->error->message;
 }

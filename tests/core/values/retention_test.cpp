@@ -26,7 +26,7 @@ TEST(retention, more_finished_jobs_than_kept_forget_the_oldest) {
   EXPECT_TRUE(c.core.sessions().look(d.id));
   EXPECT_EQ(c.core.sessions().look(a.id).error(),
             (status{code::not_found,
-                    "job_0000000000000001 is finished and forgotten, 0 s ago: more jobs "
+                    "job_0000000000000001 has ended and was removed, 0 s ago: more jobs "
                     "than --jobs-kept (2) have finished since"}));
 }
 

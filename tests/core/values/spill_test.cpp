@@ -111,7 +111,7 @@ TEST_F(spilling, a_read_that_takes_too_long_says_so) {
   auto const a = on_disk();
   auto const call = c.park(await_value{{}, a, c.now() + 5s});
   c.advance(5s);
-  EXPECT_EQ(c.reply_to(call)->status.message, text(a) + " is still read back from the disk");
+  EXPECT_EQ(c.reply_to(call)->status.message, text(a) + " is still being read from the disk");
   read(a);
 }
 
@@ -179,7 +179,7 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   ASSERT_EQ(c.said().size(), 1u);
   EXPECT_EQ(c.said()[0].kind, log_event_kind::spill_failed);
   EXPECT_EQ(c.said()[0].text,
-            "no space left; values stay in memory up to --value-bytes-max, beyond it the oldest "
+            "no space left; values stay in memory up to --value-bytes-max, then the oldest ones "
             "are dropped");
   finished();
   finished();
@@ -189,7 +189,7 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   EXPECT_EQ(view(a).released,
             "the value of " + text(a) +
                 " was released 0 s ago: values took more memory than --value-bytes-max (400 "
-                "bytes), and --spill-dir did not take them");
+                "bytes), and --spill-dir could not store them");
   EXPECT_EQ(c.state(a), closure_state::succeeded) << "it did run";
   EXPECT_EQ(c.status_of(await_value{{}, b, c.now()}).code, code::ok);
   c.wait(10s);
@@ -265,7 +265,7 @@ TEST_F(spilled_session, an_outcome_that_is_asked_for_again_is_read_back_before_t
   EXPECT_EQ(asked(move_kind::forget), closures{a});
   EXPECT_EQ(c.status_of(await_value{{}, a, c.now()}).message,
             "the value of " + text(a) +
-                " was released 0 s ago: its client released it, or took it as it came");
+                " was released 0 s ago: its client released it, or received it on completion");
 }
 
 TEST_F(spilled_session, an_outcome_whose_value_was_dropped_says_why_and_is_not_run_again) {

@@ -37,7 +37,7 @@ TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
   c.tick();
   EXPECT_EQ(c.core.sessions().look(job.id).error().message,
             text(job.id) +
-                " is finished and forgotten, 60 s ago: it was older than --value-age (3600 s)");
+                " has ended and was removed, 60 s ago: it was older than --value-age (3600 s)");
   EXPECT_EQ(why_gone(c, job[0]),
             "the value of " + text(job[0]) +
                 " was released 60 s ago: it was older than --value-age (3600 s)");

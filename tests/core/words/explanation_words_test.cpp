@@ -146,12 +146,12 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   e.place = input_place{5'000, false, {"worker:0"}, closure_id{2}, 1'500ms};
   auto const again =
       "cl_0000000000000001, whose value of 5000 bytes in the memory of worker:0 was lost: "
-      "cl_0000000000000002 makes it again, for 1500 ms now";
+      "cl_0000000000000002 has been computing it again for 1500 ms";
   EXPECT_EQ(cause(e), std::string("it waits for 1 input of 1, among them ") + again + ".");
   auto r = on_worker(closure_state::running, "worker:3", 4s, 1);
   std::string const runs =
-      "RUNNING on worker:3 for 4000 ms, attempt 1, waits for a value: its slot is free for others "
-      "meanwhile";
+      "RUNNING on worker:3 for 4000 ms, attempt 1, waits for a value; its slot is free for other "
+      "closures";
   r.waits.emplace();
   EXPECT_EQ(text(r), runs + ".");
   r.why = e.why;
@@ -165,7 +165,7 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
                          "worker:0, worker:1 and worker:2, not of its own worker.");
   r.place = input_place{};
   EXPECT_EQ(text(r), runs +
-                         "; its input cl_0000000000000001 is nowhere just now: it was in the "
+                         "; its input cl_0000000000000001 is not available now: it was in the "
                          "memory of a worker.");
 }
 
@@ -185,13 +185,15 @@ TEST(explanation_words, of_one_behind_others) {
   e.function_workers = 2;
   e.function_queued = 3;
   e.function_running = 2;
-  EXPECT_EQ(text(e),
-            "QUEUED for 0 ms: 2 workers with 'f' are busy or about to be served; the function has "
-            "3 closures queued and 2 running.");
+  EXPECT_EQ(
+      text(e),
+      "QUEUED for 0 ms: 2 workers with 'f' are busy or about to receive work; the function has "
+      "3 closures queued and 2 running.");
   e.function_workers = 1;
-  EXPECT_EQ(text(e),
-            "QUEUED for 0 ms: 1 worker with 'f' is busy or about to be served; the function has 3 "
-            "closures queued and 2 running.");
+  EXPECT_EQ(
+      text(e),
+      "QUEUED for 0 ms: 1 worker with 'f' is busy or about to receive work; the function has 3 "
+      "closures queued and 2 running.");
 }
 
 TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
@@ -210,14 +212,14 @@ TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
 
 TEST(explanation_words, of_one_that_runs_alone) {
   auto e = queued(closure_reason::exclusive, 1s);
-  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that does nothing else.");
+  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that runs nothing else.");
   e.workers_lost = 3;
   e.emptied = "worker:0";
   e.emptied_holds = 2;
   EXPECT_EQ(text(e),
-            "QUEUED for 1000 ms: it waits for a worker that does nothing else; worker:0 is being "
+            "QUEUED for 1000 ms: it waits for a worker that runs nothing else; worker:0 is being "
             "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "
-            "alone: its worker does nothing else meanwhile.");
+            "alone on its worker.");
 }
 
 TEST(explanation_words, of_one_that_runs) {
@@ -231,7 +233,7 @@ TEST(explanation_words, of_one_that_runs) {
   e.requeue_in = 2s;
   EXPECT_EQ(text(e),
             "RUNNING on worker:0 for 70 ms, attempt 1. The worker's connection broke 0 ms ago; "
-            "unless it comes back within 2000 ms, the closure is requeued.");
+            "unless it reconnects within 2000 ms, the closure is requeued.");
 }
 
 TEST(explanation_words, of_one_that_was_requeued) {
@@ -246,7 +248,7 @@ TEST(explanation_words, of_one_that_was_requeued) {
   exclusive.workers_lost = 3;
   EXPECT_EQ(text(lost(exclusive, "worker:9", 3s, {attempt_end::worker_lost, "killed"})),
             "RUNNING on worker:0 for 3000 ms, attempt 4. It lost its worker 3 times, so it runs "
-            "alone: its worker does nothing else meanwhile. It was requeued 3000 ms ago from "
+            "alone on its worker. It was requeued 3000 ms ago from "
             "worker:9 (worker lost: killed).");
   EXPECT_EQ(
       text(lost(on_worker(closure_state::succeeded, "worker:1", 5ms, 2), "worker:0", 2'005ms, cut)),
@@ -264,11 +266,12 @@ TEST(explanation_words, of_one_that_has_ended) {
   auto row = failed;
   row.is_row = true;
   EXPECT_EQ(text(row),
-            "FAILED (USER) on worker:0: no such file. Its session remembers no more of it.");
+            "FAILED (USER) on worker:0: no such file. Its session keeps no further details of it.");
   row = on_worker(closure_state::succeeded, "worker:0", 1s, 1);
   row.is_row = true;
   EXPECT_EQ(text(row),
-            "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session remembers no more of it.");
+            "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session keeps no further details "
+            "of it.");
 }
 
 }  // namespace explanation_words_cases

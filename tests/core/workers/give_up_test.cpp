@@ -70,7 +70,7 @@ TEST_F(giving_up, reaches_a_closure_that_waits_for_its_start) {
   c.advance(30min);
   EXPECT_EQ(error(job[0]).kind, failure_kind::worker_lost);
   EXPECT_EQ(c.said().at(0).text,
-            "has been lost for 1800 s and is given up (kernel panic); 1 closures waited for it");
+            "has been lost for 1800 s and is given up (kernel panic); 1 closure waited for it");
 }
 
 TEST_F(giving_up, reaches_a_gang_of_which_one_can_only_run_there) {
@@ -106,9 +106,9 @@ TEST_F(giving_up, reaches_what_waits_for_a_task_that_said_good_bye) {
   c.advance(29min + 59s);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   c.advance(1s);
-  EXPECT_EQ(
-      error(job[0]).message,
-      "it can only run on worker:3, which has been gone for 1800 s and is given up (scaled down)");
+  EXPECT_EQ(error(job[0]).message,
+            "it can only run on worker:3, which has been disconnected for 1800 s and is given up "
+            "(scaled down)");
 }
 
 TEST_F(giving_up, a_retry_has_nowhere_to_go_either) {

@@ -42,9 +42,10 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_TRUE(t.away);
   EXPECT_EQ(t.error, "reset");
   EXPECT_EQ(t.running, 2u);
-  EXPECT_EQ(c.said(),
-            (std::vector{log_event{log_event_kind::worker_away, "worker:0",
-                                   "reset; 2 closures that it may be running wait for it"}}));
+  EXPECT_EQ(
+      c.said(),
+      (std::vector{log_event{log_event_kind::worker_away, "worker:0",
+                             "reset; 2 closures that it may be running wait for its return"}}));
   auto const why = c.why(job[0]);
   EXPECT_EQ(why.why, closure_reason::running);
   EXPECT_EQ(why.lasted, 8s);
@@ -92,7 +93,7 @@ TEST_F(reconnect, a_stream_that_was_overtaken_by_a_later_one_is_refused) {
   c.step(late);
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
-                late.stream, {code::aborted, "worker:0 has attached again since"}, false}}));
+                late.stream, {code::aborted, "worker:0 has reconnected since"}, false}}));
   EXPECT_EQ(c.held(now.stream), job.closures);
   EXPECT_EQ(c.task(0).state, task_state::connected);
 }
@@ -204,7 +205,7 @@ TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
   EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 2u);
   EXPECT_EQ(outcome(job[0]),
             (attempt_outcome{attempt_end::worker_lost,
-                             "worker:0 was taken over by another incarnation on host"}));
+                             "worker:0 was taken over by another process on host"}));
 }
 
 TEST_F(reconnect, it_gets_no_work_and_is_no_worker_for_anybody_while_it_is_away) {

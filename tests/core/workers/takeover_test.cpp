@@ -12,7 +12,7 @@ TEST(takeover, another_incarnation_takes_the_task_and_the_old_one_must_not_come_
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
                 old,
-                {code::already_exists, "worker:0 was taken over by another incarnation on host"},
+                {code::already_exists, "worker:0 was taken over by another process on host"},
                 true}}));
   EXPECT_EQ(c.fx().welcomes, (std::vector{welcome{fresh, "worker", 0, 1, 5s, {}, 5s, 0}}));
   EXPECT_EQ(c.task(0).restarts, 1u);
@@ -38,8 +38,8 @@ TEST(takeover, an_explicit_index_is_refused_while_another_host_is_alive_with_it)
             (std::vector{disconnect{
                 second,
                 {code::unavailable,
-                 "worker:9 is connected from host 'one'; this worker waits for it to fall silent, "
-                 "and exits if worker:9 turns out to be alive"},
+                 "worker:9 is connected from host 'one'; this worker waits until the other one "
+                 "stops responding, and exits if worker:9 turns out to be alive"},
                 false}}));
   c.advance(1s);
   c.attach(claim);
@@ -163,7 +163,7 @@ TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
     auto const attempts = c.core.closures().look(job[1])->attempts;
     ASSERT_EQ(attempts.size(), 2u) << how;
     if (how < 2) {
-      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended; the next one has attached");
+      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended; the next one has connected");
     }
   }
 }

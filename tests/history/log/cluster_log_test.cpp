@@ -37,12 +37,12 @@ TEST_F(cluster_log_cases, a_generation_from_its_first_task_to_its_end) {
 
 TEST_F(cluster_log_cases, tasks_and_barriers) {
   EXPECT_EQ(told(of_agents::task_restarted{"/job:worker/task:0"}).text,
-            "registered with a new incarnation");
+            "registered again after a restart");
   EXPECT_EQ(told(of_agents::task_left{"/job:worker/task:0"}).about, "/job:worker/task:0");
   EXPECT_EQ(told(of_agents::task_failed{"/job:worker/task:0", broken}).severity, severity::error);
   auto const stuck = told(of_agents::barrier_stuck{"step_12", 2, 3, "Missing 1: …"});
   EXPECT_EQ(stuck.about, "step_12");
-  EXPECT_EQ(stuck.text, "2 of 3 tasks have come; Missing 1: …");
+  EXPECT_EQ(stuck.text, "2 of 3 tasks have arrived; Missing 1: …");
 }
 
 TEST_F(cluster_log_cases, a_declaration_says_when_it_takes_effect) {
@@ -52,8 +52,7 @@ TEST_F(cluster_log_cases, a_declaration_says_when_it_takes_effect) {
             "worker=2,ps=1 becomes no tasks with the next generation");
   EXPECT_EQ(
       told(of_agents::cluster_changed{{}, {{"worker", 2}}, of_agents::takes_effect::never}).text,
-      "no tasks becomes worker=2, but not while the cluster stands, as it does not renew "
-      "itself");
+      "no tasks becomes worker=2, but without effect: this cluster does not start new generations");
 }
 
 TEST_F(cluster_log_cases, of_very_many_at_one_moment_the_first_of_each_cluster_are_told) {

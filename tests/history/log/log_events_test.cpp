@@ -39,13 +39,13 @@ struct log_events_cases : testing::Test {
 TEST_F(log_events_cases, workers) {
   EXPECT_EQ(told(incidents::worker_away{"worker:3", "reset", 2}),
             (log_event{log_event_kind::worker_away, "worker:3",
-                       "reset; 2 closures that it may be running wait for it"}));
+                       "reset; 2 closures that it may be running wait for its return"}));
   EXPECT_EQ(told(incidents::worker_returned{"worker:3", 1, 2}).text,
-            "came back after its connection broke: goes on with 1 of 2 closures");
+            "reconnected and continues with 1 of 2 closures");
   EXPECT_EQ(told(incidents::worker_lost{"worker:3", "reset"}),
             (log_event{log_event_kind::worker_lost, "worker:3", "reset"}));
   EXPECT_EQ(told(incidents::worker_given_up{"worker:3", false, 30s, "left", 1}).text,
-            "has been gone for 30 s and is given up (left); 1 closures waited for it");
+            "has been disconnected for 30 s and is given up (left); 1 closure waited for it");
   EXPECT_EQ(told(incidents::task_cordoned{"worker:3", false}).kind,
             log_event_kind::task_uncordoned);
 }
@@ -72,12 +72,13 @@ TEST_F(log_events_cases, closures) {
                        "nothing finished for 10 s: 2 closures run, 3 are queued; the oldest: "
                        "cl_0000000000000001 (f) on worker:0 for 11 s, cl_0000000000000002 (g) on "
                        "worker:1 for 1000 ms"}));
-  EXPECT_EQ(told(incidents::closure_runs_again{one, two, release_reason::bytes, 5s}).text,
-            "the value of cl_0000000000000001 was released 5 s ago: values took more memory than "
-            "--value-bytes-max (" +
-                std::to_string(limits.value_bytes_max) +
-                " bytes); --spill-dir would have kept it; it is needed and runs again as "
-                "cl_0000000000000002");
+  EXPECT_EQ(
+      told(incidents::closure_runs_again{one, two, release_reason::bytes, 5s}).text,
+      "the value of cl_0000000000000001 was released 5 s ago: values took more memory than "
+      "--value-bytes-max (" +
+          std::to_string(limits.value_bytes_max) +
+          " bytes); --spill-dir would have kept it; it is still needed and is computed again by "
+          "cl_0000000000000002");
   EXPECT_EQ(told(incidents::dependency_reported{"ps:1", "worker:0", 1, 3, 90s, "no answer"}).text,
             "reported by worker:0, 1 of 3 times within 90 s: no answer");
 }
@@ -90,8 +91,8 @@ TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_
             (std::vector{log_event{
                 log_event_kind::values_dropped, "values",
                 "the value of cl_0000000000000001 was released 0 s ago: it could not be read back "
-                "from --spill-dir; the log says why; more of them within the next minute go "
-                "without a line"}}));
+                "from --spill-dir; the log says why; further releases within the next minute are "
+                "not logged"}}));
   log.fold(dropped(two, release_reason::unreadable), t0 + 59s);
   EXPECT_TRUE(log.said().empty());
   log.fold(dropped(two, release_reason::unreadable), t0 + 60s);
@@ -107,8 +108,8 @@ TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_
   log.fold(many(1), t0 + log_event_pace::period);
   ASSERT_EQ(log.said().size(), 1u);
   EXPECT_EQ(log.said()[0].text,
-            "train failed: ValueError: broken (1 of 2 closures failed); 7 more failed before it "
-            "and are not told");
+            "train failed: ValueError: broken (1 of 2 closures failed); 7 earlier failures are not "
+            "listed");
   log.fold({}, t0);
   EXPECT_TRUE(log.said().empty());
   EXPECT_EQ(log.invalid(), "");

@@ -74,7 +74,7 @@ TEST_F(retry, when_the_arguments_are_gone_it_says_so) {
   failed_job(1);
   EXPECT_FALSE(get_json("/api/v1/jobs/" + first).at("retryable").as_bool());
   auto const p = post_json("/api/v1/jobs/" + first + "/retry", "", 409);
-  EXPECT_NE(text_at(p, "/detail").find("are not kept any more"), std::string::npos);
+  EXPECT_NE(text_at(p, "/detail").find("are no longer stored"), std::string::npos);
 }
 
 TEST_F(retry, when_the_server_is_full_it_is_for_later) {

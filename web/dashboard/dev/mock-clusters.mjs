@@ -185,7 +185,7 @@ export class MockClusters {
     if (this.empty) return [];
     const kinds = [
       ['ERROR', 'task_error', '/job:worker/task:41', 'heartbeat timeout after 100 s: the task has crashed, hangs, or its machine is gone'],
-      ['WARNING', 'barrier_failed', 'step_81918', 'Barrier timed out. Id: step_81918::0. 999 of 1000 tasks have come; missing /job:worker/task:41'],
+      ['WARNING', 'barrier_failed', 'step_81918', 'Barrier timed out. Id: step_81918::0. 999 of 1000 tasks have arrived; missing /job:worker/task:41'],
       ['INFO', 'task_registered', '/job:worker/task:5', 'from 10.4.0.5:4711'],
       ['INFO', 'worker_attached', 'worker:3', 'attached'],
       ['WARNING', 'worker_lost', `${LONG}:17`, 'connection closed by the worker'],

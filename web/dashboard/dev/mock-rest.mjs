@@ -66,7 +66,7 @@ function closure(index, began) {
 
 const WHY = {
   BLOCKED: 'it waits for 2 inputs of 2, among them cl_000000050000abe1, which is RUNNING.',
-  QUEUED: "8 workers with 'train_step' are busy or about to be served; the function has 5000 queued and 16 running.",
+  QUEUED: "8 workers with 'train_step' are busy or about to receive work; the function has 5000 queued and 16 running.",
 };
 
 // Programs: one with a thousand ranks, two running, one failed, one waiting.

@@ -28,7 +28,7 @@ status valid_stateful(std::vector<std::string> const& jobs) {
   for (auto const& job : jobs)
     if (!is_name(job))
       return wrong_field("stateful",
-                         "'" + job + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+                         "'" + job + "' must be 1 to 128 letters, digits, '_', '-' or '.'");
   return {};
 }
 
@@ -71,15 +71,15 @@ std::string cluster_spec::task_name(task_index task) const {
 status validate(cluster_spec const& spec) {
   if (!is_name(spec.name))
     return wrong_field("name",
-                       "'" + spec.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+                       "'" + spec.name + "' must be 1 to 128 letters, digits, '_', '-' or '.'");
   std::vector<std::string_view> names;
   for (auto const& j : spec.jobs) {
     if (!is_name(j.name))
       return wrong_field("jobs",
-                         "'" + j.name + "' is not 1 to 128 letters, digits, '_', '-' or '.'");
+                         "'" + j.name + "' must be 1 to 128 letters, digits, '_', '-' or '.'");
     if (j.tasks == 0) return wrong_field("jobs." + j.name, "needs at least one task");
     if (std::find(names.begin(), names.end(), j.name) != names.end())
-      return wrong_field("jobs", "'" + j.name + "' is there twice");
+      return wrong_field("jobs", "'" + j.name + "' is given twice");
     names.push_back(j.name);
   }
   // Keeps sums with a time of day far from overflow.
@@ -89,7 +89,7 @@ status validate(cluster_spec const& spec) {
                                      std::pair("register_timeout", spec.register_timeout),
                                      std::pair("shutdown_timeout", spec.shutdown_timeout),
                                      std::pair("stuck_after", spec.stuck_after)})
-    if (value > longest) return wrong_field(field, "must not be above ten years");
+    if (value > longest) return wrong_field(field, "must not exceed ten years");
   if (spec.heartbeat_timeout <= duration::zero())
     return wrong_field("heartbeat_timeout", "must be positive");
   if (spec.connection_grace < duration::zero())

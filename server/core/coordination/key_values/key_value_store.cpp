@@ -49,7 +49,7 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
   // Agents receive keys as Protobuf strings and could not parse a reply with this key.
-  if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: it is not valid UTF-8"};
+  if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: must be valid UTF-8"};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)
     return {code::resource_exhausted, "the cluster's keys and values have reached their limit of " +
@@ -83,9 +83,9 @@ result<blob> key_value_store::increment(time_point now, std::string const& key, 
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(old, by, &sum))
-    return status{code::failed_precondition, "key " + shortened(key, 2'000) + " holds " +
-                                                 std::to_string(old) + ": adding " +
-                                                 std::to_string(by) + " leaves 64 bits"};
+    return status{code::failed_precondition,
+                  "key " + shortened(key, 2'000) + " holds " + std::to_string(old) + ": adding " +
+                      std::to_string(by) + " exceeds the range of 64 bits"};
   blob const value(std::to_string(sum), encoding::bytes);
   auto const stored = insert(now, key, value, true, key_why::incremented);
   if (!stored.ok()) return stored;

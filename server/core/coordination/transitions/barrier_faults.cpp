@@ -92,8 +92,8 @@ std::string barrier_faults::early(barrier const& b, std::string const& waited) {
   auto const rest = waited + ". " + missing(b);
   if (b.purpose == barrier_purpose::registration) return count + " tasks have registered" + rest;
   if (b.purpose == barrier_purpose::shutdown)
-    return "Shutdown: " + count + " tasks have come to leave" + rest;
-  return "Barrier " + shown(b.id) + ": " + count + " tasks have come" + rest;
+    return "Shutdown: " + count + " tasks have arrived to leave" + rest;
+  return "Barrier " + shown(b.id) + ": " + count + " tasks have arrived" + rest;
 }
 
 std::string barrier_faults::never_came(barrier const& b, task_index t) const {

@@ -25,7 +25,8 @@ void error_polling::on(poll_for_error& r) {
     return step_.answer(r.from.call, told);
   }
   if (by_heartbeat())  // agents stop polling and survive
-    return step_.refuse(r.from, code::cancelled, "Errors are told by heartbeat.");
+    return step_.refuse(r.from, code::cancelled,
+                        "Errors are reported in the answers to heartbeats.");
   if (step_.refused_as_full(r.from)) return;
   cancel(t, "there is a more recent poll of the same task.");
   polls_.add(t, r.from.call);

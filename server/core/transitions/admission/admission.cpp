@@ -172,7 +172,7 @@ void admission::resume(session& s, std::vector<closure_spec>& specs,
   std::vector<std::pair<closure_id, failure>> unfit;
   auto const gone = [this](closure_extras const& x) -> std::string {
     for (auto const id : x.per_worker)
-      if (!core_.builds.find(id)) return text(id) + " did not outlive the restart of the server";
+      if (!core_.builds.find(id)) return text(id) + " was lost when the server restarted";
     return {};
   };
   for (std::size_t k = 0; k < specs.size(); ++k) {

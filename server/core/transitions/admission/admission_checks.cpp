@@ -27,10 +27,11 @@ bool within(duration d) {
 status valid_names(auto const& pairs, std::string const& field, std::size_t max) {
   if (pairs.size() > max)
     return wrong_field(
-        field, std::to_string(pairs.size()) + " of them, the limit is " + std::to_string(max), max);
+        field, std::to_string(pairs.size()) + " entries, the limit is " + std::to_string(max), max);
   for (auto const& [key, value] : pairs)
     if (key.empty() || key.size() > name_bytes_max)
-      return wrong_field(field, "a name has 1 to " + std::to_string(name_bytes_max) + " bytes",
+      return wrong_field(field,
+                         "a name must have 1 to " + std::to_string(name_bytes_max) + " bytes",
                          name_bytes_max);
   return {};
 }
@@ -46,16 +47,20 @@ status admission::valid_extras(closure_spec const& spec, std::string const& at,
   auto const& x = *spec.extras;
   auto const& o = x.options;
   if (o.priority > priority_max || o.priority < -priority_max)
-    return wrong_field(at + "options.priority", "the limit is " + std::to_string(priority_max),
+    return wrong_field(at + "options.priority",
+                       std::to_string(o.priority) + ", must be from -" +
+                           std::to_string(priority_max) + " to " + std::to_string(priority_max),
                        priority_max);
   if (o.max_retries > retries_max)
-    return wrong_field(at + "options.max_retries", "the limit is " + std::to_string(retries_max),
-                       retries_max);
-  if (!within(o.delay)) return wrong_field(at + "options.delay", "not between 0 and 365 days");
+    return wrong_field(
+        at + "options.max_retries",
+        std::to_string(o.max_retries) + ", the limit is " + std::to_string(retries_max),
+        retries_max);
+  if (!within(o.delay)) return wrong_field(at + "options.delay", "must be between 0 and 365 days");
   if (!within(o.deadline))
-    return wrong_field(at + "options.deadline", "not between 0 and 365 days");
+    return wrong_field(at + "options.deadline", "must be between 0 and 365 days");
   if (!within(o.retry_initial) || !within(o.retry_max))
-    return wrong_field(at + "options.retry", "a pause is not between 0 and 365 days");
+    return wrong_field(at + "options.retry", "the pauses must be between 0 and 365 days");
   if (x.inputs.size() > inputs_max)
     return wrong_field(at + "args",
                        "refer to " + std::to_string(x.inputs.size()) +
@@ -66,7 +71,9 @@ status admission::valid_extras(closure_spec const& spec, std::string const& at,
   bool const has_gaps = spec.args.encoding() == encoding::json;
   for (auto const& i : x.inputs) {
     if (has_gaps ? i.offset < gap || i.offset > spec.args.size() : i.offset > beside_pickled)
-      return wrong_field(at + "args", "the gaps for inputs are not in order, or not within");
+      return wrong_field(
+          at + "args",
+          "the offsets of inputs must be in ascending order, and within the arguments");
     gap = i.offset;
     if (i.closure == closure_id{} && i.position >= position)
       return wrong_field(at + "args", "refer to position " + std::to_string(i.position) +
@@ -82,13 +89,14 @@ status admission::valid_needs(closure_extras const& x, std::string const& at) co
   if (o.task_job.size() > name_bytes_max || o.task_index < -1 ||
       (o.task_job.empty() && o.task_index != -1))
     return wrong_field(at + "options.task",
-                       "not the name of a task, such as worker:3, or of a job");
+                       "must be the name of a task, such as worker:3, or of a job");
   if (auto wrong = valid_names(o.labels, at + "options.labels", labels_max); !wrong.ok())
     return wrong;
   if (auto wrong = valid_names(o.resources, at + "options.resources", resources_max); !wrong.ok())
     return wrong;
   for (auto const& [name, amount] : o.resources)
-    if (amount == 0) return wrong_field(at + "options.resources", "'" + name + "' is 0");
+    if (amount == 0)
+      return wrong_field(at + "options.resources", "'" + name + "' must be at least 1");
   if (x.per_worker.size() > per_worker_max)
     return wrong_field(at + "args",
                        "name " + std::to_string(x.per_worker.size()) +
@@ -138,21 +146,19 @@ status admission::valid(session_spec const& spec) const {
   if (spec.num_workers > core_.step.config.tasks_max)
     return above("num_workers", spec.num_workers, core_.step.config.tasks_max);
   if (spec.durable.value_or(false) && spec.delivery == delivery::stream)
-    return wrong_field(
-        "durable",
-        "this stream's outcomes are gone when its client has them; one that holds values "
-        "(hold_values) is kept");
+    return wrong_field("durable", "a stream can be durable only if it holds values (hold_values)");
   if (spec.durable.value_or(false) && !core_.step.config.durable)
     return wrong_field("durable",
-                       "the server keeps nothing over a restart; it was started without --data-dir",
+                       "the server stores nothing on the disk; start it with --data-dir, or submit "
+                       "without 'durable'",
                        0, code::failed_precondition);
   if (spec.weight == 0 || spec.weight > 1'000)
-    return wrong_field("weight", "not between 1 and 1000");
-  if (!within(spec.deadline)) return wrong_field("deadline", "not between 0 and 365 days");
+    return wrong_field("weight", "must be from 1 to 1000");
+  if (!within(spec.deadline)) return wrong_field("deadline", "must be between 0 and 365 days");
   if (spec.grace < duration{} || spec.grace > core_.step.config.session_grace_max)
     return wrong_field(
         "session_grace",
-        "not between 0 and " +
+        "must be between 0 and " +
             std::to_string(core_.step.config.session_grace_max / std::chrono::seconds(1)) + " s");
   return {};
 }

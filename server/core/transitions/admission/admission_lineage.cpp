@@ -15,12 +15,12 @@ std::string admission::why_not_again(slot c) const {
   bool const for_others =
       core_.lineage.is_alone(id) && (rebuild_depth_ > 0 || core_.lineage.is_needed_now(id));
   if (!value_store::lost(core_.values.note_of(id)->why) && !for_others) return "it was not lost";
-  if (!r.args) return "its arguments are not known any more";
+  if (!r.args) return "its arguments are no longer stored";
   if (core_.values.runs_of(id) >= value_store::runs_max)
-    return "it was run again " + std::to_string(value_store::runs_max) + " times already";
+    return "it has already run again " + std::to_string(value_store::runs_max) + " times";
   if (rebuild_depth_ >= value_store::depth_max)
     return "more than " + std::to_string(value_store::depth_max) +
-           " inputs of inputs were lost with it";
+           " levels of its inputs were lost as well";
   auto const* d = r.details.get();
   if (!d || !d->extras) return {};
   for (auto const v : d->extras->per_worker)

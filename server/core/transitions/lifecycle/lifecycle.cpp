@@ -137,7 +137,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   if (r.timed_out) return expire(c);
   if (r.stop_requested)
     return cancel(c, lost ? "cancelled; its worker was lost before it answered"
-                          : "cancelled instead of run again: " + text(why));
+                          : "cancelled instead of running again: " + text(why));
   auto const losses = counted_losses(s, r);
   if (suspect && s.max_worker_failures > 0 && losses >= s.max_worker_failures) {
     core_.book.count_aborted();

@@ -43,7 +43,7 @@ void lifecycle::tell_gangs() {
     if (!core_.scheduler.gangs.find(id)) continue;
     auto const g = forget_gang(id);
     auto const why = "its gang '" + g.name + "' cannot start: " + text(culprit) +
-                     " ended before the others could";
+                     " ended before the other closures were ready";
     for (auto const m : g.members) {
       slot const c = core_.closures.find(m);
       if (c == no_slot || ended(core_.closures[c].state())) continue;

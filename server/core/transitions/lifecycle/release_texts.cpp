@@ -30,7 +30,7 @@ status release_texts::unknown_value(closure_id id) const {
   if (auto const note = core_.closures.note_of(id); note && note->at != time_point{})
     return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
   if (core_.closures.is_elsewhere(id))
-    return {code::not_found, text(id) + " is of another cluster"};
+    return {code::not_found, text(id) + " belongs to another cluster"};
   return {code::not_found, "there is no " + text(id) + ", or its value was released"};
 }
 
@@ -38,7 +38,7 @@ status release_texts::unknown_session(session_id id) const {
   if (!core_.sessions.was(id)) return {code::not_found, "there is no " + text(id)};
   if (core_.sessions.find(id)) return {code::not_found, text(id) + " has ended"};
   auto const note = core_.sessions.note_of(id);
-  return {code::not_found, text(id) + " is finished and forgotten" +
+  return {code::not_found, text(id) + " has ended and was removed" +
                                (note ? ", " + when_and_why(*note) : std::string())};
 }
 

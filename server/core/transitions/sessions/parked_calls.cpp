@@ -17,8 +17,8 @@ void parked_calls::park_join(session& s, join_session const& e) {
                              ends_.joined(s));
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
     return core_.step.answer(
-        e.call, {code::resource_exhausted,
-                 std::to_string(core_.step.waiters.size()) + " calls are waiting, the limit"});
+        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
+                                               " requests wait for results, the limit"});
   if (s.traits().unary) flow_.renew_lease(s, e.deadline);
   core_.step.waiters.park(e.call, {e.session, {}, e.deadline, e.mode});
   s.joins.push_back(e.call);
@@ -37,8 +37,8 @@ void parked_calls::join(join_session const& e) {
                              ends_.joined(*s));
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
     return core_.step.answer(
-        e.call, {code::resource_exhausted,
-                 std::to_string(core_.step.waiters.size()) + " calls are waiting, the limit"});
+        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
+                                               " requests wait for results, the limit"});
   core_.step.waiters.park(e.call, {e.session, {}, e.deadline});
   s->joins.push_back(e.call);
 }
@@ -60,12 +60,12 @@ void parked_calls::await(await_value const& e) {
   if (e.deadline <= core_.step.now)
     return core_.step.answer(
         e.call, {code::deadline_exceeded,
-                 text(e.closure) + (ended(r.state()) ? " has to be read back from the disk"
-                                                     : " has not finished")});
+                 text(e.closure) +
+                     (ended(r.state()) ? " has to be read from the disk" : " has not finished")});
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
     return core_.step.answer(
-        e.call, {code::resource_exhausted,
-                 std::to_string(core_.step.waiters.size()) + " calls are waiting, the limit"});
+        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
+                                               " requests wait for results, the limit"});
   core_.step.waiters.park(e.call, {{}, e.closure, e.deadline, join_mode::watch, core_.step.now});
   r.awaited = true;
   if (lost)

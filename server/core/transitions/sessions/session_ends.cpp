@@ -23,7 +23,7 @@ void session_ends::on_lease_expired(session& s) {
   if (s.lease_until > core_.step.now) return flow_.set_lease_alarm(s);
   if (s.spec.detached && !flow_.idle(s)) return flow_.renew_lease(s, core_.step.now);
   s.closed = true;
-  life_.stop_session(s, "its client did not come back in time");
+  life_.stop_session(s, "its client did not reconnect in time");
 }
 
 join_reply session_ends::collect(session& s) {
@@ -57,14 +57,16 @@ void session_ends::expire_session(session& s) {
   s.deadline = never;
   if (s.terminal() || s.stopping) return;
   auto const limit = std::chrono::duration_cast<std::chrono::milliseconds>(s.spec.deadline);
-  life_.fail_session(
-      s,
-      {failure_kind::timeout, "",
-       "the deadline of " + std::to_string(limit.count()) + " ms passed with " +
-           std::to_string(flow_.of(s).counts.queued + flow_.of(s).counts.blocked) +
-           " closures waiting and " + std::to_string(flow_.of(s).counts.running) + " running",
-       "", "", 0},
-      "the deadline of " + text(s.id) + " passed");
+  life_.fail_session(s,
+                     {failure_kind::timeout, "",
+                      "the deadline of " + std::to_string(limit.count()) + " ms passed with " +
+                          std::to_string(flow_.of(s).counts.queued + flow_.of(s).counts.blocked) +
+                          (flow_.of(s).counts.queued + flow_.of(s).counts.blocked == 1
+                               ? " closure waiting and "
+                               : " closures waiting and ") +
+                          std::to_string(flow_.of(s).counts.running) + " running",
+                      "", "", 0},
+                     "the deadline of " + text(s.id) + " passed");
 }
 
 join_reply session_ends::joined(session const& s) const {

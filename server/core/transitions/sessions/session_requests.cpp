@@ -50,7 +50,7 @@ void session_requests::close(close_session const& e) {
   if (!s) return;
   check(s->traits().generations, "only streaming sessions are closed");
   s->closed = true;
-  life_.stop_session(*s, "the client is gone");
+  life_.stop_session(*s, "the client has disconnected");
 }
 
 void session_requests::delete_job(delete_session const& e) {
@@ -65,7 +65,7 @@ void session_requests::delete_job(delete_session const& e) {
   if (s->traits().generations && !s->terminal())
     return core_.step.answer(e.call,
                              {code::failed_precondition,
-                              text(e.session) + " is a stream: it goes when its client closes it"});
+                              text(e.session) + " is a stream, which its client has to close"});
   if (!s->terminal())
     return core_.step.answer(e.call, {code::failed_precondition,
                                       text(e.session) + " has not finished: cancel it first"});
@@ -89,8 +89,8 @@ std::string session_requests::no_place_to_hold(session const& s, std::size_t n) 
 
 status session_requests::room_for(session const& s, std::uint64_t waiting, std::size_t n) const {
   if (n > s.capacity)
-    return {code::resource_exhausted, std::to_string(n) +
-                                          " closures at once, the queue of a job holds " +
+    return {code::resource_exhausted, "the request has " + std::to_string(n) +
+                                          " closures, the queue of a job holds at most " +
                                           std::to_string(s.capacity) + ": append them in parts"};
   if (waiting + n > s.capacity)
     return {code::resource_exhausted, text(s.id) + " has " + std::to_string(waiting) +
@@ -175,8 +175,9 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
     return full;
   if (s.traits().generations) {
     if (e.generation != 0 && e.generation != s.generation)
-      return {code::failed_precondition, "scheduled before the end of generation " +
-                                             std::to_string(e.generation) + " was seen"};
+      return {code::failed_precondition,
+              "the call was scheduled before the client received the end of generation " +
+                  std::to_string(e.generation)};
     auto const own = [](closure_spec const& spec) { return spec.own_error; };
     bool const apart = s.stopping && std::all_of(specs.begin(), specs.end(), own);
     if ((!s.stopping || apart) && !s.closed) {
@@ -186,9 +187,9 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
     return {code::failed_precondition, "the session is stopping after an error or a cancel"};
   }
   if (s.terminal() || s.stopping)
-    return {code::failed_precondition, text(s.id) + " has ended: it takes no more closures"};
+    return {code::failed_precondition, text(s.id) + " has ended and accepts no more closures"};
   if (s.sealed)
-    return {code::failed_precondition, text(s.id) + " is sealed: it takes no more closures"};
+    return {code::failed_precondition, text(s.id) + " is sealed and accepts no more closures"};
   return room_for(s, flow_.of(s).waiting(), specs.size());
 }
 
@@ -200,8 +201,10 @@ status session_requests::pass_over(session const& s, core::schedule& e,
   auto const& all = flow_.of(s).closures;
   if (*e.first > all.size())
     return wrong_field("first",
-                       std::to_string(*e.first) + ", the job has " + std::to_string(all.size()) +
-                           " closures, so that is the next",
+                       std::to_string(*e.first) + ", but the job has " +
+                           std::to_string(all.size()) +
+                           (all.size() == 1 ? " closure" : " closures") +
+                           "; the next position is " + std::to_string(all.size()),
                        0, code::failed_precondition);
   auto const count = std::min<std::size_t>(all.size() - *e.first, e.closures.size());
   for (std::size_t k = 0; k < count; ++k) known.push_back(core_.closures.id_of(all[*e.first + k]));

@@ -96,8 +96,8 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   if (auto const wrong = core_.failures.wrong(f, known); !wrong.empty()) {
     f.kind = failure_kind::user;
     f.type = "muster::invalid_dependency";
-    f.message = "INVALID_ARGUMENT: a DEPENDENCY_LOST failure cannot be taken: " + wrong +
-                "; it said: " + f.message;
+    f.message = "INVALID_ARGUMENT: the DEPENDENCY_LOST failure is invalid: " + wrong +
+                "; its message: " + f.message;
     f.dependencies.clear();
     ++w.task->failed;
     return life_.fail(c, closure_state::failed, std::move(f));

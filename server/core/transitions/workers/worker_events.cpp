@@ -60,28 +60,27 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   bool const returns = t.spec.incarnation == spec.incarnation;
   // A hello overtaken by one on another connection describes an older state.
   if (returns && spec.stream != 0 && spec.stream <= t.spec.stream)
-    return refuse({code::aborted, t.name() + " has attached again since"});
+    return refuse({code::aborted, t.name() + " has reconnected since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
     disconnect(*t.worker, {code::aborted, t.name() + " attached again"}, false, task_state::error);
   bool const replaces = spec.replaces != incarnation{} && spec.replaces == t.spec.incarnation;
   if (t.worker && !returns && !replaces && spec.index >= 0 && lives_elsewhere(t, spec.host)) {
     if (t.is_alive_since_claim(spec.incarnation))
-      return refuse(
-          {code::already_exists, connected_from(t) +
-                                     "; choose another index or none, or take it over after "
-                                     "'muster drain " +
-                                     t.name() + "'"},
-          true);
+      return refuse({code::already_exists,
+                     connected_from(t) +
+                         "; choose another index or none, or take it over after 'muster drain " +
+                         t.name() + "'"},
+                    true);
     // The other host may have just failed; only a message that arrives later shows that it has not.
     t.add_claim(core_.step.now, spec.incarnation);
     return refuse({code::unavailable,
-                   connected_from(t) + "; this worker waits for it to fall silent, and exits if " +
+                   connected_from(t) +
+                       "; this worker waits until the other one stops responding, and exits if " +
                        t.name() + " turns out to be alive"});
   }
   if (t.worker && !returns)
-    replace(*t.worker, replaces
-                           ? "its process has ended; the next one has attached"
-                           : t.name() + " was taken over by another incarnation on " + spec.host);
+    replace(*t.worker, replaces ? "its process has ended; the next one has connected"
+                                : t.name() + " was taken over by another process on " + spec.host);
   if (returns) forgive(t);
   t.suspects.clear();
 
