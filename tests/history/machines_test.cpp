@@ -1,4 +1,4 @@
-// What is kept of workers' machines, and for how long.
+// Stored facts about workers' hosts and how long they are kept.
 #include "server/history/machines/machines.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Numbers of the core come again with other names; what history has shown keeps its own.
+// The core reuses numbers for other names; names that history displays keep their numbers.
 #include "server/history/names.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(names_test, a_name_that_comes_again_has_its_old_number) {
 
 TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_function_is_shown) {
   limits.functions_max = 1;
-  limits.callables_max = 1;  // three in all
+  limits.callables_max = 1;  // three names in total
   fold(told({function(0, "f"), callable(1, 0, "a")}));
   shown = {of.of(function_id{1})};
   auto const next = [&](std::string name) {
@@ -59,7 +59,7 @@ TEST_F(names_test, beyond_the_limit_what_nobody_shows_is_forgotten_and_then_the_
   };
   auto const b = next("b");
   now += std::chrono::seconds(10);
-  auto const c = next("c");  // nobody shows b any more
+  auto const c = next("c");  // b is no longer displayed
   EXPECT_EQ(of[c].name, "c");
   EXPECT_EQ(b, c) << "its number is used again";
   shown.push_back(c);

@@ -1,4 +1,4 @@
-// What workers did and what their machines were like, as the next process is told of it.
+// Activity of workers and facts about their hosts, as passed to the next process.
 #include <gtest/gtest.h>
 
 #include "server/history/history.hpp"

@@ -1,5 +1,4 @@
-// Datasets of a hub: closures on workers draw from them, and what becomes of these decides what is
-// done.
+// Datasets of a hub: closures draw splits, and the end of a closure decides about its splits.
 #include <gtest/gtest.h>
 
 #include "server/hub/hub.hpp"
@@ -48,7 +47,8 @@ struct dataset_hub : ::testing::Test {
     w.attach(h, spec);
     h.objects().attached(w.stream, {"worker", w.index}, core::incarnation{incarnation}, true);
   }
-  /// What it is answered at once: a split, "null", or why it is refused; empty: it waits.
+  /// Returns the immediate answer to a draw: a split, "null" or an error. Returns an empty string
+  /// if the draw waits.
   std::string draw(drawing_worker& w, core::closure_id closure, std::uint32_t attempt = 1) {
     w.answers.clear();
     std::string args;

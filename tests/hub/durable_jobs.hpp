@@ -1,4 +1,4 @@
-// Hubs with durable jobs and sessions, and a disk that the test plays.
+// Hubs with durable jobs and sessions, and a simulated disk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ struct durable_sessions : durable_jobs {
     h->apply(e);
   }
   void answer_all() { w.succeed(*h); }
-  /// The oldest that the worker holds.
+  /// Answers the `n` oldest closures that the worker holds.
   void answer(std::size_t n) { w.succeed(*h, "2", n); }
 };
 

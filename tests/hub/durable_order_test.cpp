@@ -1,11 +1,11 @@
-// The order in which sessions get outcomes that wait for the disk, and outcomes that do not.
+// The order of a session's outcomes if some of them wait for the disk.
 #include "tests/hub/durable_jobs.hpp"
 
 namespace muster::server {
 namespace durable_cases {
 
-// A session that is not durable takes a value of a durable one, then gets outcomes that depend on
-// no value.
+// A session that is not durable takes a value of a durable session. Then it gets outcomes that
+// depend on no value.
 struct takers : durable_sessions {
   recording_session taker;
   core::session_id plain{};
@@ -31,10 +31,10 @@ struct takers : durable_sessions {
     both.closures.push_back({f, 0, 7, core::blob("[]")});
     h->apply(std::move(both));
     commits.on_durable(written, {}, at);
-    answer(1);  // the value, an input of 5
+    answer(1);  // the value that is an input of closure 5
     behind_value = written;
-    schedule(held({}), {2});                // which is written, too
-    std::swap(w.held.at(0), w.held.at(2));  // 5 first
+    schedule(held({}), {2});                // written as well
+    std::swap(w.held.at(0), w.held.at(2));  // closure 5 first
   }
   std::uint64_t behind_value = 0;
 };

@@ -1,4 +1,4 @@
-// Orders about ranks wait for a disk that the test plays; leases do not.
+// Orders about ranks wait for the simulated disk; leases do not.
 #include "server/core/programs/controller.hpp"
 #include "tests/hub/durable_jobs.hpp"
 
@@ -32,7 +32,8 @@ struct rank_worker : hub_worker {
 struct durable_programs : durable_jobs {
   rank_worker w;
   std::vector<core::programs::fact> said;
-  std::vector<std::size_t> declared_after;  // so many facts of programs had been written
+  // Number of program facts written before each declaration.
+  std::vector<std::size_t> declared_after;
   coordination_hub coordination{{.journalled = true},
                                 1,
                                 {.now = [] { return at; },
@@ -122,8 +123,8 @@ TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   EXPECT_EQ(w.forgotten, 1u);
 }
 
-// Or a server that dies between the two would begin again with an attempt whose ranks may run, and
-// with the keys of the one before.
+// Otherwise a server killed between the two would restart with an attempt whose ranks may be
+// running, and with the keys of the previous attempt.
 TEST_F(durable_programs, have_their_cluster_on_the_disk_before_the_attempt) {
   submit();
   auto const before = said.size();

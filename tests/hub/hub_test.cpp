@@ -1,4 +1,4 @@
-// The hub with time and timer by hand: effects reach whom they concern, replies come exactly once.
+// The hub with simulated time and timer: effects reach their recipients, each call gets one reply.
 #include "server/hub/hub.hpp"
 
 #include <gtest/gtest.h>

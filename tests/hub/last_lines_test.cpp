@@ -1,5 +1,5 @@
-// Questions for the last lines of ranks: who is asked for what and when, what is taken, and what of
-// a line is shown.
+// Queries for the last output lines of ranks: recipients, timing, accepted answers, and the
+// displayed part of a line.
 #include "server/hub/programs/last_lines.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Lines by closure and by job, what is dropped when there is no room, and who is woken.
+// Lines by closure and by job, eviction at the limits, and notified waiters.
 #include "server/hub/log_store.hpp"
 
 #include <gtest/gtest.h>
@@ -155,7 +155,7 @@ TEST_F(log_store_test, when_all_is_full_the_closure_that_was_silent_longest_lose
                      log_limits::closure_overhead + 10;
   add(a, "a");
   add(b, "b", other_job);
-  store().set_progress(job, a, {0.5, "", {}, 1});  // a has spoken after b
+  store().set_progress(job, a, {0.5, "", {}, 1});  // makes b the one that was silent longest
   add(c, "c");
   EXPECT_EQ(of_job(other_job), list{});
   EXPECT_EQ(store().after({other_job, b}, 0, 1).dropped, 1u);

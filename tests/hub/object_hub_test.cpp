@@ -1,4 +1,4 @@
-// Objects of a hub: what workers are sent, and those that do not read it.
+// Objects of a hub: messages to workers, and workers that do not read them.
 #include <gtest/gtest.h>
 
 #include "server/hub/hub.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using core::objects::call_answer;
 
-/// A worker with objects that notes its orders; so many bytes wait to be read by it.
+/// Records its orders; `unread` is the number of bytes that it has not read.
 struct object_worker : hub_worker {
   void on_build(core::object_id id, core::objects::object_spec const&) override {
     built.push_back(id);

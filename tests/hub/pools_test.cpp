@@ -1,4 +1,4 @@
-// Hubs of two clusters beside each other: what is shared, what is not, and how one goes.
+// Hubs of two clusters on one server: shared and separate state, and removal of a cluster.
 #include "server/hub/pools.hpp"
 
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ TEST_F(pools_test, values_on_the_disk_go_with_their_cluster_and_answers_find_the
   ASSERT_EQ(moved.size(), 2u);
   EXPECT_EQ(moved.at(1).kind, core::move_kind::forget);
   EXPECT_EQ(wide.spilled_bytes.used(), 0u);
-  all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});  // too late: harmless
+  all.moved({{{core::move_kind::write, job.closures.at(0), true, {}, {}}}});  // too late: ignored
 }
 
 TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {

@@ -1,4 +1,4 @@
-// Programs that a hub watches: whom it asks, when, and what it says and does.
+// Hang detection in a hub: queries to workers, their timing, reports and actions.
 #include <gtest/gtest.h>
 
 #include "server/core/programs/controller.hpp"
@@ -51,7 +51,7 @@ struct doctor_of_programs : testing::Test {
     e.programs = core::programs_offer{port, port + 99, 60s, e.spec.host, {}};
     h.apply(e);
   }
-  /// `ranks` of it run, at two workers.
+  /// Starts a program with `ranks` ranks on two workers.
   void run(std::uint32_t ranks, hang_policy what, std::uint32_t max_restarts = 0) {
     attach(w, 1, 2);
     attach(other, 2, 2);
@@ -73,7 +73,7 @@ struct doctor_of_programs : testing::Test {
           h.apply(core::rank_reports{one->stream, {{{id, attempt, rank}, 100 + rank, {}}}, {}, 0});
   }
   core::program_state state() { return h.state().programs().look(id)->state; }
-  /// As the engine does, with workers that answer at once.
+  /// Advances time and timers like the engine; workers answer at once if `answers` is set.
   void live(core::duration d) {
     auto const until = now + d;
     while (armed <= until) {
@@ -128,7 +128,7 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
             "program_moves_again: 'train' makes progress again after it was reported as hanging");
 }
 
-// Rank 2 is the one whose stack is the odd one, but a step says more.
+// The stack of rank 2 is the odd one, but a step is stronger evidence.
 TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
   run(4, hang_policy::tell);
   auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {

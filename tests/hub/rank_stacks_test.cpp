@@ -1,4 +1,4 @@
-// Questions for stacks: one to each worker, answered by who was asked, and over at some time.
+// Stack queries: one per worker, answered only by the worker that was asked, and limited in time.
 #include "server/hub/programs/rank_stacks.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@ namespace {
 
 struct stacks_round : testing::Test {
   std::uint64_t begin(std::vector<std::uint32_t> ranks) {
-    // Rank 0 and 1 are at stream 1, 2 at stream 2, 3 nowhere; 4 at one that takes no question.
+    // Ranks 0 and 1 are on stream 1, rank 2 on stream 2, and rank 3 on none. Rank 4's worker
+    // rejects queries.
     auto const worker = [](std::uint32_t rank) {
       std::uint64_t const streams[] = {1, 1, 2, 0, 3};
       return core::stream_id{streams[rank]};

@@ -1,4 +1,4 @@
-// Steps of ranks in a hub: who may say them, and how programs are brought to end by one.
+// Steps of ranks in a hub: accepted reporters, and stopping a program at a step.
 #include "server/hub/programs/rank_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ struct steps_in_a_hub : testing::Test {
     e.programs = core::programs_offer{20'000, 20'099, 60s, host, std::move(held)};
     h.apply(e);
   }
-  /// A rank on each of two workers.
+  /// Starts a rank on each of two workers.
   void begin(core::duration deadline = {}, core::duration notice = {}, std::string pattern = {}) {
     attach(a, 1, "a");
     attach(b, 2, "b");
@@ -199,7 +199,8 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
 TEST_F(steps_in_a_hub, a_process_that_comes_after_it_tells_the_step_again) {
   begin();
   both_say();
-  h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});  // of the one before
+  // This stop belongs to the previous attempt.
+  h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});
   a.told.clear();
   h.programs().steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 9);

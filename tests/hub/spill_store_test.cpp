@@ -1,5 +1,5 @@
-// The store of values on the disk: what is written can be read until it is forgotten, files come
-// and go with what is in them, and every fault of the disk is an answer.
+// Spilled values: a written value can be read until it is forgotten, files are deleted with their
+// last value, and every disk error is reported.
 #include "server/hub/spill_store.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct spill : testing::Test {
     });
     ASSERT_TRUE(started.ok()) << started.message;
   }
-  /// Asks and waits until everything but `forget` is answered; the answers.
+  /// Sends the moves, waits for all answers (`forget` has none) and returns them.
   std::vector<core::value_moved> done(std::vector<core::value_move> moves) {
     std::size_t expected = 0;
     for (auto const& m : moves) expected += m.kind != move_kind::forget;
@@ -144,7 +144,7 @@ TEST_F(spill, a_file_that_was_damaged_or_removed_is_an_answer) {
   EXPECT_EQ(done({read(1)})[0].error, file.string() + " cannot be read: No such file or directory");
 }
 
-// A limit on the size of files stands for a full disk: the write stops half way.
+// A file size limit simulates a full disk: the write stops half way.
 TEST_F(spill, a_full_disk_is_an_answer_and_leaves_no_half_file) {
   start();
   rlimit before{};

@@ -1,4 +1,4 @@
-// Questions to workers: who may answer, and how many may wait.
+// Queries to workers: accepted answers, and the limit of open queries.
 #include "server/hub/worker_questions.hpp"
 
 #include <gtest/gtest.h>

@@ -21,7 +21,8 @@ void model_client::start() {
   }
 }
 
-// Built by every worker, or a builder's error; nobody may be sent what needs it before.
+// Creates a per-worker value. Every worker builds it or gets an error of the builder; closures that
+// need it must not be sent before.
 void model_client::create_value() {
   core::create_per_worker e;
   auto const doomed = world_.server().workers().look("worker", doomed_);
@@ -42,8 +43,8 @@ void model_client::release_value() {
   });
 }
 
-// Two that start together: as many as the first worker can run at one time. Without inputs, since a
-// gang must not wait for itself.
+// Makes a gang of two closures, as many as the first worker can run at once. They have no inputs,
+// because a gang must not wait for itself.
 void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   for (std::size_t i = 0; i < std::min<std::size_t>(2, batch.size()); ++i) {
     auto& c = batch[batch.size() - 1 - i];
@@ -57,8 +58,8 @@ void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   }
 }
 
-// Only what the first worker has, so that nothing can wait for ever; or of the one that dies, of
-// which recovery must tell: once it is given up, or at once.
+// Asks only for properties of the first worker, so that no closure waits forever. It can also ask
+// for the doomed worker: a closure that waits for it must be failed after that worker is given up.
 void model_client::ask_for_a_worker(core::closure_extras& x) {
   auto& dice = world_.dice();
   if (dice.chance(10)) x.options.task_job = "worker";
@@ -74,7 +75,7 @@ void model_client::ask_for_a_worker(core::closure_extras& x) {
   if (!only_doomed_builds_ || doomed_is_known()) x.per_worker = {value_};
 }
 
-// Inputs among the closures before it, and options of every kind.
+// Adds inputs from earlier closures of the batch, and random options.
 std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t position) {
   auto& dice = world_.dice();
   auto x = std::make_shared<core::closure_extras>();
@@ -122,8 +123,8 @@ std::vector<core::closure_spec> model_client::batch() {
 void model_client::open_stream() {
   core::open_session e;
   e.spec.delivery = core::delivery::stream;
-  // Some closures kill whoever runs them. Without a limit of the session only ends of processes
-  // count, which are every other loss.
+  // Some closures kill their worker. Without a session limit only losses that end a
+  // process count, which every other loss does.
   if (sessions_ % 3 != 0)
     e.spec.max_worker_failures = world_.server().configuration().max_worker_failures;
   e.spec.open = true;
@@ -144,8 +145,8 @@ void model_client::schedule_more(int batches) {
     world_.ask(core::seal_session{{}, session_}, [](core::reply const&) {});
     return;
   }
-  if (dice.chance(2)) release_value();  // what needs it still gets it
-  if (dice.chance(2)) {                 // vanish: nobody will listen to what comes
+  if (dice.chance(2)) release_value();  // closures that need it still get it
+  if (dice.chance(2)) {                 // vanish: outcomes are ignored
     gone_ = true;
     auto const id = session_;
     outstanding_.clear();
@@ -207,7 +208,7 @@ void model_client::open_job() {
   bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
     full = r.status.code == muster::code::resource_exhausted;
-    if (full) return;  // values that nothing can be done about; later again
+    if (full) return;  // unsaved values fill the server; tries again later
     if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
     opened = std::get<core::session_reply>(r.body);
   });
@@ -252,12 +253,12 @@ void model_client::follow(core::session_reply const& opened) {
   });
 }
 
-// What runs again is what did not succeed, all of it and in its order.
+// Retries a job and checks that exactly the closures without success run again, in their order.
 bool model_client::retry(core::session_id id) {
   auto const& server = world_.server();
   auto const old = *server.sessions().look(id);
   if (stopped_ || old.counts.failed + old.counts.cancelled == 0) return false;
-  if (fancy_ && !doomed_is_known()) return false;  // some may have waited for that one
+  if (fancy_ && !doomed_is_known()) return false;  // some may have waited for the doomed worker
   if (!world_.dice().chance(40)) return false;
   auto const functions_of = [&server](core::session_id job, bool all) {
     std::vector<std::string> names;
@@ -272,7 +273,7 @@ bool model_client::retry(core::session_id id) {
     if (r.status.ok()) {
       opened = std::get<core::session_reply>(r.body);
     } else if (r.status.code == muster::code::failed_precondition) {
-      // Of one that could be, an input or a per-worker value may be gone.
+      // An input or a per-worker value of a retryable closure may have been removed.
       if (old.retryable && r.status.message.find("cannot run again: ") == std::string::npos)
         throw violation("a retry was refused: " + r.status.message);
     } else if (r.status.code != muster::code::resource_exhausted) {

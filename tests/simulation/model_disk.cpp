@@ -42,7 +42,7 @@ void model_disk::read_back(core::closure_id id) {
 }
 
 void model_disk::forget(core::closure_id id) {
-  values_.erase(id);  // not there when its write failed
+  values_.erase(id);  // may be missing if its write failed
 }
 
 }  // namespace muster::simulation

@@ -1,6 +1,6 @@
-// The disk behind the coordinator, as the simulation sees it: slow, at times full, at times it does
-// not give back what it took. Its books say that a value is written once, read only while it is
-// there, and that what is forgotten everywhere else does not stay here.
+// The simulated disk of the coordinator: slow, sometimes full, sometimes unable to read a value. It
+// checks that a value is written once, is read only while stored, and is deleted when it is
+// forgotten.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class model_disk {
   explicit model_disk(world& w) : world_(w) {}
 
   void perform(core::effects const& fx);
-  /// No more faults.
+  /// Stops all faults.
   void heal() { faulty_ = false; }
   std::size_t size() const { return values_.size(); }
 
@@ -22,7 +22,7 @@ class model_disk {
   void write(core::value_move const& m);
   void read_back(core::closure_id id);
   void forget(core::closure_id id);
-  /// In the order in which it was asked, after a while.
+  /// Runs `what` after a while, in the order of the calls.
   void later(std::function<void()> what);
 
   world& world_;

@@ -12,7 +12,7 @@ namespace muster::simulation {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::size_t same_bytes = 10 + 48;  // of a name: those that say whose value it is
+constexpr std::size_t same_bytes = 10 + 48;  // the part of a name that identifies the value's owner
 }  // namespace
 
 bool makes_large(core::blob const& args) {
@@ -129,13 +129,13 @@ model_memory::place model_memory::look(core::blob const& value, user const& by) 
     return place::never;
   }
   auto const id = made_by->second;
-  if (named_by_.contains(id)) return look(core::blob(named_by_.at(id)), by);  // made again
+  if (named_by_.contains(id)) return look(core::blob(named_by_.at(id)), by);  // was recomputed
   if (auto& asked = asked_[id]; world_.now() >= asked + 10s) {
     asked = world_.now();
     auto const told = [this, name, by](core::reply const& r) {
       if (r.status.ok() || r.status.code != muster::code::not_found) return;
       dead_[name] = r.status.message;
-      // Else nobody waits for it any more.
+      // Otherwise no attempt waits for it.
       if (world_.server().held(by.stream, by.closure, by.attempt)) check_reason(r.status.message);
     };
     world_.ask(core::await_value{{}, id, world_.now() + 60s}, told);
@@ -143,8 +143,9 @@ model_memory::place model_memory::look(core::blob const& value, user const& by) 
   return place::awaited;
 }
 
-// Values of which the server had a copy may have gone by age or number since, and what they are
-// made of before; that was the wish. What a client has let go of is never the reason.
+// Checks the reason why a value was not recomputed. If the server had a copy, it may have been
+// evicted by age or number, after the inputs were released. A release by the client is never a
+// valid reason.
 void model_memory::check_reason(std::string const& why) const {
   ++world_.counts["not_made_again"];
   bool const had = std::any_of(copied_.begin(), copied_.end(), [&](std::string const& id) {

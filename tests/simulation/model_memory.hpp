@@ -1,8 +1,10 @@
-// The memory of workers in which large values lie, and what the hub knows of it, as the simulation
-// sees them: who holds a value goes with its process, a copy comes to the server after ten seconds
-// or when it is asked for, what nobody names any more is dropped, and three seconds after its last
-// holder has gone a value is lost. Its books say that a running closure has its inputs, or that
-// these are being made again, or cannot be for a reason that is true.
+// The simulated memory of workers for large values, and the hub's knowledge of it:
+// - A value is lost three seconds after its last holder ended.
+// - The server gets a copy after ten seconds, or when it asks for one.
+// - A value that no closure names is dropped.
+//
+// It checks that the inputs of a running closure exist, are being recomputed, or cannot be
+// recomputed for a valid reason.
 #pragma once
 
 #include <map>
@@ -20,27 +22,27 @@ class model_memory {
 
   void start() { sweep(); }
   void perform(core::effects const& fx);
-  /// What that process has made; each time it has another name.
+  /// Returns the name of a value created by `process`. Each call gives a new name.
   core::blob make(core::blob const& args, std::uint64_t process);
   void gone(std::uint64_t process);
 
   enum class place : std::uint8_t { here, awaited, never };
-  /// An attempt that runs with the value as its input.
+  /// A running attempt that has the value as an input.
   struct user {
     core::stream_id stream{};
     core::closure_id closure{};
     std::uint32_t attempt = 0;
   };
-  /// Has it made again.
+  /// Finds a value and requests its recomputation if it is lost.
   place look(core::blob const& value, user const& by);
-  /// Throws where the server hands out a name of nothing.
+  /// Throws a violation if the server hands out the name of a value that does not exist.
   void check_there(std::string_view value) const;
-  /// Values that somebody has.
+  /// Returns the number of stored values.
   std::size_t size() const { return values_.size(); }
 
  private:
   struct kept {
-    std::set<std::uint64_t> by;  // processes
+    std::set<std::uint64_t> by;  // process incarnations
     std::set<core::closure_id> named;
     core::time_point made{};
     core::time_point gone_at{};
@@ -55,18 +57,18 @@ class model_memory {
 
   world& world_;
   std::uint64_t made_ = 0;
-  std::map<std::string, kept> values_;  // by the text that is the value
+  std::map<std::string, kept> values_;  // by name
   std::map<core::closure_id, std::string> named_by_;
-  std::map<std::string, core::closure_id> maker_;  // of all names, also of those that are gone
-  std::map<std::string, std::string> dead_;        // and why
+  std::map<std::string, core::closure_id> maker_;  // of all names, also of deleted values
+  std::map<std::string, std::string> dead_;        // with the reason
   std::map<core::closure_id, core::time_point> asked_;
-  std::set<std::string> copied_;  // closures of which the server ever had one
+  std::set<std::string> copied_;  // closures whose value the server had at some time
 };
 
-/// The arguments say that the value is large.
+/// Returns true if the arguments ask for a large value.
 bool makes_large(core::blob const& args);
 core::blob large_args(core::blob const& args);
-/// The same, or made by the same closure again.
+/// Returns true if the values are equal or were created by the same closure.
 bool same_value(std::string_view a, std::string_view b);
 
 }  // namespace muster::simulation

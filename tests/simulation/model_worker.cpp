@@ -52,7 +52,7 @@ void model_worker::attach() {
   welcomed_ = false;
   stream_ = core::stream_id{++stream_counter_};
   core::worker_spec spec;
-  spec.index = number_ % 2 == 0 ? number_ : -1;  // half of them ask for their index
+  spec.index = number_ % 2 == 0 ? number_ : -1;  // half of the workers ask for their index
   spec.incarnation = core::incarnation{incarnation_};
   if (number_ % 2 == 1) {
     spec.replaces = core::incarnation{replaces_};
@@ -78,7 +78,7 @@ std::vector<core::held_closure> model_worker::what_it_has() const {
   return all;
 }
 
-// What the server does not want any more is void; what was finished meanwhile can be answered now.
+// Discards closures and answers that the server rejects; the other answers are sent now.
 void model_worker::on_welcome(core::welcome const& w) {
   auto const wait = transit(5'000);
   welcome_comes_ = world_.now() + wait;
@@ -95,7 +95,7 @@ void model_worker::on_welcome(core::welcome const& w) {
     std::erase_if(answers_, [&](core::worker_result const& r) {
       return unwanted.contains({r.closure, r.attempt});
     });
-    world_.counts["went_on"] += kept.size();  // that survived a broken connection
+    world_.counts["went_on"] += kept.size();  // closures that survived a broken connection
     execute_next();
     flush(link_);
   });
@@ -109,7 +109,7 @@ void model_worker::beat(std::uint64_t link) {
   });
 }
 
-// Messages take up to 20 ms; one that arrives after its stream has ended finds nobody.
+// Messages take up to 20 ms and are lost if their stream has ended by then.
 void model_worker::send(core::event e) {
   world_.after(core::duration(world_.dice().between(10, 20'000)),
                [this, link = link_, e = std::move(e)]() mutable {
@@ -170,12 +170,12 @@ std::vector<model_worker::held>::iterator model_worker::find(core::closure_id c,
 void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // stopped meanwhile
+  if (it == holds_.end()) return;  // was stopped
   auto const inputs = look_for_inputs(*it);
   if (inputs == model_memory::place::awaited) return;
   auto const what = it->what;
   bool const builds = what.builds != core::per_worker_id{};
-  // Builders fail up to four times: the third may be fatal.
+  // Builders fail up to four times; the third failure may be final.
   auto const tried = builds ? ++builds_[what.builds] : what.attempt;
   auto const fails = builds ? core::raw(what.builds) % 5 : 0;
   auto const ran = world_.now() - it->began;
@@ -203,7 +203,7 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
       r.failure.emplace().kind = core::failure_kind::stale_handle;
       r.value = value_for(what.args);
       break;
-    case behaviour::lose_ps:  // gone for a while: a session that asks too often fails
+    case behaviour::lose_ps:  // lost temporarily: a session with too many losses fails
       r.ok = builds ? tried > fails : tried > 2;
       r.failure.emplace().kind = core::failure_kind::dependency_lost;
       r.failure->dependencies = {builds || tried == 1 ? "ps:0" : "ps:1"};
@@ -222,8 +222,8 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   execute_next();
 }
 
-// Of a value that was given up, since its builds killed their workers or failed too often in what
-// is borne for a while, no worker knows anything.
+// Checks that no worker gets a closure that needs an abandoned value. A value is abandoned if its
+// builds killed their workers or failed too often with tolerated errors.
 void model_worker::check_values(core::assignment const& a) const {
   if (!a.extras) return;
   if (a.inputs && a.args.encoding() == core::encoding::json)
@@ -268,7 +268,7 @@ void model_worker::flush(std::uint64_t link) {
     });
 }
 
-// Its answer, if it has been started meanwhile, comes as ever.
+// If the closure was started before this request, its answer is sent as usual.
 void model_worker::on_retract(core::retract_request const& r) {
   world_.after(transit(5'000), [this, link = link_, r] {
     if (link != link_ || !alive_) return;
@@ -310,7 +310,7 @@ void model_worker::forget_everything() {
   answers_.clear();
 }
 
-// What was on its way is lost with the connection, what the process has is not.
+// Messages in transit are lost with the connection; the state of the process is kept.
 void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean, ended by) {
   auto const stream = std::exchange(stream_, core::stream_id{});
   ++link_;
@@ -336,8 +336,8 @@ void model_worker::on_disconnect(bool final) {
   ++link_;
   welcomed_ = flushing_ = false;
   if (final || draining_) forget_everything();
-  if (final) alive_ = false;  // turn() starts a new process one day
-  // An operator drains the worker that took the index of this one.
+  if (final) alive_ = false;  // turn() starts a new process later
+  // An operator drains the worker that took this worker's index.
   if (final && number_ % 2 == 0)
     world_.after(100ms, [this] {
       world_.ask(core::drain_task{{}, "worker", number_}, [](core::reply const&) {});
@@ -349,7 +349,7 @@ void model_worker::crash(bool noticed, ended by) {
   world_.note("worker " + std::to_string(number_) + (noticed ? " crashes" : " vanishes"));
   alive_ = false;
   forget_everything();
-  ++link_;  // unnoticed, the server goes on believing in the stream
+  ++link_;  // if the crash is unnoticed, the server still considers the stream alive
   welcomed_ = flushing_ = false;
   if (noticed) lose_connection("connection lost", true, false, by);
 }
@@ -374,11 +374,11 @@ void model_worker::turn() {
     world_.note("worker " + std::to_string(number_) + " loses its connection");
     bool const noticed = dice.chance(50);
     lose_connection("connection reset", noticed, false);
-    // Mostly soon, as the library does; at times after the grace.
+    // Usually soon, like the library; sometimes after the grace period.
     return attach_later(dice.chance(70) ? core::duration(100ms) : core::duration(8s));
   }
   if (dice.chance(faults_.cordon_percent)) {
-    bool const on = dice.chance(40);  // mostly an end, so that there are workers
+    bool const on = dice.chance(40);  // mostly uncordon, so that some workers are available
     world_.ask(core::cordon_task{{}, "worker", number_, on}, [](core::reply const&) {});
   }
   if (stream_ != core::stream_id{} && dice.chance(faults_.drain_percent)) {

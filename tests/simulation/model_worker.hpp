@@ -1,10 +1,13 @@
-// A worker process and its link to the server, as the simulation sees them.
+// A simulated worker process and its connection to the server.
 //
-// It attaches, executes what it is sent on `slots` threads, lets some of it wait for values while
-// others have its slots, answers in batches, beats when idle. It
-// can crash (noticed at once, or only by its silence), pause, restart with a new incarnation, lose
-// its connection (with what was on its way) and come back with the old one and what it still runs,
-// answer twice, or drain and leave.
+// It runs closures on `slots` threads, answers in batches and sends heartbeats while idle. A
+// closure can wait for a value while another uses its slot. Faults:
+// - crashes, noticed at once or only by silence
+// - pauses and restarts with a new incarnation
+// - a lost connection with its messages, then a return with the old incarnation and its running
+//   closures
+// - duplicate answers
+// - drain and leave
 #pragma once
 
 #include <set>
@@ -14,7 +17,7 @@
 
 namespace muster::simulation {
 
-/// What a closure does when executed; its arguments say so.
+/// Behaviour of a closure, encoded in its arguments.
 enum class behaviour : std::uint8_t {
   succeed,
   fail,
@@ -22,7 +25,7 @@ enum class behaviour : std::uint8_t {
   fail_stale,
   lose_ps,
   time_out,
-  kill_five,  // workers, then it succeeds
+  kill_five,  // kills five workers, then succeeds
 };
 
 struct faults {
@@ -32,8 +35,8 @@ struct faults {
   int reconnect_percent = 3;
   int duplicate_percent = 1;  // a batch of answers is sent twice
   int drain_percent = 1;
-  int cordon_percent = 2;      // an operator cordons the task with its number, or ends that
-  int unnoticed_percent = 30;  // of the crashes: no FIN reaches the server
+  int cordon_percent = 2;      // an operator cordons or uncordons the task with its number
+  int unnoticed_percent = 30;  // percentage of the crashes: no FIN reaches the server
 };
 
 class model_worker {
@@ -42,10 +45,10 @@ class model_worker {
                std::vector<std::string> functions, std::uint64_t& stream_counter);
 
   void start();
-  void turn();  // chance strikes; called regularly
-  /// No more faults: resume, reattach.
+  void turn();  // injects random faults; called regularly
+  /// Stops all faults: resumes and attaches again.
   void heal();
-  /// Dies and is never seen again.
+  /// Ends the worker for good.
   void die();
   bool dead() const { return dead_; }
 
@@ -62,16 +65,16 @@ class model_worker {
   struct held {
     core::assignment what;
     bool executing = false;
-    bool waits = false;  // for a value, as it says: its slot is another's
+    bool waits = false;  // reported as waiting for a value: its slot is free
     core::time_point began{};
-    core::time_point lacks_since{};  // an input
+    core::time_point lacks_since{};  // since when an input is missing
   };
   void attach();
   void beat(std::uint64_t link);
   void execute_next();
   std::vector<held>::iterator find(core::closure_id c, std::uint32_t attempt);
   void finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
-  /// Whether its inputs can be had; if not now it is tried again.
+  /// Checks whether the inputs are available; retries later if they are not.
   model_memory::place look_for_inputs(held& h);
   core::blob value_of(core::blob const& args);
   void attach_later(core::duration longest);
@@ -80,7 +83,7 @@ class model_worker {
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
   void flush(std::uint64_t link);
-  /// It may wait for a value for a while, if one more may.
+  /// Starts or ends a wait for a value, within the limit of nested waits.
   void wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   /// The closure that a process executed when it ended, while its worker stayed connected.
@@ -103,28 +106,29 @@ class model_worker {
   std::uint64_t life_ = 0;  // changes with every crash
   std::uint64_t link_ = 0;  // changes with every connection that begins or ends
   bool welcomed_ = false;
-  core::time_point welcome_comes_{};  // nothing overtakes it
+  core::time_point welcome_comes_{};  // no message arrives before it
   std::vector<core::held_closure> offered_;
   bool alive_ = false;
   bool dead_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;
-  std::uint32_t nested_max_ = 0;  // as welcomed
-  bool const tells_times_;        // when what it runs began, and how long it took
+  std::uint32_t nested_max_ = 0;  // from the welcome message
+  bool const tells_times_;        // reports start and execution times
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
-  std::set<core::per_worker_id> kept_;  // built by this process, or the builder's error
-  std::map<core::per_worker_id, std::uint64_t> builds_;  // by this process, of those that fail
+  std::set<core::per_worker_id> kept_;  // values built by this process, and failed builders
+  // Number of builds by this process, for builders that fail.
+  std::map<core::per_worker_id, std::uint64_t> builds_;
   bool flushing_ = false;
   bool draining_ = false;
 };
 
 behaviour behaviour_of(core::blob const& args);
-/// Of a per-worker value.
+/// Returns the behaviour of a random builder.
 behaviour some_builder(world& w);
 core::blob args_for(behaviour b, std::uint64_t token, core::encoding e = core::encoding::json);
 core::blob value_for(core::blob const& args);  // in the same encoding
-/// A closure that ended.
+/// Counts an ended closure by its outcome.
 void count(world& w, core::outcome const& o);
 
 }  // namespace muster::simulation

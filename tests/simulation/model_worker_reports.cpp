@@ -1,4 +1,4 @@
-// What a model worker says of closures that run: when they began, that they wait or go on.
+// Reports of a model worker about running closures: start, wait, continue.
 #include <algorithm>
 
 #include "tests/simulation/model_worker.hpp"
@@ -10,11 +10,12 @@ using namespace std::chrono_literals;
 void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // it has finished
+  if (it == holds_.end()) return;  // has finished
   send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
 
-// Two seconds later another closure may have its slot, such as the one that makes it again.
+// After two seconds without an input the closure gives up its slot, for example to the closure that
+// recomputes the input.
 model_memory::place model_worker::look_for_inputs(held& h) {
   auto found = model_memory::place::here;
   if (h.what.inputs)
@@ -44,12 +45,12 @@ core::blob model_worker::value_of(core::blob const& args) {
   return makes_large(args) ? memory_.make(args, incarnation_) : value_for(args);
 }
 
-// Messages may overtake each other here, so it goes on only once the server knows that it waits.
-// Half of them answer while they wait.
+// Messages may overtake each other, so the closure continues only after the server knows that it
+// waits. Half of the closures answer while they wait.
 void model_worker::wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // it has finished
+  if (it == holds_.end()) return;  // has finished
   auto const waiting = static_cast<std::uint32_t>(
       std::count_if(holds_.begin(), holds_.end(), [](held const& h) { return h.waits; }));
   if (!it->waits && waiting >= nested_max_) return;

@@ -1,5 +1,5 @@
-// The core is a function of its events: what went into a simulated run, names included, gives a
-// fresh core the same effects step by step, and in the end the same view of everything.
+// The core is a function of its events. Replaying the events of a simulated run on a new core gives
+// the same effects at each step and the same views at the end.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -11,7 +11,7 @@
 namespace muster::simulation {
 namespace {
 
-/// All that readers can see, as bytes: views have no comparison of their own.
+/// Serializes all views, because views have no `operator==`.
 std::string everything(core::coordinator const& c, core::time_point now) {
   archive::writer all;
   auto const jobs = c.sessions().list({}, ~std::size_t{});
@@ -28,7 +28,7 @@ std::string everything(core::coordinator const& c, core::time_point now) {
   return all.take();
 }
 
-/// Inputs are compared by what they are, not where.
+/// Compares inputs by value, not by pointer.
 bool same(core::effects l, core::effects r) {
   if (l.assignments.size() != r.assignments.size()) return false;
   for (std::size_t i = 0; i < l.assignments.size(); ++i) {
@@ -67,7 +67,7 @@ TEST_P(replay, a_fresh_core_does_and_shows_the_same) {
   EXPECT_EQ(everything(again, end), seen);
 }
 
-// In the first seeds each of the simulator's three settings comes twice.
+// The first seeds cover each of the simulator's three settings twice.
 INSTANTIATE_TEST_SUITE_P(seeds, replay, testing::Values(1, 2, 3, 4, 7, 6, 77));
 
 }  // namespace

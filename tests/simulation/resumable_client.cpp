@@ -23,7 +23,7 @@ void resumable_client::start() {
   core::open_session e;
   e.spec.open = true;
   e.spec.delivery = by_call_ ? core::delivery::unary : core::delivery::resumable;
-  // Some closures kill whoever runs them.
+  // Some closures kill their worker.
   e.spec.max_worker_failures = world_.server().configuration().max_worker_failures;
   e.spec.grace = grace_;
   e.spec.on_error = dice.chance(80) ? core::on_error::fail_fast : core::on_error::continue_all;
@@ -51,7 +51,7 @@ core::closure_spec resumable_client::some_closure() {
   return c;
 }
 
-// By stream.
+// Streams.
 
 void resumable_client::turn(std::uint64_t life) {
   if (life != life_ || !session_open_) return;
@@ -64,7 +64,7 @@ void resumable_client::turn(std::uint64_t life) {
     if (dice.chance(40)) release_some();
     own_values();
     if (dice.chance(2) && !draining_) {
-      draining_ = true;  // until it is told that it has drained
+      draining_ = true;  // until the drained notice arrives
       world_.ask(core::cancel_session{{}, session_}, [](core::reply const&) {});
     }
     if (turns_left_ > 0 && dice.chance(8)) break_stream();
@@ -83,7 +83,7 @@ void resumable_client::schedule_some() {
           std::next(held_.begin(), dice.between(0, static_cast<std::int64_t>(held_.size()) - 1));
       auto extras = std::make_shared<core::closure_extras>();
       extras->inputs.push_back({input->second, 0, 0});
-      spec.args = core::blob(spec.args.view(), core::encoding::bytes);  // takes either
+      spec.args = core::blob(spec.args.view(), core::encoding::bytes);  // accepts JSON and bytes
       spec.extras = std::move(extras);
     } else if (!built_.empty() && dice.chance(20)) {
       auto extras = std::make_shared<core::closure_extras>();
@@ -94,15 +94,16 @@ void resumable_client::schedule_some() {
       spec.args = large_args(spec.args);
     spec.own_error = dice.chance(25);
     auto const token = spec.token;
-    auto const generation = spec.own_error ? 0 : generation_;  // of none
+    auto const generation = spec.own_error ? 0 : generation_;  // belongs to no generation
     pending_.emplace(token, pending{std::move(spec), generation, true});
     tokens.push_back(token);
   }
-  if (dice.chance(5)) return break_stream();  // what was just sent never arrives
+  if (dice.chance(5)) return break_stream();  // the new closures are never sent
   send(tokens);
 }
 
-// A held value is what it was when it came, wherever it is now; or it is gone and that is said.
+// Fetches held values. A value must be unchanged, wherever it is stored, or its loss must be
+// reported with a reason.
 void resumable_client::fetch_some() {
   auto const deadline = world_.now() + 5s;
   for (auto const& [token, id] : held_) {
@@ -116,7 +117,7 @@ void resumable_client::fetch_some() {
               throw violation("a held value is gone and nobody says why: " + r.status.message);
             return;
           }
-          if (!r.status.ok()) return;  // slow
+          if (!r.status.ok()) return;  // deadline exceeded
           auto const& v = std::get<core::value_reply>(r.body);
           if (v.state != core::closure_state::succeeded) return;
           if (!same_value(v.data.view(), expected))
@@ -139,7 +140,7 @@ void resumable_client::send(std::vector<std::uint64_t> const& tokens) {
   for (auto& [generation, m] : messages) world_.apply(std::move(m));
 }
 
-// An ended value is forgotten; of one that has not ended the client wants no value any more.
+// Releases values. An ended value is forgotten; a running closure's value is no longer sent.
 void resumable_client::release_some() {
   auto& dice = world_.dice();
   core::release_values e{{}, session_, {}, {}};
@@ -157,7 +158,7 @@ void resumable_client::release_some() {
     if (p.wanted && dice.chance(5)) p.wanted = false, e.tokens.push_back(token);
   world_.counts["released"] += e.tokens.size();
   world_.ask(std::move(e), [](core::reply const&) {});
-  for (auto const id : gone)  // a large one may be what others are made of
+  for (auto const id : gone)  // a large value may be an input of others
     if (auto const left = world_.server().closures().look(id);
         left && left->released.empty() && !core::names_blob(left->data.view()))
       throw violation("a released value is still there");
@@ -167,7 +168,8 @@ void resumable_client::break_stream() {
   auto& dice = world_.dice();
   auto const life = life_;
   connected_ = false;
-  if (!dice.chance(20)) world_.apply(core::suspend_session{session_});  // else it is taken over
+  // Otherwise the stream is replaced.
+  if (!dice.chance(20)) world_.apply(core::suspend_session{session_});
   auto const away =
       dice.chance(90) ? dice.between(1'000, 900'000) : dice.between(100'000, 8'000'000);
   world_.after(core::duration(away), [this, life] { come_back(life); });
@@ -203,12 +205,12 @@ void resumable_client::come_back(std::uint64_t life) {
 }
 
 void resumable_client::on_outcome(core::outcome const& o) {
-  if (by_call_ || !connected_) return;  // nobody hears it
+  if (by_call_ || !connected_) return;  // ignored by the client
   auto const it = pending_.find(o.token);
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
-  // The message of a closure that is cancelled for another's error quotes that error.
+  // A closure cancelled because of another's error quotes that error in its message.
   bool const of_another = !o.ok && o.failure->message.starts_with("cancelled because");
   bool const dropped = !o.ok && !of_another && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
@@ -225,7 +227,7 @@ void resumable_client::on_outcome(core::outcome const& o) {
   bool const wanted = it->second.wanted;
   if (wanted && o.ok) values_.emplace(o.token, value);
   pending_.erase(it);
-  if (o.closure == core::closure_id{}) return;  // it never had a record
+  if (o.closure == core::closure_id{}) return;  // was never recorded
   if (wanted)
     held_.emplace(o.token, o.closure);
   else
@@ -287,7 +289,7 @@ void resumable_client::ended() {
   world_.after(core::duration(world_.dice().between(10, 200'000)), [this] { start(); });
 }
 
-// By call.
+// Unary calls.
 
 void resumable_client::call_turn(std::uint64_t life) {
   if (life != life_ || !session_open_) return;
@@ -324,7 +326,7 @@ void resumable_client::collected(core::reply const& r) {
   ++world_.counts["raised"];
 }
 
-// Only after the error of what came before was taken, so nothing of that can be running.
+// Schedules only after the previous error was collected, so no closure of that generation can run.
 void resumable_client::schedule_by_call() {
   ++calls_;
   auto const life = life_;
@@ -341,7 +343,7 @@ void resumable_client::schedule_by_call() {
                for (auto n = world_.dice().between(1, 10); n > 0; --n)
                  e.closures.push_back(some_closure());
                world_.ask(std::move(e), [this](core::reply const& scheduled) {
-                 if (!scheduled.status.ok()) return;  // full
+                 if (!scheduled.status.ok()) return;  // queue full
                  core::release_values release{{}, session_, {}, {}};
                  for (auto const id : std::get<core::session_reply>(scheduled.body).closures)
                    if (world_.dice().chance(50)) release.closures.push_back(id);

@@ -1,7 +1,10 @@
-// A client whose session holds values, as the simulation sees it: by stream, with breaks, returns,
-// take-overs and releases, or by call, with several callers at one time. Its books say that every
-// closure ends once with its own value, that a released value is gone, that the error of a
-// generation is raised once, and that nothing of it runs then.
+// A simulated client whose session holds values. It uses a stream, which breaks, resumes, is
+// replaced and releases values, or unary calls with several callers.
+//
+// It checks:
+// - Every closure ends once, with its own value.
+// - A released value does not exist.
+// - The error of a generation is raised once, after all its closures have stopped.
 #pragma once
 
 #include <map>
@@ -17,7 +20,7 @@ class resumable_client {
   resumable_client(world& w, model_memory& m, std::vector<core::function_id> functions)
       : world_(w), memory_(m), functions_(std::move(functions)) {}
 
-  void start();  // one session, then another, until `stop`
+  void start();  // runs one session after another until `stop`
   void stop() { stopped_ = true; }
   bool content() const { return !session_open_; }
   core::session_id session() const { return session_; }
@@ -30,7 +33,7 @@ class resumable_client {
     core::closure_spec spec;
     std::uint32_t generation = 0;
     bool wanted = true;
-    int asked = 0;  // times it was sent
+    int asked = 0;  // how often it was sent
   };
 
   void turn(std::uint64_t life);
@@ -73,15 +76,16 @@ class resumable_client {
 
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, pending> pending_;
-  std::map<std::uint64_t, core::closure_id> held_;      // ended, and still wanted
-  std::map<std::uint64_t, std::string> values_;         // of those that succeeded
-  std::map<std::uint64_t, core::per_worker_id> built_;  // PerWorkerValues of the session, by token
-  std::vector<core::per_worker_id> dropped_;            // of them, while away
+  std::map<std::uint64_t, core::closure_id> held_;  // ended and not released
+  std::map<std::uint64_t, std::string> values_;     // values of successful closures
+  // per-worker values of the session, by token.
+  std::map<std::uint64_t, core::per_worker_id> built_;
+  std::vector<core::per_worker_id> dropped_;  // values dropped while disconnected
   std::uint32_t generation_ = 1;
   bool draining_ = false;
   bool has_failed_ = false;
   std::uint32_t raised_generation_ = 0;
-  int calls_ = 0;  // that wait
+  int calls_ = 0;  // open calls
 };
 
 }  // namespace muster::simulation

@@ -1,9 +1,10 @@
-// PerWorkerValues that a resumable session creates under tokens of its own.
+// Per-worker values that a resumable session creates with its own tokens.
 #include "tests/simulation/resumable_client.hpp"
 
 namespace muster::simulation {
 
-// A client keeps its handle for as long as a closure that names it has no outcome.
+// Returns true if a closure without an outcome names the value; the client keeps its handle until
+// then.
 bool resumable_client::used(core::per_worker_id v) const {
   for (auto const& [token, p] : pending_)
     if (p.spec.extras && !p.spec.extras->per_worker.empty() && p.spec.extras->per_worker[0] == v)
@@ -11,8 +12,8 @@ bool resumable_client::used(core::per_worker_id v) const {
   return false;
 }
 
-// Whether a released value is there, and not only for a closure whose own value was lost and that
-// is running again: that one was scheduled while the handle was good.
+// Returns true if a released value still exists, except for closures that run again because their
+// value was lost. Those were scheduled while the handle was valid.
 bool resumable_client::kept(core::per_worker_id v) const {
   return world_.server().per_worker().look(v) && !world_.needed_again(v);
 }

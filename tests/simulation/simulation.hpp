@@ -1,4 +1,4 @@
-// One simulated cluster: a faulty phase, then a healed one in which everything must finish.
+// One simulated cluster: a faulty phase, then a healed phase in which everything must finish.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace muster::simulation {
 
-/// The core of a cluster, as the run has left it.
+/// Receives the core in its final state.
 using last_look = std::function<void(core::coordinator const& core, core::time_point now)>;
 
-/// Deterministic: the same seed gives the same report. `into`, where there is one, gets every step.
-/// `check_every`: see world.
+/// Runs a simulation; the same seed gives the same report. `into`, if set, receives every step. See
+/// world for `check_every`.
 report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {},
                 std::uint64_t check_every = 1);
 

@@ -1,4 +1,4 @@
-// 200 fixed seeds, every seed that ever failed, and proof that a seed tells the whole story.
+// 200 fixed seeds, every seed that ever failed, and a check that a seed determines the run.
 #include "tests/simulation/simulation.hpp"
 
 #include <gtest/gtest.h>

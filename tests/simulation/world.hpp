@@ -1,9 +1,9 @@
-// Virtual time around one coordinator.
+// Virtual time for one coordinator.
 //
-// After every step the coordinator's invariants and the witness's rules are checked, its effects
-// are folded into a hash (so that two runs can be compared) and handed to whoever simulates the
-// other side. The hash is made of codes and numbers: sentences may change, decisions may not. The
-// world arms the coordinator's one timer as the real hub does.
+// After every step the coordinator's invariants and the witness's rules are checked. The effects
+// are hashed, so that two runs can be compared, and passed to the simulated clients and workers.
+// The hash contains codes and numbers but no text. The world arms the coordinator's timer like the
+// hub.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@
 
 namespace muster::simulation {
 
-/// Everything that went into a core, and what came out.
+/// All events of a core and their effects.
 struct recording {
   struct step {
     core::time_point at{};
@@ -40,19 +40,19 @@ struct recording {
 
 class world : public virtual_time {
  public:
-  /// `into`, where there is one, gets every step.
+  /// `into`, if set, receives every step.
   world(std::uint64_t seed, core::config config, recording* into = nullptr);
 
   core::coordinator const& server() const { return *server_; }
 
-  /// Runs until nothing is left to happen or `end` is reached.
+  /// Runs until no event is left or `end` is reached.
   void run(core::time_point end);
 
-  /// The number of a function's name. Before anything happens: no part of the trace.
+  /// Returns the number of a function name. Call it first: the step is not part of the trace.
   core::function_id learn(std::string name);
-  /// One step of the coordinator, now.
+  /// Runs one step of the coordinator at the current time.
   void apply(core::event e);
-  /// A step that carries a call; `done` gets its one reply.
+  /// Runs a step with a call; `done` receives its reply.
   template <class Event>
   core::call_id ask(Event e, std::function<void(core::reply const&)> done) {
     e.call = core::call_id{++last_call_};
@@ -63,28 +63,28 @@ class world : public virtual_time {
   }
   void forget(core::call_id call);
   std::size_t open_calls() const { return calls_.size(); }
-  /// Closures that ran again, since their values were lost.
+  /// Number of closures that ran again because their values were lost.
   std::size_t made_again() const { return again_.size(); }
-  /// Those that have not ended, and why.
+  /// Describes the recomputing closures that have not ended, with reasons.
   std::string left_again() const;
-  /// Whether one of them has not ended and needs the value.
+  /// Returns true if a recomputing closure that has not ended needs the value.
   bool needed_again(core::per_worker_id v) const;
 
-  /// The core recounts its invariants after each such number of steps. Recounting takes most of a
-  /// run, and what is broken mostly stays so: where many seeds are played, fewer looks find it too.
+  /// Number of steps between checks of the core's invariants. The checks take most of a run, and a
+  /// broken invariant usually stays broken. Runs of many seeds can therefore check less often.
   std::uint64_t check_every = 1;
   /// Throws a violation.
   void check_invariants() const;
 
-  /// The other side of the effects; set before the first step.
+  /// Performs the effects on the simulated side; must be set before the first step.
   std::function<void(core::effects const&)> perform;
 
-  /// Values that were released to stay within a limit.
+  /// Returns the number of values that were released to stay within a limit.
   std::uint64_t dropped() const;
 
  private:
   core::effects step(core::event e);
-  /// What listens to the changes of a step.
+  /// Passes the changes of a step to their listeners.
   void listen(core::effects const& fx);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);

@@ -1,4 +1,4 @@
-// The record by itself: sums, chunks, minutes, lanes, and what of it is saved.
+// Unit tests of the activity log: sums, chunks, minutes, lanes, and the stored records.
 #include "server/history/activity/activity_log.hpp"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(activity_log_test, short_ones_are_a_sum_for_a_lane_a_function_and_100_ms)
         i == 3 ? span_state::failed : span_state::succeeded);
     add(w2, t0 + i * 1ms, 100us);
   }
-  add(w1, t0 + 100ms, 300us);  // of the next
+  add(w1, t0 + 100ms, 300us);  // belongs to the next 100 ms
   auto const spans = all(t0 + 1s);
   ASSERT_EQ(spans.size(), 4u);
   EXPECT_EQ(spans[0].count, 7u);
@@ -210,7 +210,7 @@ TEST_F(activity_log_test, the_bar_of_another_function_may_take_the_chunk_of_the_
   add(w1, t0 + 1ms, 10us, f);
   log.open(w2, "worker", 1, t0);
   for (std::uint32_t i = 1; i < 2 * activity_log::spans_a_chunk; ++i) add(w2, t0 + 1ms, 1ms);
-  add(w1, t0 + 2ms, 20us, g);  // the first of the third chunk
+  add(w1, t0 + 2ms, 20us, g);  // the first span of the third chunk
   EXPECT_EQ(log.invalid(), "");
   add(w1, t0 + 3ms, 30us, f);
   auto const spans = all(t0 + 1s, {.lanes = {{"worker", 0}}});
@@ -290,7 +290,7 @@ TEST_F(activity_log_test, a_minute_has_a_sum_that_still_grows) {
 }
 
 TEST_F(activity_log_test, a_lane_is_a_task_whoever_serves_it) {
-  log.open(w2, "worker", 0, t0);  // before the old one has gone
+  log.open(w2, "worker", 0, t0);  // before the old worker has left
   add(w2, t0 + 5ms, 5ms);
   log.close(w1, t0 + 1s);
   log.close(w2, t0 + 2s);

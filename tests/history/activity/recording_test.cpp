@@ -1,4 +1,4 @@
-// What is recorded of what happens to closures: events in, spans out.
+// Spans that are recorded for events of closures.
 #include <gtest/gtest.h>
 
 #include "server/history/activity/activity_pages.hpp"
@@ -42,7 +42,7 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   EXPECT_TRUE(page.all);
 }
 
-// A worker that has shown that it is quick: it holds six.
+// Returns a worker that holds six closures, because its quick answers widened its window.
 stream_id quick_worker(cluster& c, std::uint32_t slots) {
   auto const w = c.attach({.slots = slots, .credits = 8});
   c.open(names(20, "f"));
@@ -50,7 +50,7 @@ stream_id quick_worker(cluster& c, std::uint32_t slots) {
   return w;
 }
 
-// Answered in one message, how long before now did each end?
+// Answers the closures in one message and returns how long ago each of them ended.
 std::vector<duration> ends_ago(cluster& c, stream_id w, closures const& answered, duration each) {
   std::vector<worker_result> message;
   for (auto const id : answered) {

@@ -1,4 +1,4 @@
-// Who came late, by barrier and by task, over a window of barriers.
+// Late tasks by barrier and by task, over a window of barriers.
 #include "server/history/barriers/lateness.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Lists of jobs: by changes alone, and with a whole core.
+// Lists of jobs: from changes alone, and with a whole core.
 #include "server/history/jobs/job_pages.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -55,8 +55,9 @@ TEST(job_lists, by_changes_alone_a_session_shows_its_newest_failure) {
   history::job_lists l;
   l.fold(of_sessions({is(one, delivery::resumable, job_state::running)}));
   l.fold(failed(one, closure_id{7}, start + 2s));
-  l.fold(failed(one, closure_id{8}, start + 1s));    // of an earlier process: told in another order
-  l.fold(failed(three, closure_id{9}, start + 1s));  // of none that is known
+  // Restored from an earlier process, in a different order.
+  l.fold(failed(one, closure_id{8}, start + 1s));
+  l.fold(failed(three, closure_id{9}, start + 1s));  // of an unknown session
   auto const all = l.sessions_failed_since(start);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].session, one);

@@ -1,4 +1,4 @@
-// How long executions of a job took, by changes.
+// Execution times of a job, computed from changes.
 #include "server/history/jobs/job_times.hpp"
 
 #include <gtest/gtest.h>
@@ -113,9 +113,9 @@ TEST_F(times_of_jobs, are_of_executions_that_were_answered) {
   for (auto const how : {attempt_end::succeeded, attempt_end::user_error, attempt_end::worker_lost,
                          attempt_end::retracted, attempt_end::value_lost, attempt_end::cancelled})
     c.attempts.push_back(attempt(one, 1ms, how));
-  c.attempts.push_back(attempt({}, 1ms, attempt_end::succeeded));  // the core's own
+  c.attempts.push_back(attempt({}, 1ms, attempt_end::succeeded));  // created by the core itself
   auto unknown = ended(one, 0, 0, 1ms);
-  unknown.worker = worker_number{};  // its attempt tells of it
+  unknown.worker = worker_number{};  // already counted by its attempt
   c.ended.push_back(unknown);
   unknown.restored = true;
   c.ended.push_back(unknown);

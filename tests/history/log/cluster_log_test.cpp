@@ -1,4 +1,4 @@
-// Log events of clusters of agents, by incidents alone.
+// Log events of agent clusters, created from incidents.
 #include "server/history/log/cluster_log.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Log events by changes alone: the sentence of each incident, and how often they are told.
+// Log events created from changes: the text of each incident, and how often it is logged.
 #include "server/history/log/log_events.hpp"
 
 #include <gtest/gtest.h>

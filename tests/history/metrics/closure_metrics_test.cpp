@@ -1,4 +1,4 @@
-// What is counted and timed for /metrics, by exact values.
+// Counters and durations for /metrics, with exact values.
 #include "server/history/metrics/closure_meter.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -144,7 +144,7 @@ TEST(metrics, the_time_in_which_a_queue_is_full) {
   EXPECT_EQ(c.past.metrics().full_since, begun);
   auto const other = c.stream(spec);
   c.wait(1s);
-  c.schedule(other, {"f", "f", "f", "f"});  // at the same time: counts once
+  c.schedule(other, {"f", "f", "f", "f"});  // at the same time: counted once
   c.wait(2s);
   auto const w = c.attach({.slots = 8, .credits = 8});
   while (!c.held(w).empty()) c.succeed(w, c.held(w).front());

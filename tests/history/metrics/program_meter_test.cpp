@@ -1,4 +1,4 @@
-// What is counted of programs: what is forgotten has been counted.
+// Metrics of programs stay correct when a program is forgotten.
 #include "server/history/metrics/program_meter.hpp"
 
 #include <gtest/gtest.h>

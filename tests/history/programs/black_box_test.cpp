@@ -1,4 +1,4 @@
-// Records of attempts: who may say something, what is left out, what goes.
+// Records of attempts: accepted reporters, omitted entries and eviction.
 #include "server/history/programs/black_box.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(black_boxes, keep_how_each_rank_ended_as_its_own_worker_says) {
 TEST(black_boxes, say_when_a_rank_began_and_who_came_when) {
   black_box b;
   b.begun(first_of(), seats());
-  b.started(at, "w:1", {program_id{1}, 1, 0});  // not its own
+  b.started(at, "w:1", {program_id{1}, 1, 0});  // not the rank's own worker
   b.started(at + 1s, "w:0", {program_id{1}, 1, 0});
   b.started(at + 2s, "w:0", {program_id{1}, 1, 0});
   b.ended(at + 3s, "w:0", end(0));

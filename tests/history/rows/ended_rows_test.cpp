@@ -1,4 +1,4 @@
-// Rows by themselves: which stay, within which limits, and that they can be saved.
+// Unit tests of rows: eviction, limits, saving.
 #include "server/history/rows/ended_rows.hpp"
 
 #include <gtest/gtest.h>

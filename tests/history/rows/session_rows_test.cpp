@@ -1,4 +1,4 @@
-// What a gRPC session's closures leave behind.
+// Rows that remain of a gRPC session's closures.
 #include "server/core/api/listings.hpp"
 #include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"

@@ -1,5 +1,5 @@
-// Every record of the history is byte for byte what a server has written before, and is read as it
-// was written. tests/support/goldens.hpp describes the file and how to write it again.
+// The history encodes every record byte for byte as earlier servers did, and decodes it without
+// loss. tests/support/goldens.hpp describes the file and how to write it again.
 #include "tests/support/goldens.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -99,13 +99,13 @@ past_spans full_spans() {
     s.lane = {"worker\xfe", 5'000'000'042 + n % 2};
     s.function = {"step 43\xfd", "python:3.11\xfc", "hash 44\xfb", true};
     s.what.state = state;
-    s.what.started = at - n * 45s;  // the order is that of their ends
+    s.what.started = at - n * 45s;  // sorted by end times
     s.what.lasted = 2h + n * 46s;
     s.what.failed = n == 1;
     s.what.closure = core::closure_id{0xf000'0047'0000'0048 + n};
     s.what.job = core::session_id{0xf000'0000'0000'0049 + n};
   }
-  history::past_span sum;  // of several functions
+  history::past_span sum;  // a sum over several functions
   sum.lane = {"", 0};
   sum.what.started = core::time_point{};
   sum.what.busy = 3h;
@@ -199,7 +199,7 @@ doctor::step_segment full_steps() {
   return s;
 }
 
-// Gives numbers to the names in spans, as the activity log does.
+// Assigns numbers to the names in spans, as the activity log does.
 std::string encoded_spans(past_spans const& all) {
   core::config const limits;
   history::names named(limits, [](auto const&) {});
@@ -218,7 +218,7 @@ std::string encoded_spans(past_spans const& all) {
 struct kind {
   std::string name;
   google::protobuf::Message const& form;
-  std::vector<std::string> records;  // by today's code
+  std::vector<std::string> records;  // encoded by the current code
   std::function<std::string(std::string_view, std::size_t*)> reencoded;
 };
 
@@ -264,7 +264,7 @@ std::vector<kind> const& kinds() {
   return all;
 }
 
-// All committed records: `f(kind, bytes)`.
+// Calls `f(kind, bytes)` for all committed records.
 void each_committed(std::function<void(kind const&, std::string const&)> const& f) {
   auto const all = test::read_goldens(records_file);
   for (auto const& g : all)
@@ -282,7 +282,7 @@ test::field_coverage coverage() {
   return all;
 }
 
-// Expects that a record is read without a loss, and is the same after it is encoded again.
+// Expects that a record is decoded without loss and encoded to the same bytes.
 void expect_reads(kind const& k, std::string const& bytes, std::string const& want) {
   std::size_t unreadable = 0;
   EXPECT_EQ(k.reencoded(bytes, &unreadable), want) << k.name;
@@ -324,7 +324,7 @@ TEST(history_goldens, that_are_cut_are_counted) {
     for (std::size_t n = 0; n < bytes.size(); ++n) {
       auto const part = bytes.substr(0, n);
       if (test::has_whole_fields(part))
-        (void)k.reencoded(part, nullptr);  // ends without a crash
+        (void)k.reencoded(part, nullptr);  // must not crash
       else
         expect_loss(part);
     }
@@ -360,7 +360,7 @@ void expect_complete(number<Enum> const (&)[n], std::size_t others) {
   EXPECT_EQ(n + others, test::enumerators<Enum>()) << "an enumerator has no number here";
 }
 
-// A record of one row, whose field is read from the bytes.
+// Decodes one field of a record with a single row.
 TEST(history_numbers, never_change) {
   expect_complete(severities, 0);
   for (auto const& [how, n] : severities) {

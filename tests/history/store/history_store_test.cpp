@@ -1,4 +1,4 @@
-// What was seen is there for the next process, within its limits, and never in its way.
+// Stored history is available to the next process, within its limits, and never blocks the server.
 #include "server/history/store/history_store.hpp"
 
 #include <gtest/gtest.h>
@@ -103,12 +103,12 @@ TEST_F(history_store_test, counts_at_most_so_many_unreadable_records) {
   EXPECT_EQ(a->facts().unreadable, 10'000u);
 }
 
-// RocksDB aborts the process when it goes on with a log that it could not write.
+// RocksDB aborts the process if it continues with a log that it could not write.
 TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
   muster::test::small_disk disk(4);
   if (!disk.problem().empty()) return muster::test::cannot_run(disk.problem());
   history_limits limits;
-  limits.reserve_bytes = 0;  // or it would stop before that
+  limits.reserve_bytes = 0;  // otherwise it would stop before the disk is full
   auto opened = history_store::open(disk.path() / "history", limits, history_store::access::write);
   ASSERT_TRUE(opened) << opened.error().message;
   auto const a = std::move(*opened);
@@ -128,7 +128,7 @@ TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
   disk.fill();
   for (int i = 0; i < 10; ++i) a->keep({history_kind::events, noon, std::string(10'000, 'x')});
   EXPECT_FALSE(written("while it is full"));
-  std::this_thread::sleep_for(6s);  // RocksDB tries to go on by itself every five seconds
+  std::this_thread::sleep_for(6s);  // RocksDB tries to recover every five seconds
   EXPECT_FALSE(written("still"));
   EXPECT_GT(a->facts().dropped, 0u);
   disk.free();
@@ -144,12 +144,12 @@ TEST_F(history_store_test, of_one_moment_all_are_kept) {
   EXPECT_EQ(all(*open({}, history_store::access::read), history_kind::events).size(), 100u);
 }
 
-// Not one that has been closed: the process was killed.
+// The store is not closed, as after a kill.
 TEST_F(history_store_test, what_a_killed_process_has_written_is_there) {
   auto const a = open();
   a->start();
   keep(*a, history_kind::events, {"a", "b"});
-  a->stop();  // written, and not closed
+  a->stop();  // written but not closed
   auto const copy = directory / "copy";
   fs::copy(where, copy, fs::copy_options::recursive);
   auto const b = history_store::open(copy, {}, history_store::access::write);
@@ -175,7 +175,7 @@ TEST_F(history_store_test, bytes_beyond_the_limit_take_the_oldest) {
     auto at = noon;
     std::string text(1'000, ' ');
     for (int i = 0; i < 16'000; ++i) {
-      for (auto& c : text) c = static_cast<char>(std::rand());  // nothing to be packed
+      for (auto& c : text) c = static_cast<char>(std::rand());  // random data does not compress
       a->keep({history_kind::events, at += 1ms, text});
     }
     a->stop();
@@ -254,7 +254,7 @@ TEST_F(history_store_test, a_scan_goes_on_where_it_is_told_to_and_ends_when_it_i
   EXPECT_EQ(found.size(), 4u) << "of another kind there is none";
 }
 
-// While it is written.
+// The store is open for writing at the same time.
 TEST_F(history_store_test, a_reader_answers_beside_the_writer) {
   auto const a = open();
   a->start();

@@ -1,4 +1,4 @@
-// Each listener's own words come back as they went; others give nothing.
+// Each listener's records are read back without loss; other bytes give nothing.
 #include "server/history/store/records.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -87,7 +87,7 @@ TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
   EXPECT_EQ(texts(8), "8");
   EXPECT_EQ(texts(6), "");
   EXPECT_EQ(lines_from(bytes).lines.size(), 4u);
-  for (std::size_t n = 0; n < bytes.size(); ++n)  // cut off
+  for (std::size_t n = 0; n < bytes.size(); ++n)  // truncated
     (void)lines_from(std::string_view(bytes).substr(0, n), nullptr, [](auto) { return false; });
 }
 
@@ -124,7 +124,7 @@ TEST_F(history_records_of_spans, come_back) {
   EXPECT_EQ(is.named()[again.spans[0].function], was.named()[page.spans[0].function]);
 }
 
-// Protobuf refuses a whole message because of one `string` that is not UTF-8, such as a hash.
+// Protobuf rejects a whole message with one `string` that is not UTF-8, such as a hash.
 TEST_F(history_records_of_spans, keep_a_hash_of_raw_bytes) {
   history::past_span s{
       {"worker", 1}, {"f", "python:3.11", std::string("\xff\x00\xfe", 3), true}, {}};
@@ -181,7 +181,7 @@ TEST(history_records, lose_only_the_rows_that_are_damaged) {
                                 {3, some_noon, {{}, "c", {}, {}, "third"}}};
   auto bytes = encoded(some);
   std::size_t unreadable = 0;
-  bytes[bytes.find("second") - 1] = '\x7f';  // its length
+  bytes[bytes.find("second") - 1] = '\x7f';  // the length of the text
   auto const back = events_from(bytes, &unreadable);
   ASSERT_EQ(back.size(), 2u);
   EXPECT_EQ(back[1].what.text, "third");

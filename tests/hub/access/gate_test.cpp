@@ -1,4 +1,4 @@
-// Who is let in, who waits how long for a refusal, and what is told of it.
+// Authentication: accepted callers, delays of refusals, and log events about them.
 #include "server/hub/access/gate.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST_F(access, ends_with_the_token) {
   auto const admin = make(core::role::admin);
   auto const t = make(core::role::viewer);
   auto const brief = make(core::role::viewer, 1h);
-  EXPECT_EQ(armed, now + 1min);  // refusals are told before it expires
+  EXPECT_EQ(armed, now + 1min);  // refusals are reported before it expires
   ASSERT_TRUE(keeper.revoke(t.token.id).ok());
   EXPECT_EQ(asked(t.credential, permission::view), code::unauthenticated);
   EXPECT_EQ(ended, std::vector{t.token.id});
@@ -100,7 +100,7 @@ TEST_F(access, is_judged_again_in_silence) {
   EXPECT_EQ(g.counts().wrong, 0u);
 }
 
-// What was shown a moment ago is looked up no more; neither of these may depend on it.
+// A token that was used a moment ago is cached; revocation and changes must not depend on that.
 TEST_F(access, that_was_just_given_ends_and_changes_at_once) {
   auto const t = make(core::role::submitter);
   auto const brief = make(core::role::viewer, 1h);
@@ -217,7 +217,7 @@ TEST(refusals, addresses_without_a_place_are_counted_together) {
   EXPECT_EQ(told.back().address, "");
   EXPECT_EQ(told.back().wrong, 10u);
   EXPECT_TRUE(r.take(at).empty());
-  // Forgiven ones make room.
+  // Forgiven addresses free their places.
   auto const later = at + refusals::forgiven_after + 1s;
   r.note("new", refusals::kind::wrong, "x", later);
   EXPECT_EQ(r.take(later).front().address, "new");
@@ -236,7 +236,7 @@ TEST(token_file, is_read_by_lines) {
   EXPECT_EQ((*all)[1].clusters, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE((*all)[1].allow_exec);
   EXPECT_TRUE((*all)[1].from_file);
-  // The same text gives the same tokens, so that nobody is cut off when it is read again.
+  // Reading the same text again gives equal tokens, so no client is disconnected.
   EXPECT_EQ(*parse_token_file("viewer " + secret), std::vector{(*all)[0]});
 }
 
