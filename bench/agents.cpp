@@ -1,4 +1,4 @@
-// The agents' calls as state machines on one completion queue, and the figures made of them.
+// Coordination calls as state machines on one completion queue, and statistics of their results.
 #include "bench/agents.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// A load of coordination-service agents (XLA's dialect) over a number of connections, all driven by
-// the calling thread through one completion queue: the same client for Muster's service and for any
-// other that speaks the dialect. One thread.
+// Load of many coordination clients (XLA's protocol) over several connections, with one completion
+// queue. Works with any service that implements the protocol. The calling thread drives everything.
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
@@ -28,8 +27,8 @@ class agents {
 
   int count() const { return count_; }
 
-  /// Starts a call of agent `i`; `done` gets status and response on `run`. The request's
-  /// incarnations are filled in. Calls without a deadline end with the agents.
+  /// Starts a call of client `i`, and fills in the request's incarnations. `done` gets the status
+  /// and response during `run`. The destructor cancels calls without a deadline.
   template <class Request, class Response>
   using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (
       wire::CoordinationService::Stub::*)(grpc::ClientContext*, Request const&,
@@ -48,18 +47,19 @@ class agents {
     c->reader->Finish(&c->response, &c->status, static_cast<call*>(c));
   }
 
-  /// A parked WatchTasks of agent `i`; `done` gets the size of the answer, which is not decoded:
-  /// the clients' work on a thousand long lists would drown the server's.
+  /// Starts a WatchTasks call of client `i`, which the server parks. `done` gets the size of the
+  /// answer. The answer is not decoded, since decoding long lists would cost more than the server's
+  /// work.
   void watch(int i, std::int64_t version, std::function<void(std::size_t bytes)> done);
 
-  /// Handles answers until `enough` is true. Throws std::runtime_error after `limit`.
+  /// Handles answers until `enough` is true. @throws std::runtime_error after `limit`.
   void run(std::function<bool()> const& enough, std::chrono::seconds limit);
-  /// Handles what has arrived for this long.
+  /// Handles arriving answers for `span`.
   void run_for(clock::duration span);
 
-  /// All agents register; returns when the last one is answered. Throws when one is refused.
+  /// Registers all clients, and waits for the answers. Throws if a registration is refused.
   void register_all();
-  /// Calls the barrier for agents [from, to); each answer is counted in `released`.
+  /// Calls the barrier for clients [from, to); counts each answer in `released`.
   void enter(std::string const& id, int from, int to, int& released);
 
   std::uint64_t incarnation(int i) const { return 0x5eed'0000'0000u + static_cast<unsigned>(i); }
@@ -102,7 +102,7 @@ class agents {
   std::size_t in_flight_ = 0;
 };
 
-/// Of a sorted copy; 0 when there are none.
+/// Returns a quantile; 0 if there are no samples.
 double quantile_of(std::vector<double> samples, double q);
 
 }  // namespace muster::bench

@@ -1,7 +1,7 @@
-// How long do N agents take to register, to pass a barrier, and to hear that one of them has left?
+// How long do N tasks take to register, to pass a barrier, and to learn that one has left?
 //
-// The figure of a barrier is the time from the last arrival to the last release: what the slowest
-// of N waits for after it came. All agents live in one process, over up to 64 connections.
+// The result of a barrier is the time from the last arrival to the last release. All clients run in
+// one process, over up to 64 connections.
 #include <unistd.h>
 
 #include "bench/agents.hpp"
@@ -20,11 +20,12 @@ double milliseconds(clock::duration d) {
 
 struct rounds {
   std::vector<double> last_to_last, whole;
-  // Of the releases alone, by the server and by this process, which plays all agents.
+  // CPU time of the releases, of the server and of this process with all clients.
   std::chrono::microseconds server_cpu{}, client_cpu{};
 };
 
-// All but one arrive and settle; then the last one comes. A round where all come at once follows.
+// In each round the last task arrives after all others have settled. A round in which all arrive at
+// once follows.
 rounds pass_barriers(agents& all, coordination_target const& target, int count) {
   rounds r;
   auto const n = all.count();
@@ -64,7 +65,7 @@ std::int64_t watch_version(agents& all) {
   return version;
 }
 
-// Everybody watches, one leaves.
+// All tasks watch, and one leaves.
 void watch_storm(agents& all, coordination_target& target, boost::json::object& row) {
   int told = 0;
   std::size_t bytes = 0;

@@ -1,7 +1,8 @@
-// How many no-op closures a second go from a client over the server to a worker and back?
+// How many no-op closures per second pass from a client through the server to a worker and back?
 //
-// One client session keeps enough in flight to fill every worker twice; each outcome schedules the
-// next closure on the stream's own thread. Client, server and workers are processes of their own.
+// One client session keeps enough closures in flight to fill every worker twice. Each outcome
+// schedules the next closure on the stream's thread. Client, server and workers are separate
+// processes.
 #include <algorithm>
 #include <atomic>
 #include <muster/session.hpp>

@@ -1,4 +1,4 @@
-// Starts the processes of a benchmark, waits until they are connected, and asks them over REST.
+// Starts the processes of a benchmark, waits until they are connected, and sends REST requests.
 #include "bench/cluster.hpp"
 
 #include <boost/json.hpp>
@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 cluster::cluster(std::string grpc_address, muster::tls_options tls, std::string token_file)
     : grpc_(std::move(grpc_address)), tls_(std::move(tls)), token_file_(std::move(token_file)) {
-  if (token_file_.empty()) return;  // MUSTER_TOKEN of the environment, which processes inherit
+  if (token_file_.empty()) return;  // child processes inherit the environment's MUSTER_TOKEN
   if (!std::getline(std::ifstream(token_file_), token_) || token_.empty())
     throw std::runtime_error("--token-file " + token_file_ + ": no token in its first line");
 }
@@ -61,7 +61,7 @@ cluster::~cluster() {
   if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
 }
 
-// Gives the flags of `serve`. One that has ended badly has said why on standard error.
+// Returns flags for `serve`. A failed `tls init` has written its error to standard error.
 std::vector<std::string> cluster::make_authority() {
   auto const at = directory_ + "/tls";
   process init({this_program(), "tls", "init", at, "--days", "1"});
@@ -76,7 +76,7 @@ std::vector<std::string> cluster::make_authority() {
   return {"--tls-cert", at + "/server.pem", "--tls-key", at + "/server.key"};
 }
 
-// It guards a server on loopback that lives as long as the benchmark.
+// The token protects a server on loopback that ends with the benchmark.
 std::vector<std::string> cluster::make_token() {
   std::random_device random;
   for (int i = 0; i < 8; ++i) token_ += std::to_string(1'000'000'000 + random() % 1'000'000'000);

@@ -1,6 +1,5 @@
-// A server and workers of a benchmark's own, as real processes of this program on free loopback
-// ports; or a server that runs already (then only its address is known, and it has its own
-// workers).
+// The server and workers of a benchmark, as real processes of this program on free loopback ports.
+// Alternatively an existing server with its own workers, of which only the address is known.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -14,8 +13,8 @@
 
 namespace muster::bench {
 
-/// How a server of its own is spoken to: over TLS by an authority that goes with it, with a token
-/// that it asks for.
+/// Security of the benchmark's own server: TLS with a new certificate authority, and a required
+/// token.
 struct cluster_access {
   bool tls = false, auth = false;
 };
@@ -26,18 +25,19 @@ class cluster {
   /// connected.
   cluster(int workers, int credits, int slots = 1, std::vector<std::string> serve_flags = {},
           cluster_access access = {});
-  /// An existing server, and how it is spoken to.
+  /// Uses an existing server.
   cluster(std::string grpc_address, muster::tls_options tls, std::string token_file);
   ~cluster();
   cluster(cluster const&) = delete;
 
   std::string const& grpc() const { return grpc_; }
-  /// Server, TLS and token of a session.
+  /// Returns options of a session, with server, TLS and token.
   session_options session(char const* name) const;
-  /// REST calls to a server of its own, path from "/api/…" on. Throw on anything but 2xx.
+  /// Sends a REST request to the benchmark's own server. Paths begin with "/api/…". Throws unless
+  /// the status is 2xx.
   boost::json::value get(std::string const& path);
   boost::json::value post(std::string const& path, std::string body = {});
-  /// Null for an existing server.
+  /// Returns null for an existing server.
   process* server() { return server_ ? &*server_ : nullptr; }
   std::vector<process>& workers() { return workers_; }
   void start_worker(int credits, int slots);

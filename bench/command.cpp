@@ -1,4 +1,4 @@
-// `muster bench`: flags, and the table or JSON that comes out.
+// `muster bench`: flags and output as table or JSON.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
@@ -14,7 +14,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// As json::serialize, but figures are plain decimals: 1545697.293, not 1.545697293E6.
+/// Serializes JSON like json::serialize, but with plain decimals: 1545697.293, not 1.545697293E6.
 std::string plain(json::object const& row) {
   std::string text;
   for (auto const& [name, value] : row) {
@@ -64,7 +64,7 @@ namespace {
 
 using benchmark = std::function<void(options const&, report&)>;
 
-/// What a benchmark looks at; it takes no other flag.
+/// The flags that a benchmark accepts.
 enum class flag {
   seconds,
   server,
@@ -97,7 +97,7 @@ void add_access(CLI::App& verb, options& o) {
   file("--token-file", o.token_file, "file with the token for --server (default: MUSTER_TOKEN)");
 }
 
-/// Also of flags that came from the environment or a file.
+/// Also checks flags from the environment or a file.
 void check_access(options const& o) {
   bool const of_server = o.start_workers || o.files.on() || !o.token_file.empty();
   if (o.server.empty() && of_server)

@@ -1,4 +1,4 @@
-// Starts the measured server, or finds the one that runs already.
+// Starts the measured server, or uses an existing one.
 #include "bench/coordination.hpp"
 
 namespace muster::bench {

@@ -1,5 +1,5 @@
-// The server that the coordination benchmarks measure: one of their own with one cluster of a given
-// size, or one that runs already, whose process id may be given so that its time can be read.
+// The server that the coordination benchmarks measure: a new one with a cluster of a given size, or
+// an existing one. With its process id, CPU time and memory are measured as well.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,12 @@ namespace muster::bench {
 
 class coordination_target {
  public:
-  /// REQUIRES of a running server: a fresh cluster of exactly `agents` tasks, no shutdown barrier.
+  /// REQUIRES: An existing server has a fresh cluster of exactly `agents` tasks, without a shutdown
+  /// barrier.
   coordination_target(options const& o, int agents);
 
   std::string const& address() const { return address_; }
-  /// Whether the two below are known.
+  /// Returns whether CPU time and memory are available.
   bool measured() const { return pid_ > 0; }
   std::chrono::microseconds cpu_time() const;
   std::size_t resident_bytes() const;

@@ -1,5 +1,5 @@
-// What does the coordination service's core cost by itself, and does the cost of one call depend on
-// how many agents there are? Argument: tasks. No I/O; time is a counter.
+// How much does the coordination core cost by itself, and does the cost of a call depend on the
+// number of tasks? Argument: tasks. No I/O; time is a counter.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -45,7 +45,7 @@ struct bench_agents {
       r.task = {t, {}};
       if (explicitly) {
         r.participants = everybody;
-        r.participants.pop_back();  // not simply everybody
+        r.participants.pop_back();  // differs from the default, all tasks
         if (t + 1 == tasks) return;
       }
       benchmark::DoNotOptimize(ask(std::move(r)));
@@ -94,7 +94,7 @@ void barrier_of_all(benchmark::State& state) {
   per_agent(state);
 }
 
-// Every call lists its participants: the request alone is O(n).
+// Each call lists its participants, so the request itself is O(n).
 void barrier_with_lists(benchmark::State& state) {
   bench_agents agents(state.range(0));
   agents.enlist();
@@ -112,7 +112,7 @@ void alive_tasks_of_all(benchmark::State& state) {
   per_agent(state);
 }
 
-// All wait for one key and go away, one by one.
+// All tasks wait for one key, and cancel one by one.
 void key_waits_that_vanish(benchmark::State& state) {
   bench_agents agents(state.range(0));
   agents.enlist();
@@ -127,7 +127,8 @@ void key_waits_that_vanish(benchmark::State& state) {
   per_agent(state);
 }
 
-// All wait for one key with one deadline, and each is told who is not connected.
+// All tasks wait for a key with the same deadline. Each gets a list of the tasks that are not
+// connected.
 void key_waits_that_end_early(benchmark::State& state) {
   bench_agents agents(state.range(0));
   agents.enlist();
@@ -142,7 +143,8 @@ void key_waits_that_end_early(benchmark::State& state) {
   per_agent(state);
 }
 
-// All but one come to a barrier with one deadline, and each is told who is missing.
+// All tasks except one wait at a barrier with the same deadline. Each gets a list of the missing
+// tasks.
 void barrier_that_ends_early(benchmark::State& state) {
   bench_agents agents(state.range(0));
   agents.enlist();
@@ -157,7 +159,7 @@ void barrier_that_ends_early(benchmark::State& state) {
   per_agent(state);
 }
 
-// Everybody polls, watches and waits at barriers of two; then one fails.
+// All tasks poll, watch and wait at barriers of two. Then one fails.
 void one_fails(benchmark::State& state) {
   bench_agents agents(state.range(0));
   for (auto _ : state) {
@@ -184,7 +186,8 @@ void one_fails(benchmark::State& state) {
   per_agent(state);
 }
 
-// What the dashboard asks twice a second, with everybody at a barrier and waiting for a key.
+// The views that the dashboard requests twice a second, while all tasks wait at a barrier and for a
+// key.
 void views_of_all(benchmark::State& state) {
   bench_agents agents(state.range(0));
   agents.enlist();

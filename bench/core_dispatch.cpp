@@ -1,7 +1,8 @@
-// What does the core with its listeners cost per closure, and does it depend on how much it holds?
+// How much does the core with its listeners cost per closure, and does it depend on the number of
+// closures?
 //
-// A cycle answers one worker's batch and schedules as many closures again, so that the queue keeps
-// its length. Arguments: workers, queued closures. No I/O; time is a counter.
+// A cycle answers one worker's batch and schedules as many new closures, so the queue keeps its
+// length. Arguments: workers, queued closures. No I/O; time is a counter.
 #include <benchmark/benchmark.h>
 
 #include "server/core/api/server_wide.hpp"

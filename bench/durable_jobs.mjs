@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// What it costs that jobs outlive the server, and how long a start takes: a real server with a data directory, killed
-// with SIGKILL, two real workers, over REST.
+// The cost of durable jobs, and the time of a start. Kills a real server with a data directory by
+// SIGKILL, with two real workers, over REST.
 //
 //   bench/durable_jobs.mjs                        everything, with build/release/bin/muster
 //   bench/durable_jobs.mjs --only throughput --closures 100000 --turns 5
 //   bench/durable_jobs.mjs --only restart --queued 1000000 --keys 100000
 //
-// One line a figure. The directory is made below --scratch, so name the disk that is meant.
+// Prints one result per line. The directory is created below --scratch, which selects the disk.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
@@ -25,8 +25,8 @@ const { values: options } = parseArgs({
     scratch: { type: 'string', default: tmpdir() },
   },
 });
-const BATCH = 100_000; // closures of one request
-const WRITERS = 64; // keys that are written at one time
+const BATCH = 100_000; // closures per request
+const WRITERS = 64; // concurrent writes of keys
 const scratch = mkdtempSync(join(options.scratch, 'muster-bench-'));
 const children = new Set();
 process.on('exit', () => {

@@ -1,5 +1,5 @@
-// Keys that are overwritten and durable, in a server with --data-dir or in etcd: one call at a time
-// for each of C clients, each with a connection of its own. Prints puts a second.
+// Overwrites durable keys in a server with --data-dir or in etcd. Each of C clients has its own
+// connection and makes one call at a time. Prints puts per second.
 //
 //   bench_durable_puts muster|etcd HOST:PORT CLIENTS SECONDS
 #include <grpcpp/grpcpp.h>
@@ -37,7 +37,7 @@ struct etcd_put {
 
 struct muster_put {
   using service = xla::coordination::CoordinationService;
-  /// As task 0; which service it is.
+  /// Registers task 0, and returns the service's incarnation.
   static std::uint64_t introduce(service::Stub& stub) {
     xla::coordination::RegisterTaskRequest request;
     request.set_source_task_id(0);

@@ -1,4 +1,4 @@
-// The bare gRPC unary call that Muster's own round trip is compared with.
+// A plain gRPC unary call, for comparison with Muster's round trip.
 #include "bench/echo.hpp"
 
 #include <grpcpp/grpcpp.h>

@@ -1,4 +1,4 @@
-// A synchronous gRPC echo service in a process of its own, and calls to it: the yardstick.
+// A synchronous gRPC echo service in a separate process, and calls to it, as a reference.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class echo_process {
  public:
   echo_process();
   ~echo_process();
-  /// Calls one after another for `span`; microseconds of each go to `into`.
+  /// Makes calls one after another for `span`; appends the microseconds of each to `into`.
   void run(std::chrono::steady_clock::duration span, std::vector<double>& into);
 
  private:
@@ -24,7 +24,7 @@ class echo_process {
   std::unique_ptr<stub> stub_;
 };
 
-/// The body of the hidden `muster bench echo-server`: serves until killed.
+/// Implements the hidden command `muster bench echo-server`: serves until killed.
 int serve_echo(std::string const& ready_file);
 
 }  // namespace muster::bench

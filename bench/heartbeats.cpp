@@ -1,4 +1,4 @@
-// What does it cost the server when N agents beat every five seconds and nothing else happens?
+// What is the server's cost of N tasks with a heartbeat every five seconds?
 #include "bench/agents.hpp"
 #include "bench/coordination.hpp"
 

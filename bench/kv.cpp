@@ -1,9 +1,8 @@
-// How many key-value calls a second does the server take, at what cost, and what does a parked wait
-// for a key weigh?
+// How many key-value calls per second does the server handle, at what cost, and how much memory
+// does a parked wait for a key take?
 //
-// Each of C clients sets a key of its own to 128 bytes and gets it back, one call at a time; C
-// calls are therefore in flight. Then waits for keys that do not exist are parked, and woken one by
-// one.
+// Each of C clients sets its own key to 128 bytes and reads it, one call at a time, so C calls are
+// in flight. Then waits for missing keys are parked, and woken one by one.
 #include <thread>
 
 #include "bench/agents.hpp"
@@ -17,7 +16,7 @@ using namespace std::chrono_literals;
 using clock = agents::clock;
 using stub = wire::CoordinationService::Stub;
 
-/// One client: set, get, set the next key…
+/// A client that alternates between set and get.
 class key_loop {
  public:
   key_loop(agents& all, int i) : all_(all), i_(i), value_(128, 'v') {}

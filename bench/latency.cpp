@@ -1,7 +1,7 @@
-// How long is one closure's round trip with nothing else in flight, beside a bare gRPC unary call?
+// How long is a closure's round trip without other load, compared with a plain gRPC unary call?
 //
-// The two take turns, a quarter of a second each, so that both see the same machine. The bare call
-// is a synchronous stub against a synchronous echo service in a process of its own.
+// Both alternate every quarter of a second, so that they run under the same conditions. The plain
+// call is a synchronous stub with a synchronous echo service in a separate process.
 #include <algorithm>
 #include <condition_variable>
 #include <memory>
@@ -30,7 +30,7 @@ double microseconds(clock::duration d) {
   return std::chrono::duration<double, std::micro>(d).count();
 }
 
-/// One closure in flight at a time, each started by the end of the one before.
+/// Keeps one closure in flight. The end of each starts the next.
 class ping {
  public:
   ping(session_options with, std::string const& function)

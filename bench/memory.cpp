@@ -1,7 +1,7 @@
-// How much server memory does a queued closure take, with 64 bytes of arguments?
+// How much server memory does a queued closure with 64 bytes of arguments take?
 //
-// No worker: everything stays queued. The figure is the growth of the server's resident memory from
-// an open, empty session to all of them queued, all of gRPC's buffers included.
+// Without a worker all closures stay queued. The result is the growth of the server's resident
+// memory from an open, empty session to the full queue. It includes gRPC's buffers.
 #include <muster/session.hpp>
 #include <stdexcept>
 #include <thread>

@@ -1,5 +1,5 @@
-// What every benchmark is asked for, and how it reports. Rows are JSON objects; as a table they are
-// printed one a line, with the names api users rely on.
+// Options and reports of benchmarks. Rows are JSON objects. As a table, each row is a line with
+// names that users may rely on.
 #pragma once
 
 #include <boost/json.hpp>
@@ -14,24 +14,25 @@ struct options {
   std::vector<int> workers;  // empty: the benchmark's own choice
   std::vector<int> credits;
   double seconds = 3;
-  /// gRPC "host:port"; empty: a server and workers of its own, as always for memory and recovery.
+  /// gRPC "host:port". If it is empty, the benchmark starts a server and workers, as memory and
+  /// recovery always do.
   std::string server;
-  bool start_workers = false;  // for `server`, too
+  bool start_workers = false;  // also with `server`
   std::string function = "muster.noop";
   std::size_t closures = 1'000'000;  // memory
   int rounds = 20;                   // recovery
   std::vector<int> agents;           // barrier, kv, heartbeats
   std::vector<int> clients;          // kv: calls in flight
   int waits = 10'000;                // kv: parked at one time
-  int server_pid = 0;                // of `server`, when its time and memory are wanted
-  // closures, latency: how the server is spoken to
-  bool tls = false, auth = false;  // one of its own; of `server` tls alone, as a session has it
+  int server_pid = 0;                // of `server`, to measure its CPU time and memory
+  // Closures, latency: security of the connection.
+  bool tls = false, auth = false;  // of a new server; with `server` only tls, as in a session
   muster::tls_options files{};     // of `server`
   std::string token_file{};
   bool json = false;
 };
 
-/// One row an experiment; prints as it goes and, as JSON, an array at the end.
+/// Prints one row per experiment at once, or with JSON an array at the end.
 class report {
  public:
   explicit report(bool json) : json_(json) {}
@@ -44,7 +45,7 @@ class report {
 };
 
 class cluster;
-/// That of `o.server`, with workers of its own where it is told to start some.
+/// Returns a cluster with the server `o.server`. Starts workers if `o.start_workers` is set.
 std::unique_ptr<cluster> existing_cluster(options const& o, int workers, int credits);
 
 void closures(options const& o, report& r);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What the page takes to answer at the size it is made for, and what open pages cost the server: a real server, real
-// agents and workers, real Chromium.
+// Measures how fast the dashboard responds at its maximum size, and the server's cost of open
+// pages, with a real server, real coordination clients and workers, and Chromium.
 //
 //   bench/pages.mjs                                    everything, with build/release/bin/muster
 //   bench/pages.mjs --only paint,frames,traffic,find   some of: paint frames traffic find heap stream throughput
@@ -8,7 +8,8 @@
 //   bench/pages.mjs --only heap --minutes 30
 //   bench/pages.mjs --only throughput --pages 50 --turns 5
 //
-// One line a figure. Needs what the browser tests need (scripts/deps, npm ci in web/dashboard).
+// Prints one result per line. Needs the requirements of the browser tests (scripts/deps, npm ci in
+// web/dashboard).
 import { join } from 'node:path';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -28,11 +29,12 @@ const { values: options } = parseArgs({
     turns: { type: 'string', default: '3' },
   },
 });
-process.env.MUSTER_BINARY = options.binary; // as the helpers of the browser tests want it
+process.env.MUSTER_BINARY = options.binary; // for the helpers of the browser tests
 process.env.MUSTER_DASHBOARD ??= join(root, 'web/dashboard');
 process.env.MUSTER_CHROMIUM ??= '/usr/bin/chromium';
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1)); // which ends what was started
+// Also ends the processes.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
 const { launch } = await import('../tests/browser/page.mjs');
 const { crowd, longJob, bars } = await import('./pages/world.mjs');

@@ -1,6 +1,6 @@
-// What a periodic loop costs on the engine's timer queue: as a coroutine that awaits a timer, as a
-// callback that sets its timer again, and as an entry of one heap that a single timer drives.
-// Prints bytes a loop and CPU time a wake-up, for docs/engine.md.
+// Cost of a periodic loop on the engine's timer queue, in three forms: a coroutine that awaits a
+// timer, a callback that restarts its timer, and an entry of a heap with a single timer.
+// Prints bytes per loop and CPU time per wake-up, for docs/engine.md.
 //
 //   bench_periodic_loops [LOOPS [SECONDS]]
 #include <grpcpp/grpcpp.h>
@@ -102,7 +102,7 @@ class heap_of_loops {
   std::multimap<clock_type::time_point, int> due_;
 };
 
-/// Runs `begin` on an engine of its own and measures for `time`, after a second to settle.
+/// Runs `begin` on its own engine, and measures for `time` after a second to settle.
 template <class Begin>
 void measure(char const* name, int loops, std::chrono::seconds time, Begin begin) {
   engine_context engine(std::make_unique<grpc::CompletionQueue>());

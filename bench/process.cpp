@@ -19,7 +19,7 @@ namespace muster::bench {
 
 using namespace std::chrono_literals;
 
-// A child dies with its parent, so that an interrupted benchmark leaves nothing behind.
+// A child dies with its parent, so that an interrupted benchmark leaves no processes.
 process::process(std::vector<std::string> const& argv) {
   std::vector<char*> pointers;
   for (auto const& a : argv) pointers.push_back(const_cast<char*>(a.c_str()));
@@ -77,7 +77,7 @@ std::size_t resident_bytes_of(pid_t pid) {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The process's own clock, in nanoseconds; /proc/PID/stat counts in hundredths of a second.
+// Uses the process's own clock, in nanoseconds; /proc/PID/stat counts in hundredths of a second.
 std::chrono::microseconds cpu_time_of(pid_t pid) {
   clockid_t clock{};
   timespec used{};

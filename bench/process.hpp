@@ -1,5 +1,4 @@
-// A child process of a benchmark: started, waited for, measured, ended. Killed when it goes out of
-// scope. One thread.
+// A child process of a benchmark. The destructor kills it. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +11,8 @@ namespace muster::bench {
 
 class process {
  public:
-  /// Starts `argv` (argv[0] is the program). Its standard output is dropped, errors pass through.
-  /// Throws std::runtime_error when it cannot be started.
+  /// Starts `argv`; argv[0] is the program. Discards standard output, and inherits standard error.
+  /// @throws std::runtime_error if the program cannot be started.
   explicit process(std::vector<std::string> const& argv);
   ~process();
   process(process&& other) noexcept;
@@ -22,25 +21,26 @@ class process {
   pid_t pid() const { return pid_; }
   bool running();
   void kill(int signal);
-  /// SIGTERM, then SIGKILL after `grace`.
+  /// Sends SIGTERM, and SIGKILL after `grace`.
   void stop(std::chrono::milliseconds grace = std::chrono::seconds(5));
 
   std::size_t resident_bytes() const;
-  /// User and system time so far.
+  /// Returns user and system time so far.
   std::chrono::microseconds cpu_time() const;
 
  private:
   pid_t pid_ = -1;
 };
 
-/// Of any process; 0 when it is gone.
+/// Returns the memory of any process; 0 if it has ended.
 std::size_t resident_bytes_of(pid_t pid);
 std::chrono::microseconds cpu_time_of(pid_t pid);
 
-/// The path of the running program, to start other roles of it.
+/// Returns the path of the running program, to start it in other roles.
 std::string this_program();
 
-/// Waits until the file exists and returns its text; throws after `limit` or when `owner` ended.
+/// Waits until the file exists, and returns its text. Throws after `limit`, or if `owner` has
+/// ended.
 std::string wait_for_file(std::string const& path, process& owner, std::chrono::seconds limit);
 
 }  // namespace muster::bench

@@ -1,7 +1,7 @@
-// How long after a worker is killed does its closure run on another one?
+// How long after a worker is killed does its closure run on another worker?
 //
-// Two workers; one closure sleeps on one of them, which is killed with SIGKILL. The server's own
-// record of attempts says when the second attempt began; both clocks are this machine's.
+// One closure sleeps on one of two workers, which is killed with SIGKILL. The server's record of
+// attempts contains the start of the second attempt; both clocks are this host's.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <csignal>

@@ -1,9 +1,9 @@
-// What does it cost that a session that holds values outlives the server?
+// What is the cost of durable sessions?
 //
 // One client schedules no-op closures in batches over one stream, gets their outcomes and releases
-// them, a batch for each that has ended; a durable session and one that is not take turns with the
-// same server and directory. Then calls of Schedule one after the other, each answered when the
-// disk has it, beside what fdatasync takes in that directory.
+// them, a new batch for each finished one. A durable session and another session alternate on the
+// same server and directory. Then Schedule calls follow one after the other, each answered when it
+// is durable, and compared with the time of fdatasync in that directory.
 #include <fcntl.h>
 #include <grpcpp/create_channel.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t in_flight = 16'000;
 
-/// A stream, and the batches on their way; written by one thread, read by another.
+/// A stream and its batches in flight; one thread writes, another reads.
 class batches {
  public:
   batches(v1::CoordinatorService::Stub& stub, bool durable, std::uint64_t size)
@@ -43,7 +43,7 @@ class batches {
     if (!stream_->Write(first) || !stream_->Read(&opened)) fail();
   }
 
-  /// Closures a second.
+  /// Returns closures per second.
   double run(double seconds) {
     std::thread reader([this] { read(); });
     for (std::uint64_t n = 0; n < in_flight / size_; ++n) send({});

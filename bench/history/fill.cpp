@@ -1,9 +1,9 @@
-// Fills a history as a busy server would have left it: a week of charts, machines and events, and
-// as much of the task stream and of lines as fits.
+// Fills a history as a busy server would: a week of charts, hosts and events, and as much of the
+// task stream and log lines as fits.
 //
-//   bench_fill_history DIR [MIB [PROGRAM]]    of a data directory: DIR/history, 256 MiB unless
-//   told;
-//                                             with steps of 64 ranks of a program, ten a second
+//   bench_fill_history DIR [MIB [PROGRAM]]    writes to DIR/history of a data directory, 256 MiB
+//                                             by default; PROGRAM adds steps of 64 ranks, ten
+//                                             per second
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +48,7 @@ std::string spans_of(core::time_point end, muster::history::names& named) {
 }
 
 std::string lines_of(core::time_point at) {
-  past_lines all;  // of the main cluster, which has no name there
+  past_lines all;  // of the main cluster, which has no name here
   for (int i = 0; i < 200; ++i) {
     log_line l;
     l.at = at;

@@ -1,4 +1,4 @@
-// What a page takes, measured in Chromium.
+// Response times of a page, measured in Chromium.
 import { at, counted, frames, heap, open } from './probe.mjs';
 
 const ROUNDS = 5;
@@ -68,7 +68,7 @@ async function tab(browser, world, { minutes }, say) {
   await close();
 }
 
-/** The failed one of the long job, by its filter. */
+/** Finds the failed closure of the long job with its filter. */
 export async function find(browser, world, say) {
   const { page, close } = await open(browser, `${world.url}/jobs/${world.job}`);
   await page.locator('[data-testid="closures-row"]').first().waitFor();
@@ -86,7 +86,7 @@ export async function find(browser, world, say) {
   await close();
 }
 
-/** Drags the task stream to and fro: all of it, and as many seconds as show each bar alone. */
+/** Drags the task stream back and forth, at full range and at a range that separates all bars. */
 export async function stream(browser, world, say) {
   for (const [from, to] of [[world.from - 1000, world.to + 1000], [world.to - 4000, world.to - 1000]]) {
     const { page, close } = await open(browser, `${world.url}/stream?from=${from}&to=${to}`);

@@ -1,6 +1,6 @@
-// What Chromium knows about a page: frames, bytes, heap.
+// Measurements of a page by Chromium: frames, bytes, heap.
 
-/** A page at `url` that shows live data, with its session of the developer tools' protocol. */
+/** Opens a page at `url` with live data, and a session of the developer tools' protocol. */
 export async function open(browser, url, prepare = async () => {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
@@ -8,12 +8,12 @@ export async function open(browser, url, prepare = async () => {}) {
   const tools = await context.newCDPSession(page);
   await prepare(tools);
   await page.goto(url);
-  // Looked at in every frame: a locator looks again only after half a second.
+  // Checks in every frame, since a locator checks only every half second.
   await page.waitForFunction(() => /live/i.test(document.querySelector('[data-testid="conn-state"]')?.textContent));
   return { page, tools, close: () => context.close() };
 }
 
-/** The lengths of frames in ms, in order of length, while `act` goes on. */
+/** Returns the sorted durations of frames in ms while `act` runs. */
 export async function frames(page, act) {
   await page.evaluate(() => {
     globalThis.gaps = [];
@@ -32,10 +32,10 @@ export async function frames(page, act) {
   });
 }
 
-/** Of an ordered list. */
+/** Returns a quantile of a sorted list. */
 export const at = (list, share) => list[Math.min(list.length - 1, Math.floor(list.length * share))];
 
-/** Counts what arrives: of WebSockets the text after decompression, of all else what came over the line. */
+/** Counts received bytes: decompressed text of WebSockets, and transferred bytes of all else. */
 export async function counted(tools) {
   const seen = { bytes: 0, topics: {} };
   await tools.send('Network.enable');
@@ -48,7 +48,7 @@ export async function counted(tools) {
   return seen;
 }
 
-/** Of the scripts in use, after the garbage went, in MB. */
+/** Returns the used heap in MB, after a garbage collection. */
 export async function heap(tools) {
   await tools.send('HeapProfiler.collectGarbage');
   const { usedSize } = await tools.send('Runtime.getHeapUsage');

@@ -1,7 +1,7 @@
-// What open pages cost the server: closures a second without and with them, in turns.
+// The server's cost of open pages: closures per second without and with pages, alternating.
 //
-// A page here is a WebSocket that subscribes, acknowledges and drops what it hears, as the overview does without drawing:
-// fifty tabs on the machine of the server would measure Chromium.
+// A page here is a WebSocket that subscribes, acknowledges and discards messages like the overview,
+// without drawing. Fifty real tabs on the same host would measure Chromium.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,8 +11,9 @@ import { promisify } from 'node:util';
 import { Cluster } from '../../tests/browser/cluster.mjs';
 
 const WebSocket = createRequire(join(process.env.MUSTER_DASHBOARD, 'package.json'))('ws');
-const TOPICS = ['counters', 'clusters', 'tasks', 'agents', 'jobs', 'attention']; // of '/' in web/dashboard/src/model/pages.ts
-const TICKS = 100; // of CPU time, a second
+// Of '/' in web/dashboard/src/model/pages.ts.
+const TOPICS = ['counters', 'clusters', 'tasks', 'agents', 'jobs', 'attention'];
+const TICKS = 100; // of CPU time, per second
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
@@ -36,8 +37,10 @@ const cpuSeconds = (pid) => {
 export async function throughput({ pages, turns }, say) {
   const server = new Cluster();
   process.on('exit', () => server.end());
-  await server.serve('--log-level', 'warn', '--websocket-clients-max', `${2 * pages}`); // those of the turn before may still be closing
-  for (const index of [0, 1]) server.worker(index, '--slots', '1', '--credits', '256'); // with --server the bench starts none
+  // Pages of the previous round may still be closing.
+  await server.serve('--log-level', 'warn', '--websocket-clients-max', `${2 * pages}`);
+  // With --server the bench starts no workers.
+  for (const index of [0, 1]) server.worker(index, '--slots', '1', '--credits', '256');
   while ((await server.get('/api/v1/overview')).tasks.connected < 2) await sleep(50);
   const finished = async () => (await server.get('/api/v1/overview')).closures.succeeded;
   const closures = async () => {

@@ -1,13 +1,14 @@
-// The clusters that pages are measured beside. Each has `url`, and `end()`, which ends its processes.
+// Clusters for measurements of pages. Each has a `url` and an `end()`, which ends its processes.
 import { spawn } from 'node:child_process';
 
 import { Agent, openSession } from '../../tests/browser/agent.mjs';
 import { Cluster } from '../../tests/browser/cluster.mjs';
 
-const FIRST_INCARNATION = 0x5eed_0000_0000n; // of `muster bench heartbeats`, which registers them
+// Of `muster bench heartbeats`, which registers the tasks.
+const FIRST_INCARNATION = 0x5eed_0000_0000n;
 const STREAMS = 100; // calls that one connection may have open
-const PAUSE_MS = 100; // between changes of a row: ten a second
-const WAIT_MS = 3000; // longer than what a page calls waiting
+const PAUSE_MS = 100; // between changes of a row: ten per second
+const WAIT_MS = 3000; // longer than the page's threshold for "waiting"
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function until(true_at_last, seconds = 120) {
@@ -15,7 +16,7 @@ async function until(true_at_last, seconds = 120) {
   throw new Error(`not so after ${seconds} s: ${true_at_last}`);
 }
 
-/** A server whose processes end with this one, whatever happens. */
+/** Starts a server whose processes always end with this one. */
 async function server(...flags) {
   const cluster = new Cluster();
   process.on('exit', () => cluster.end());
@@ -23,18 +24,19 @@ async function server(...flags) {
   return cluster;
 }
 
-/** `agents` that beat every five seconds, `waiting` of them at one barrier; ten rows a second change. */
+/** Runs `agents` tasks with a heartbeat every five seconds, `waiting` of them at one barrier. Ten rows per second change. */
 export async function crowd(agents, waiting) {
   const cluster = await server();
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
-  const { address } = await cluster.declare('train', { worker: agents }, { heartbeat_timeout: '600s' }); // a busy machine is no failure
+  // A busy host is no failure.
+  const { address } = await cluster.declare('train', { worker: agents }, { heartbeat_timeout: '600s' });
   const beats = spawn(process.env.MUSTER_BINARY, ['bench', 'heartbeats', '--server', address, '--agents', `${agents}`, '--seconds', '36000'], { stdio: ['ignore', 'ignore', 'inherit'] });
   process.on('exit', () => beats.kill());
   const row = async () => (await cluster.get('/api/v1/clusters')).clusters.find((c) => c.name === 'train');
   await until(async () => (await row()).generation?.agents?.connected === agents);
   const sessions = Array.from({ length: Math.ceil(agents / STREAMS) }, () => openSession(address));
   const all = Array.from({ length: agents }, (_, task) => new Agent(address, task, FIRST_INCARNATION + BigInt(task), sessions[Math.floor(task / STREAMS)]));
-  await all[0].register(); // once more, by the same incarnation: tells that of the service
+  await all[0].register(); // repeats the registration to get the service's incarnation
   for (const agent of all) agent.service = all[0].service;
   for (const agent of all.slice(0, waiting)) agent.barrier('epoch/7', 36_000_000).catch(() => {});
   await until(async () => (await arrived(cluster)) === waiting);
@@ -43,7 +45,7 @@ export async function crowd(agents, waiting) {
   return {
     url: cluster.url,
     cluster,
-    /** Throws when the agents are not as they were. */
+    /** Throws unless all tasks are still connected. */
     async check() {
       const { agents: of } = (await row()).generation;
       if (of.connected + of.late !== agents) throw new Error(`not all agents are connected: ${JSON.stringify(of)}`);
@@ -57,13 +59,13 @@ export async function crowd(agents, waiting) {
   };
 }
 
-// Of epoch/7, which there is not before the first has come.
+// Returns the arrivals at epoch/7, which exists only after the first arrival.
 const arrived = (cluster) => cluster.get('/api/v1/clusters/train/barriers/epoch%2F7').then(
   (barrier) => barrier.arrived_count,
   () => 0,
 );
 
-/** One agent after the other waits for its neighbour, who comes a while later. */
+/** Makes pairs of tasks meet at a barrier, where the second arrives after WAIT_MS. */
 function meetings(agents) {
   let n = 0;
   return () => {
@@ -76,7 +78,7 @@ function meetings(agents) {
   };
 }
 
-/** A job of `count` closures on two workers that has ended, one of which failed. */
+/** Runs a job of `count` closures on two workers, one of which fails. */
 export async function longJob(count) {
   const cluster = await server('--queue-capacity', `${count + 1}`);
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2', '--credits', '256');
@@ -87,7 +89,7 @@ export async function longJob(count) {
   return { url: cluster.url, job, failed, count, end: () => cluster.end() };
 }
 
-/** At least `count` closures of 10 ms, done by eight workers of four slots: a bar each. */
+/** Runs at least `count` closures of 10 ms on eight workers of four slots: one bar each. */
 export async function bars(count) {
   const cluster = await server();
   for (let index = 0; index < 8; ++index) cluster.worker(index, '--slots', '4');

@@ -1,5 +1,5 @@
-// Replays a recording of bench/pytorch/start at a store of torch.distributed: a thread a
-// connection, all at once. Prints the milliseconds from the first connection to the last answer.
+// Replays a recording of bench/pytorch/start against a TCPStore, with a thread per connection, all
+// at once. Prints the milliseconds from the first connection to the last answer.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
       int const s = connected(port);
       replay(c, s);
       answered.count_down();
-      answered.wait();  // a store may take a connection's end for its rank's
+      answered.wait();  // a store may treat the end of a connection as the end of its rank
     });
   ready.arrive_and_wait();
   auto const begun = std::chrono::steady_clock::now();

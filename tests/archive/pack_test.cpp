@@ -1,4 +1,4 @@
-// Packed trees, unpacked again.
+// Trees that are packed and unpacked again.
 #include "base/archive/pack.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(pack, links_lead_to_what_is_in_it) {
               std::string::npos)
         << said;
   }
-  // Out by the way of another one that is fine.
+  // Leads outside through a link that is valid by itself.
   fs::remove(t.root / "x/link");
   fs::create_directories(t.root / "deep/down");
   fs::create_symlink("../..", t.root / "deep/down/up");
@@ -135,13 +135,13 @@ TEST(copy_tree, a_copy_may_be_changed_and_the_first_one_stays) {
   EXPECT_EQ(read_file(copy / "a/file"), "twothree");
 }
 
-// Who owns a directory can put a link in the place of one in it, through which root would write.
+// The directory's owner could replace an entry by a link, through which root would then write.
 TEST(copy_tree, nothing_is_given_away_before_all_is_there) {
   tree t;
   t.write("a/file", "one");
   auto const copy = t.at / "copy";
   fs::create_directories(copy);
-  std::ofstream(copy / "a") << "no directory";  // so not all can be copied
+  std::ofstream(copy / "a") << "no directory";  // makes the copy fail
   std::pair<uid_t, gid_t> const nobody{65'534, 65'534};
   EXPECT_ANY_THROW(copy_tree(t.root, copy, nobody));
   struct stat about {};

@@ -18,7 +18,7 @@ inline unsigned mode(fs::path const& path) {
   return ::lstat(path.c_str(), &about) == 0 ? about.st_mode & 07777 : 0;
 }
 
-/// What it says when it throws; empty: it does not.
+/// Returns the message of the exception that `call` throws; empty if it throws none.
 template <class Call>
 std::string error_of(Call call) {
   try {
@@ -37,7 +37,7 @@ struct tree {
     std::ofstream(root / name, std::ios::binary) << text;
     fs::permissions(root / name, fs::perms(bits));
   }
-  /// Where it is then.
+  /// Unpacks an archive, and returns the directory.
   fs::path unpacked(std::string const& archive, tree_limits const& limits = {}) {
     auto const number = std::to_string(++unpacked_);
     at.write("archive" + number, archive);

@@ -1,4 +1,4 @@
-// Archives that somebody has made to harm, and those that break.
+// Malicious and damaged archives.
 #include "base/archive/unpack.hpp"
 
 #include <archive.h>
@@ -13,7 +13,7 @@
 namespace muster::test {
 namespace {
 
-/// An archive by hand, with whatever is asked for.
+/// Builds an archive with arbitrary entries.
 class hostile {
  public:
   explicit hostile(bool zstd = false) {
@@ -71,7 +71,7 @@ class hostile {
 };
 
 struct unpacking : testing::Test {
-  /// Why it is refused; nothing may have been made beside the directory.
+  /// Returns why the archive is refused. Nothing may have been created outside of the directory.
   std::string refused(std::string const& archive, tree_limits const& limits = {}) {
     auto const said = error_of([&] { t.unpacked(archive, limits); });
     for (auto const& e : fs::directory_iterator(t.at.path())) {
@@ -119,7 +119,7 @@ TEST_F(unpacking, refuses_links_that_lead_out) {
 
 TEST_F(unpacking, writes_through_no_link) {
   EXPECT_NE(refused(hostile().directory("d").link("l", "d").file("l/x").bytes()), "");
-  // Each is fine by its name; together they would lead out.
+  // Each name is valid; together they would lead outside.
   EXPECT_NE(refused(hostile()
                         .directory("a")
                         .directory("a/b")

@@ -1,4 +1,4 @@
-// Small files are read whole, and devices without an end are not read on and on.
+// Small files are read completely; endless devices only up to the limit.
 #include "base/bounded_file.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST_F(bounded_file, that_cannot_be_read_says_why) {
   EXPECT_EQ(read_bounded_file("/").error().code, code::not_found);
 }
 
-/// The path of a pipe, as `<(…)` of a shell is one, with this content.
+/// Returns the path of a pipe with this content, like `<(…)` in a shell.
 std::string pipe_with(std::string const& text) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);

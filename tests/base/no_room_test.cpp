@@ -1,4 +1,4 @@
-// What tells a full disk from other limits: a mark, whatever the text says.
+// A full disk is recognized by a mark, independent of the error's text.
 #include "base/no_room.hpp"
 
 #include <gtest/gtest.h>

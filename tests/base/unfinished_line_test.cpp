@@ -1,4 +1,4 @@
-// What a terminal gets of lines that have not ended.
+// Display of unfinished lines on a terminal.
 #include "base/unfinished_line.hpp"
 
 #include <gtest/gtest.h>

@@ -304,7 +304,7 @@ TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
   EXPECT_TRUE(store->start().ok());
 }
 
-// A limit on the size of files stands for a disk that fails half way.
+// A limit on the size of files simulates a disk that fails during a write.
 TEST_F(BlobStore, AWriteThatFailsLeavesNoHalfFile) {
   open();
   ASSERT_TRUE(put(large).ok());
@@ -351,7 +351,7 @@ TEST_F(BlobStore, ADirectoryOfItsOwnStaysWhileItIsInUse) {
 TEST_F(BlobStore, AFullDiskSaysSo) {
   if (!fs::exists("/dev/full")) GTEST_SKIP();
   open();
-  ASSERT_TRUE(put(large).ok());  // the directory is there
+  ASSERT_TRUE(put(large).ok());  // creates the directory
   fs::create_symlink("/dev/full", directory / "blobs/put-2");
   auto const said = put(large + "another");
   EXPECT_TRUE(is_no_room(said)) << said.message;

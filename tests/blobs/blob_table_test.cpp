@@ -93,9 +93,9 @@ TEST_F(BlobTable, RoomIsMadeOfWhatWasReleasedAndThenOfWhatNobodyHasAskedForInAWh
   ASSERT_TRUE(put("released", 40));
   table.hold("released");
   table.release("released", now);
-  ASSERT_TRUE(put("c", 40));  // at once
+  ASSERT_TRUE(put("c", 40));  // releases immediately
   EXPECT_EQ(table.take_gone(), std::vector<std::string>{"released"});
-  EXPECT_FALSE(table.reserve(40, now).ok());  // both were just put: somebody is about to name them
+  EXPECT_FALSE(table.reserve(40, now).ok());  // both are new, so a reference to them may follow
   now += 31s;
   table.touch("put", now);
   ASSERT_TRUE(table.reserve(40, now).ok());

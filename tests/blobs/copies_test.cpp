@@ -1,4 +1,4 @@
-// One large value in the memory of several workers: who is told, who is asked, and when it is lost.
+// A large value in the memory of several workers: notifications, requests and loss.
 #include <gtest/gtest.h>
 
 #include "server/core/api/explanation.hpp"

@@ -1,4 +1,4 @@
-// What tests of blobs name them by.
+// Names of blobs for tests.
 #pragma once
 
 #include <openssl/evp.h>
@@ -8,7 +8,7 @@
 
 namespace muster::server {
 
-/// SHA-256, 32 bytes.
+/// Returns the SHA-256 as 32 bytes.
 inline std::string hash_of(std::string_view bytes) {
   std::string made(32, '\0');
   EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(made.data()), nullptr,

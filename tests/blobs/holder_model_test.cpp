@@ -1,6 +1,6 @@
-// The table of holders against a model that keeps each claim by itself, through random courses:
-// processes come and go, hold, copy and drop. A value is lost exactly when for `away` nobody had
-// it, or another process has the task of the last.
+// The table of holders, compared with a model that records every claim, in random sequences of
+// connects, disconnects, holds, copies and drops. A value is lost if it had no holder for `away`,
+// or if another process has the task of its last holder.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t names_few = 6, processes = 7, holders_max = 4;
 
-/// One course. The model is told what the table accepted, so what it checks is what follows.
+/// A random sequence of events. The model follows the table's decisions, so the test checks their
+/// consequences.
 class course {
  public:
   explicit course(std::uint32_t seed) : random_(seed) {}
@@ -35,7 +36,7 @@ class course {
     EXPECT_EQ(table_.counts().names, 0u);
   }
 
-  std::uint64_t lost = 0, saved = 0, orphans = 0, replaced = 0;  // what the courses met
+  std::uint64_t lost = 0, saved = 0, orphans = 0, replaced = 0;  // counts of events
 
  private:
   std::size_t draw(std::size_t below) { return random_() % below; }
@@ -49,7 +50,7 @@ class course {
     auto const id = at->first;
     auto const name = some_name();
     if (what == 1) return close(id);
-    // A newer stream of a process may be there before this one is known to be broken.
+    // The new stream of a process can arrive before the old one is known to be broken.
     if (what == 2 && open_.size() < 2 * processes) return open(id);
     if (what < 4) return drop(id, name);
     bool const had = by_[name].contains(id);
@@ -67,7 +68,7 @@ class course {
     table_.open(++last_, {"socket", task, "", former});
     open_[last_] = {former, task};
     if (former != 0) return;
-    for (auto& [name, of] : away_)  // whoever had that task is dead
+    for (auto& [name, of] : away_)  // its previous process is dead
       if (of.task == task) of.since = {}, ++replaced;
   }
   void begin(holder_id id, std::string const& name) {

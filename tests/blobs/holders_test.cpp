@@ -1,4 +1,4 @@
-// Values that lie in the memory of the process that made them, as the store tells of them.
+// Values in the memory of the process that created them, as the store lists them.
 #include <gtest/gtest.h>
 
 #include "server/hub/blob_store.hpp"

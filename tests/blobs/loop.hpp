@@ -1,4 +1,4 @@
-// What is posted to an engine, performed by the test.
+// Runs in the test the functions that are posted to an engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace muster::server {
 
 using namespace std::chrono_literals;
 
-/// The engine's thread is the test's.
+/// The test's thread acts as the engine's thread.
 class loop {
  public:
   void post(std::function<void()> work) {

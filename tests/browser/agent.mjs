@@ -1,5 +1,5 @@
-// An agent of a cluster, spoken by hand: as much of gRPC and of the coordination protocol as it takes
-// to register and to wait at a barrier. And a session that makes objects and calls them.
+// A coordination client in plain gRPC that can register and wait at a barrier, and a session that
+// creates and calls objects.
 import { connect } from 'node:http2';
 
 const SERVICE = '/xla.coordination.CoordinationService';
@@ -21,12 +21,12 @@ const fixed64 = (at, n) => {
 export function openSession(address) {
   const session = connect(`http://${address}`);
   session.setMaxListeners(0);
-  session.on('error', () => {}); // the server stops before the agents do
+  session.on('error', () => {}); // the server stops first
   return session;
 }
 
 export class Agent {
-  /** `address`: of the cluster's coordination service. Many may share a `session`; its owner ends it. */
+  /** @param address The cluster's coordination service. Several clients can share a `session`, whose owner ends it. */
   constructor(address, task, incarnation = 1000n + BigInt(task), session = openSession(address)) {
     this.task = task;
     this.incarnation = incarnation;
@@ -36,10 +36,10 @@ export class Agent {
   /** Resolves when the cluster is complete. */
   async register() {
     const answer = await this.#call('RegisterTask', [fixed64(3, this.incarnation), number(5, this.task)]);
-    this.service = answer.readBigUInt64LE(1); // the only field, behind its tag
+    this.service = answer.readBigUInt64LE(1); // the only field, after its tag
   }
 
-  /** Resolves when it passed. `among`: the tasks that have to come; without any all of the cluster. */
+  /** Resolves when the barrier was passed. `among` lists the participants; by default all tasks. */
   async barrier(id, timeoutMs, among = []) {
     const who = Buffer.concat([fixed64(2, this.incarnation), fixed64(3, this.service)]);
     await this.#call('Barrier', [bytes(1, who), bytes(2, Buffer.from(id)), number(3, timeoutMs), bytes(4, Buffer.concat(among.map(varint))), number(5, this.task)]);
@@ -57,7 +57,7 @@ export class Agent {
       const stream = this.session.request({ ':method': 'POST', ':path': `${SERVICE}/${method}`, 'content-type': 'application/grpc', te: 'trailers' });
       const pieces = [];
       let trailers = {};
-      stream.on('response', (headers) => (trailers = headers)); // an error may come without a body
+      stream.on('response', (headers) => (trailers = headers)); // an error can have no body
       stream.on('trailers', (headers) => (trailers = headers));
       stream.on('data', (piece) => pieces.push(piece));
       stream.on('error', reject);
@@ -76,7 +76,7 @@ const framed = (...fields) => {
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 };
-const OBJECTS = 40; // of a SessionRequest and of a SessionResponse
+const OBJECTS = 40; // of SessionRequest and SessionResponse
 
 export class ObjectSession {
   #seen = Buffer.alloc(0);
@@ -96,11 +96,11 @@ export class ObjectSession {
     this.#ask(bytes(1, Buffer.from('a ticket of this session')));
   }
 
-  /** Resolves with its id, once the server has it. */
+  /** Resolves with the object's id, once the server has stored it. */
   async create({ name, className, job, index, concurrency }) {
     const n = fixed64(1, ++this.#last);
     this.#ask(bytes(2, Buffer.concat([n, bytes(2, Buffer.from(name)), bytes(3, Buffer.from(className)), bytes(4, Buffer.from(job)), number(5, index), number(7, concurrency), bytes(8, Buffer.from('python:3.11'))])));
-    // ObjectFound begins with the number, behind it is the id.
+    // ObjectFound begins with the number; the id follows.
     const at = await this.#until(() => this.#seen.indexOf(Buffer.concat([n, varint(2 * 8 + 1)])));
     return this.#seen.readBigUInt64LE(at + n.length + 1);
   }
@@ -109,7 +109,7 @@ export class ObjectSession {
     this.#ask(fixed64(4, ++this.#last), fixed64(5, object), bytes(6, Buffer.from(method)), bytes(7, Buffer.from('x')));
   }
 
-  /** Resolves with what came when so many calls have failed by being deleted. */
+  /** Resolves with the received data once this many calls have failed because of a deletion. */
   async failed(count) {
     const told = () => this.#seen.toString('latin1');
     await this.#until(() => (told().split('was deleted').length > count ? 0 : -1));

@@ -1,4 +1,5 @@
-// What agents do together, seen in a real browser: a server of agents alone, and who is always last.
+// Coordination clients in a real browser: a server without closure workers, and the task that is
+// always last.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

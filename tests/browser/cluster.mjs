@@ -1,5 +1,5 @@
-// Real `muster` processes for the browser tests: a server on ports that the system picks, which can
-// be stopped and started again on the same ports, and workers that can be killed.
+// Real `muster` processes for the browser tests: a server that can restart on its ports, and
+// workers that can be killed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ export class Cluster {
       throw new Error(`muster serve ended with ${code} before it was ready`);
     });
     await Promise.race([appeared, failed]);
-    failed.catch(() => {}); // it ends one day, that is all right
+    failed.catch(() => {}); // its later end is expected
     ({ grpc: this.grpc, http: this.http } = JSON.parse(readFileSync(ready, 'utf8')));
   }
 
@@ -40,14 +40,14 @@ export class Cluster {
     return code;
   }
 
-  /** SIGKILL; `serve` starts another on its ports. */
+  /** Kills the server. `serve` then starts another on its ports. */
   async killServer() {
     const ended = once(this.server, 'exit');
     this.server.kill('SIGKILL');
     await ended;
   }
 
-  /** SIGKILL for the server of a parent (`--supervise`), which starts it again. */
+  /** Kills the server of a supervisor (`--supervise`), which restarts it. */
   killSupervised() {
     const parent = this.server.pid;
     const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ');
@@ -116,7 +116,7 @@ export class Cluster {
     if (!response.ok) throw new Error(await response.text());
   }
 
-  /** Declares a cluster of agents; resolves with what the server answered. */
+  /** Declares a cluster; resolves with the server's answer. */
   async declare(name, jobs, more = {}) {
     return this.#send('POST', '/api/v1/clusters', JSON.stringify({ name, jobs, ...more }), 'application/json');
   }
@@ -128,7 +128,7 @@ export class Cluster {
     return name;
   }
 
-  /** Resolves when so many have come to the barrier. */
+  /** Resolves when this many tasks have arrived at the barrier. */
   async arrived(name, id, count) {
     for (;;) {
       const response = await fetch(`${this.url}/api/v1/clusters/${name}/barriers/${encodeURIComponent(id)}`);

@@ -1,4 +1,4 @@
-// The pages on clusters, in a real browser on a real server with agents that speak the real protocol.
+// The pages on clusters, in a real browser with a real server and coordination clients.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** A server with a declared cluster of three agents, all registered. */
+/** Starts a server with a declared cluster of three registered tasks. */
 async function withAgents(body) {
   const server = new Cluster();
   const agents = [];

@@ -1,4 +1,4 @@
-// The dashboard in a real browser on a real server with real workers.
+// The dashboard in a real browser with a real server and real workers.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ async function withCluster(workers, body) {
   }
 }
 
-/** Opens a job and keeps it busy until the page has shown that it runs, so that a slow page misses nothing. */
+/** Opens a job and keeps it busy until the page shows that it runs, also if the page is slow. */
 async function runUntilShown(cluster, seen, name) {
   const id = await cluster.submitAll(name, [], { open: true });
   await seen.at('job-row', `[data-job="${id}"][data-state="QUEUED"]`).waitFor();
@@ -42,7 +42,7 @@ async function runUntilShown(cluster, seen, name) {
   return { id, total };
 }
 
-/** Red enough that nobody overlooks it: the red part leads by far. */
+/** Returns whether red dominates a colour clearly. */
 async function isRed(locator) {
   return locator.evaluate((row) => {
     const seen = [row, ...row.querySelectorAll('*')].flatMap((e) => {

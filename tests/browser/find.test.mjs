@@ -1,5 +1,5 @@
-// What people come for, counted in clicks from the overview: why it waits, what failed among many, who holds the memory,
-// cancel it, retry it.
+// Counts the clicks of frequent tasks from the overview: find why a job waits, which closures failed
+// and which values use memory; cancel and retry a job.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ const { open } = onStage(async (made) => {
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
 });
 
-/** A page that counts. */
+/** Opens a page that counts clicks. */
 async function visitor(path = '/') {
   const seen = await open(path);
   let clicks = 0;
@@ -133,7 +133,7 @@ test('what has ended is not asked for again', async () => {
   const { seen } = await visitor(`/jobs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   await seen.at('closures-row').first().waitFor();
-  await seen.page.waitForTimeout(2500); // the last question may still be on its way
+  await seen.page.waitForTimeout(2500); // the last request may still be in flight
   const asked = [];
   seen.page.on('request', (request) => asked.push(request.url()));
   await seen.page.waitForTimeout(4000);
@@ -150,7 +150,8 @@ test('who holds the most memory: one click', async () => {
   assert.equal(clicks(), 1);
   await click(seen.at('holder-values').first());
   await seen.page.waitForURL(new RegExp(`job=${id}.*sort=size`));
-  await seen.at('values-row').first().click({ position: { x: 6, y: 15 } }); // the row: its middle is the link to the job
+  // The row, not the link to the job in its middle.
+  await seen.at('values-row').first().click({ position: { x: 6, y: 15 } });
   await seen.page.waitForFunction(() => document.title.includes('muster.echo #0 '));
   await seen.reads('value', /xxx/);
 });

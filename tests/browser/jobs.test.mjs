@@ -1,10 +1,10 @@
-// A job has an address of its own, in a real browser on a real server.
+// Each job has its own address, in a real browser with a real server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { onStage } from './stage.mjs';
 
-const SHOWN = 50; // jobs of a page
+const SHOWN = 50; // jobs per page
 let cluster;
 
 const { open } = onStage(async (made) => {
@@ -60,7 +60,8 @@ test('a job begins with how long its closures ran, and by whom', async () => {
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   await seen.reads('durations', /the longest \d+ ms/);
   await seen.at('histogram').waitFor();
-  await seen.at('job-timeline', ':not([data-bars="0"])').waitFor(); // of the task stream, this job's alone
+  // Only this job in the task stream.
+  await seen.at('job-timeline', ':not([data-bars="0"])').waitFor();
   assert.match(await seen.at('histogram').getAttribute('aria-label'), /32 ms to 65 ms: 1|65 ms to 131 ms: 1/);
   await seen.at('by-worker').locator('tbody tr', { hasText: 'worker:0' }).waitFor();
   await seen.at('by-function').locator('button', { hasText: 'muster.sleep' }).click();
@@ -102,7 +103,7 @@ test('a job that there is not is said so', async () => {
   const id = await cluster.submit('muster.noop', [], 1, 'short-lived');
   const seen = await open(`/jobs/${id}`);
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
-  seen.mayRefuse = /\/api\/v1\/(jobs\/|stream\?job=)/; // also what the page asks before it is loaded again
+  seen.mayRefuse = /\/api\/v1\/(jobs\/|stream\?job=)/; // also requests before the page is reloaded
   await cluster.forget(id);
   await seen.page.reload();
   await seen.reads('no-job', `${id} has ended and was removed`);

@@ -1,4 +1,4 @@
-// Search in logs: across closures and programs, filters that are kept, and links that lead to the line.
+// Log search: across closures and programs, persistent filters, and links to a line.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ const { visitor } = onStage(async (made) => {
 
 const done = (seen) => seen.at('log-search-state', '[data-state="done"]').waitFor();
 
-/** Lines reach the disk, and ranks print, a moment after: asked again until there are so many. */
+/** Repeats the request until there are enough lines, since lines reach the disk with a delay. */
 async function finds(seen, where, n) {
   for (;;) {
     await done(seen);
@@ -77,7 +77,8 @@ test('capitals, where, a job, a program and a rank narrow it; what a choice leav
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=prints`);
   await finds(seen, '[data-closure]', 2);
   await seen.reads('log-search-meant', /programs are left out/);
-  await seen.at('found-line', '[data-closure]').first().locator('.found-time').click(); // all lines around it
+  // The lines around it.
+  await seen.at('found-line', '[data-closure]').first().locator('.found-time').click();
   await seen.page.waitForURL(/from=\d+/);
   await finds(seen, '[data-closure]', 3);
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=there-is-none`);

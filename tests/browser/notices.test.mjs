@@ -1,4 +1,5 @@
-// What a page in the background tells: the count in its title, the dot on its icon, and a notice, if it was asked for.
+// A dashboard in a background tab: the count in its title, the dot on its icon, and an optional
+// notification.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -12,7 +13,7 @@ const { open } = onStage(async (made) => {
   cluster.worker(0);
 });
 
-/** As if another tab were in front; the notices are kept instead of shown. */
+/** Simulates a tab in the background, and records notifications instead of showing them. */
 const behind = () => {
   globalThis.told = [];
   globalThis.Notification = class {
@@ -35,12 +36,12 @@ test('a new error that lasts is a notice of a hidden page that was asked for the
   const icon = seen.page.locator('link[rel=icon]');
   assert.match(await seen.page.title(), /^Overview/);
   assert.match(await icon.getAttribute('href'), /icon\.svg$/);
-  assert.equal(await seen.at('notify').getAttribute('aria-pressed'), 'false'); // nobody is asked for it unasked
+  assert.equal(await seen.at('notify').getAttribute('aria-pressed'), 'false'); // off by default
   await seen.at('notify').click();
   await seen.at('notify', '[aria-pressed="true"]').waitFor();
   await cluster.submit('muster.fail', ['before'], 1, 'known');
   await seen.page.waitForFunction(() => /^\(1\) Overview/.test(document.title));
-  await seen.page.waitForTimeout(1500); // it was looked at
+  await seen.page.waitForTimeout(1500); // while the tab is visible
 
   await seen.page.evaluate(() => globalThis.inFront(false));
   const id = await cluster.submit('muster.fail', ['behind'], 1, 'broken');

@@ -1,4 +1,4 @@
-// Numbers that the page shows are those of what they are said to be of.
+// Numbers on the dashboard equal the state they describe.
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ test('agents that were not heard of since a restart are not told as connected', 
     agents.push(back);
     back.service = agents[0].service;
     const waits = back.barrier('any', 60_000);
-    waits.catch(() => {}); // it is still there when the server goes
+    waits.catch(() => {}); // pending until the server ends
     await seen.reads('key-tasks', /1 of 3.*2 not heard since the restart/);
     await seen.at('agent-problems-row', '[data-task="worker:0"]').waitFor({ state: 'detached' });
     assert.deepEqual(seen.faults, []);
@@ -77,7 +77,7 @@ test('everything counts tasks in error alike, and the last heartbeat of the dead
     await Promise.all(agents.map((agent) => agent.register()));
     server.worker(0);
     const overview = await WatchedPage.open(browser, `${server.url}/`);
-    await overview.reads('key-tasks', /1 of 4.*3 error/); // nobody beats
+    await overview.reads('key-tasks', /1 of 4.*3 error/); // without heartbeats
     await overview.reads('map-legend', /Connected 1.*Error 3.*Disconnected 0/);
     await overview.at('agent-problems-row').nth(2).waitFor();
     await overview.page.locator('.rail .is-bad', { hasText: '3' }).waitFor();
@@ -87,7 +87,7 @@ test('everything counts tasks in error alike, and the last heartbeat of the dead
     await seen.at('agent-detail').locator('.reason').waitFor();
     const shown = () => seen.at('agent-seen').innerText();
     const before = await shown();
-    // Later than a column of ages can tell.
+    // Older than a column of ages can show.
     await seen.at('agents-row', '[data-task="worker:1"]').filter({ hasText: /[4-9]\.\d s|\d\d s/ }).waitFor();
     assert.equal(await shown(), before);
     await seen.page.reload();
@@ -123,7 +123,8 @@ test('a value that is a blob is as large as the blob, and downloads as it', asyn
     const seen = await WatchedPage.open(browser, `${server.url}/values`);
     await seen.at('holder').filter({ hasText: '1.5 MB as blobs' }).waitFor();
     await seen.at('sort-size').click();
-    await seen.at('values-row').first().filter({ hasText: '1.5 MB' }).waitFor(); // the largest at the first click
+    // The first click sorts by size, descending.
+    await seen.at('values-row').first().filter({ hasText: '1.5 MB' }).waitFor();
     await shoot(seen, 'values-blob');
     await seen.at('values-row').first().click({ position: { x: 6, y: 15 } });
     await seen.page.locator('#value', { hasText: '1.5 MB' }).waitFor();

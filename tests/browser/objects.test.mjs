@@ -1,4 +1,5 @@
-// Objects on the page: a session as Python's makes them, on a task that is not here; found, looked at, deleted.
+// Objects on the dashboard: a session as in Python creates them on a task that is not connected.
+// They are found, inspected and deleted.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 
@@ -40,5 +41,5 @@ test('objects are listed as they are made, filtered, looked at, and deleted', as
   await seen.at('question-yes').click();
   await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).waitFor({ state: 'detached' });
   assert.match(await maker.failed(2), /was deleted/);
-  await row().first().waitFor(); // the other one stays
+  await row().first().waitFor(); // the other one remains
 });

@@ -1,4 +1,4 @@
-// A page in Chromium that remembers everything it should not have done.
+// A Chromium page that records errors and forbidden requests.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -15,8 +15,8 @@ export const launch = () =>
 
 export class WatchedPage {
   faults = [];
-  serverIsDown = false; // then failed connections are no fault of the page
-  mayRefuse; // matches the addresses that the server is expected to answer with an error
+  serverIsDown = false; // while true, failed connections are expected
+  mayRefuse; // matches addresses whose errors are expected
 
   static async open(browser, url, options = {}) {
     const watched = new WatchedPage();

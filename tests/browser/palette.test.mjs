@@ -1,4 +1,4 @@
-// Ctrl-K, the switch of clusters that all pages obey, what was put aside, saved filters and the zone of times.
+// Ctrl-K, the cluster switch, dismissed alerts, saved filters and the time zone.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,5 @@
-// Programs on the page, with ranks of real workers: what waits says why, ranks and their logs, attempts, what can be done.
+// Programs on the dashboard, with ranks of real workers: why they wait, ranks, logs, attempts and
+// actions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
@@ -67,7 +68,7 @@ test('ranks are cells that keys reach, the log of one follows, a restart is anot
   assert.match(spec, /SECRET/);
   assert.doesNotMatch(await seen.page.content(), /hidden</);
 
-  seen.mayRefuse = /\/logs\?/; // the log of an attempt is asked for until the page knows of the next one
+  seen.mayRefuse = /\/logs\?/; // until the page knows the next attempt, it requests the old log
   await confirm(seen, 'restart-program');
   await seen.at('attempt').nth(1).waitFor();
   await seen.reads('attempt', /was stopped/);
@@ -103,14 +104,14 @@ test('the timeline of a run shows the attempt that failed, the restart and its c
   await seen.at('run-timeline', '[data-gaps="1"][data-marks="1"]').waitFor();
   await seen.at('run-happened').locator('summary').click();
   await seen.at('run-happened').locator('tr', { hasText: 'rank 1' }).first().waitFor();
-  await seen.at('run-timeline', '[data-strips="1"]').waitFor(); // of the machine, above its ranks
+  await seen.at('run-timeline', '[data-strips="1"]').waitFor(); // the host's strip, above its ranks
   const length = () => seen.at('run-timeline').evaluate((e) => Number(e.dataset.to) - Number(e.dataset.from));
   const whole = await length();
   const canvas = seen.at('run-canvas');
   await canvas.scrollIntoViewIfNeeded();
   const box = await canvas.boundingBox();
-  const lane = box.y + 22 + 3; // that of rank 0, below the strip
-  await seen.page.mouse.move(box.x + box.width * 0.05, lane); // it has not begun at once
+  const lane = box.y + 22 + 3; // rank 0, below the strip
+  await seen.page.mouse.move(box.x + box.width * 0.05, lane); // not at 0: the rank started a moment later
   await seen.reads('run-at', /rank 0.*attempt 1, stopped on/);
   await seen.page.mouse.down();
   await seen.page.mouse.move(box.x + box.width / 4, lane);
@@ -126,7 +127,7 @@ test('the timeline of a run shows the attempt that failed, the restart and its c
   await inState(seen, 'CANCELLED');
 });
 
-/** What the page has asked of REST since, but for what the timeline asks now and then. */
+/** Returns the page's REST requests, without the periodic requests of the timeline. */
 function asked(seen) {
   const paths = [];
   seen.page.on('request', (r) => {
@@ -176,7 +177,8 @@ test('who is late at which barrier stands above the grid and in the cell', async
     await Promise.all(agents.map((agent) => agent.register()));
     agents[0].barrier('step_7', 600_000).catch(() => {}); // until the end
     await seen.at('program-barrier', '[data-barrier="step_7"]').filter({ hasText: /1 of 2 ranks there/ }).waitFor();
-    await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor({ timeout: 90_000 }); // late is who is missed for a minute
+    // A rank is late when it has been missing for a minute.
+    await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor({ timeout: 90_000 });
     assert.equal(await seen.at('rank', '[data-rank="0"][data-late]').count(), 0);
     await seen.at('missing-rank').click();
     await seen.at('rank-detail', '[data-rank="1"]').filter({ hasText: 'step_7' }).waitFor();

@@ -1,4 +1,5 @@
-// Numbers on the page are those of REST: percent, failures, finished closures, percentiles, arrivals at a barrier.
+// Numbers on the dashboard equal REST: percent, failures, finished closures, percentiles, arrivals
+// at a barrier.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +40,7 @@ async function ended(id) {
 const fail = (message) => ({ function: 'muster.fail', args: [message] });
 const sleep = (time) => ({ function: 'muster.sleep', args: [time] });
 
-// "35 µs", "1.2 ms", "4.1 s" as the least and the most µs that are shown so.
+// Returns the range of µs that is displayed as "35 µs", "1.2 ms" or "4.1 s".
 function range(text) {
   if (text === '< 1 µs') return [0, 1];
   const [, number, unit] = /^(\d+(?:\.\d+)?) (µs|ms|s)$/.exec(text) ?? assert.fail(`no duration: ${text}`);
@@ -78,7 +79,7 @@ test('failed jobs are as many in the rail, in the filter, in the rows and over R
   await list.at('jobs-row', '[data-state="FAILED"]').nth(failed - 1).waitFor();
   assert.equal(await list.at('jobs-row').count(), failed);
 
-  // They fold by cause: the newest is named, and one button retries all of them.
+  // Grouped by cause: the newest is named, and one button retries all.
   const overview = await open('/');
   const fold = overview.at('attention-item', '[data-kind="jobs-failed"]').filter({ hasText: 'Job night-4 and 3 more failed' });
   await fold.filter({ hasText: 'disk is full' }).waitFor();

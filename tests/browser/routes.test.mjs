@@ -1,5 +1,5 @@
-// Each page of the dashboard, light and dark, wide and as narrow as a telephone: axe finds nothing, nothing scrolls
-// sideways, nothing is asked for that is not there, nor of another host, and every tab has a title of its own.
+// Each page in light and dark, wide and narrow. Axe finds no problem, nothing scrolls sideways, and
+// each tab has its own title. No request fails or goes to another host.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -42,7 +42,7 @@ after(async () => {
   await browser?.close();
 });
 
-/** A cluster of agents: one barrier passed, one that somebody misses, a key of foreign words. */
+/** Declares a cluster with a passed barrier, an incomplete barrier, and a key with hostile text. */
 async function train() {
   const { address } = await cluster.declare('train', { worker: 2 });
   agents.push(new Agent(address, 0), new Agent(address, 1));
@@ -81,10 +81,10 @@ const ROUTES = {
   'closure that there is not': () => '/closures/cl_00000000000f4240',
 };
 
-// Of the other theme only what colours decide: the rest of the page is the same.
+// The second theme only needs the rules on colours, since the rest of the page is the same.
 const THEMES = { light: { type: 'tag', values: RULES }, dark: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
 
-/** What axe finds, as lines. */
+/** Returns the findings of axe as lines. */
 async function found(seen, runOnly) {
   const { violations } = await seen.page.evaluate((rules) => globalThis.axe.run(document, { runOnly: rules, resultTypes: ['violations'] }), runOnly);
   return violations.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].any[0]?.message ?? ''}`);
@@ -96,11 +96,12 @@ for (const [name, path] of Object.entries(ROUTES))
     for (const width of [1440, 390]) {
       const seen = await WatchedPage.open(browser, cluster.url + path(), { reducedMotion: 'reduce', viewport: { width, height: 844 } });
       if (name === 'closure that there is not') seen.mayRefuse = /\/api\/v1\/closures\//;
-      if (name === 'logs') seen.mayRefuse = /\/api\/v1\/logs\/search/; // this server keeps no lines on a disk, and the page says so
+      // This server stores no lines on disk, which the page reports.
+      if (name === 'logs') seen.mayRefuse = /\/api\/v1\/logs\/search/;
       await seen.page.locator('main .panel').first().waitFor();
       await seen.reads('conn-state', /live/i);
       await seen.page.waitForTimeout(700);
-      await seen.at('pause').click(); // axe wants a page that holds still
+      await seen.at('pause').click(); // axe needs a page that does not change
       assert.equal(await seen.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${width}: scrolls sideways`);
       assert.equal(await seen.page.locator('img[src="x"]').count(), 0);
       assert.deepEqual(await seen.page.evaluate(cutOff), [], `${width}: is cut off without a title`);

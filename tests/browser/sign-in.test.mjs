@@ -1,4 +1,5 @@
-// A server that asks for tokens: the page asks for one, keeps it where scripts cannot see it, and closes when it ends.
+// A server that requires tokens: the page asks for a token, keeps it inaccessible to scripts, and
+// closes when the token ends.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';

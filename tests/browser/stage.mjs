@@ -1,11 +1,12 @@
-// One server for all tests of a file, and pages that look at it: what a page should not have done fails the test it was opened in.
+// One server for all tests of a file, and pages that show it. An error of a page fails the test
+// that opened it.
 import assert from 'node:assert/strict';
 import { after, afterEach, before } from 'node:test';
 
 import { Cluster } from './cluster.mjs';
 import { launch, WatchedPage } from './page.mjs';
 
-/** `begin(cluster)` starts the server, and whatever is to be there. `open(path)` is a page of it, `visitor(path)` one that is connected. */
+/** `begin(cluster)` starts the server and its content. `open(path)` opens a page, and `visitor(path)` a connected page. */
 export function onStage(begin) {
   let browser;
   let cluster;

@@ -1,4 +1,4 @@
-// Steps of ranks in the timeline of a run, and that all charts of a page have one crosshair and one range.
+// Steps of ranks in the timeline of a run. All charts of a page share a crosshair and a range.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -21,9 +21,11 @@ test('steps stand in the lanes and by rank, and a moment under the pointer is sh
   await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-steps"]')?.dataset.steps) >= 20);
   await seen.at('run-steps').locator('summary').click();
   await seen.at('run-steps-row').nth(1).waitFor();
-  await seen.at('run-steps-row', '[data-rank="1"]').filter({ hasText: /1\.\d s/ }).waitFor(); // its longest
+  // Its longest.
+  await seen.at('run-steps-row', '[data-rank="1"]').filter({ hasText: /1\.\d s/ }).waitFor();
   await seen.at('run-timeline', '[data-strips="1"]').waitFor();
-  await seen.at('machines').locator('tr[data-machine="worker:0"]').waitFor(); // of its ranks alone
+  // Only hosts of its ranks.
+  await seen.at('machines').locator('tr[data-machine="worker:0"]').waitFor();
 
   const canvas = seen.at('run-canvas');
   await canvas.scrollIntoViewIfNeeded();
@@ -42,7 +44,7 @@ test('steps stand in the lanes and by rank, and a moment under the pointer is sh
   const [from, to] = searchParams.get('zoom').split('-').map(Number);
   await seen.page.waitForFunction((f) => Number(document.querySelector('[data-testid="run-timeline"]').dataset.from) === f, from);
 
-  // What is dragged over a line of a machine is the range of the timeline, too.
+  // Selecting a range in a host's chart also sets the timeline's range.
   const line = seen.page.locator('#machines .course').first();
   await line.scrollIntoViewIfNeeded();
   const spark = await line.boundingBox();

@@ -1,4 +1,5 @@
-// What workers did and what waits for what, in a real browser on a real server with real workers.
+// Activity of workers and dependencies of closures, in a real browser with a real server and
+// workers.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +32,8 @@ test('a bar is as long as its closure ran, also behind others', async () => {
   });
   await seen.at('stream-canvas').focus();
   await seen.page.keyboard.press('ArrowDown');
-  let sum = 0; // one may be late on a busy machine; counted from when it was sent they would last 300, 600, 900 ms
+  // One can be late on a busy host; measured from dispatch they would take 300, 600, 900 ms.
+  let sum = 0;
   for (let bar = 0; bar < 3; ++bar) {
     await seen.page.keyboard.press('Shift+ArrowRight');
     const said = await seen.at('stream-tip').textContent();

@@ -1,4 +1,4 @@
-// Twelve things that people come to the page for, each in no more clicks than it is worth. What is typed is no click.
+// Twelve frequent tasks of users, each with a limit on clicks. Typing is not a click.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
@@ -27,7 +27,7 @@ after(() => {
   for (const agent of agents ?? []) agent.end();
 });
 
-/** The overview, and a click that counts. */
+/** Opens the overview, and returns a function that clicks and counts. */
 async function visitor(most, options) {
   const seen = await connected('/', options);
   let clicks = 0;

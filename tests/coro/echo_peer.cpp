@@ -1,4 +1,4 @@
-// Opens a chat with the server at argv[1], says one word, and waits to be killed.
+// Opens a chat with the server at argv[1], sends a message, and waits to be killed.
 #include <grpcpp/create_channel.h>
 #include <unistd.h>
 

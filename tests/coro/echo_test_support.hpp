@@ -1,4 +1,4 @@
-// A server of the Echo service on an engine of its own, for tests that run client calls beside it.
+// A server of the Echo service on its own engine, for tests of client calls.
 #pragma once
 
 #include <grpcpp/create_channel.h>
@@ -54,18 +54,18 @@ inline task<void> echo_chat(std::unique_ptr<chat_call> call) {
   co_await call->finish(grpc::Status::OK);
 }
 
-// Server and clients share the engine, so that a test is one thread.
+// Server and clients share the engine, so each test uses one thread.
 struct echo_server {
   using maker = std::function<std::unique_ptr<grpc_server>(engine_context&, grpc::ServerBuilder&)>;
 
-  // One that listens by itself.
+  // A server that listens itself.
   explicit echo_server(std::size_t calls_max = 1000, task_group::error_hook hook = fail_test)
       : echo_server(calls_max, std::move(hook), [](engine_context& e, grpc::ServerBuilder& b) {
           return std::make_unique<grpc_server>(e, b);
         }) {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   }
-  // An heir of grpc_server, which gives its port when it starts.
+  // A class derived from grpc_server, which provides the port when it starts.
   echo_server(std::size_t calls_max, task_group::error_hook hook, maker const& make)
       : engine(builder.AddCompletionQueue()),
         calls(engine.get_executor(), calls_max, std::move(hook)),
@@ -97,7 +97,7 @@ struct echo_server {
     stub = Echo::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   }
 
-  // Runs `body` beside the server, stops it, and checks that nothing is left.
+  // Runs `body` while the server runs, stops the server, and checks that nothing is left.
   void run(task<void> body) {
     run_to_end(engine, then_stop(std::move(body)));
     EXPECT_EQ(server.calls(), 0U);

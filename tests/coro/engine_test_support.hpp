@@ -1,4 +1,4 @@
-// What the tests of the coroutine layer share: an engine that runs one test body to its end.
+// Helpers for tests of the coroutine layer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ inline task<void> then_close(engine_context& engine, task<void> body) {
   co_await std::move(body);
 }
 
-// Runs `body` on the engine in this thread, closes the engine after it, and returns when run() did.
+// Runs `body` on the engine in this thread, closes the engine, and returns when run() has returned.
 inline void run_to_end(engine_context& engine, task<void> body) {
   task_group group(engine.get_executor(), 1, fail_test);
   group.spawn("test body", then_close(engine, std::move(body)));

@@ -39,7 +39,7 @@ struct observed_end {
   bool cancelled = false;
 };
 
-// Reads until the end, then writes a last word, which only a half-closed client still gets.
+// Reads to the end, then writes a message, which only a half-closed client still receives.
 task<void> last_word(observed_end& seen, std::unique_ptr<chat_call> call) {
   Ping message;
   seen.arrived.set();
@@ -72,7 +72,8 @@ TEST(server_bidi, can_still_write_after_the_client_half_closed) {
   EXPECT_FALSE(seen.cancelled);
 }
 
-// Leaves only once the handler runs: gRPC drops a call that is cancelled before a slot took it.
+// Leaves only once the handler runs, since gRPC drops a call that is cancelled before a slot took
+// it.
 task<void> leave(echo_server& s, observed_end& seen, bool politely) {
   chat_client call(s.engine);
   EXPECT_TRUE(co_await call.start(chat_by(*s.stub)));

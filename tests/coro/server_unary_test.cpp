@@ -119,7 +119,7 @@ task<void> expect_busy(echo_server& s, parked_calls& p) {
   Ping message;
   auto const status = co_await unary_call(s.engine, *s.stub, &Echo::Stub::PrepareAsyncOnce, context,
                                           message, message);
-  // Without room for it, the second call is refused, whether the first is still parked or not.
+  // The limit is one call, so the second is refused even if the first is still parked.
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   p.arrived.set();
   co_await group.wait();

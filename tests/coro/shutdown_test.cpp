@@ -1,4 +1,4 @@
-// The shutdown order under load: streams and unary calls are in full flight when the server stops.
+// Shutdown order under load: the server stops during many streams and unary calls.
 #include <thread>
 
 #include "tests/coro/echo_test_support.hpp"
@@ -9,7 +9,7 @@ namespace {
 constexpr int streams = 30;
 constexpr int callers = 30;
 
-// The clients have an engine and a thread of their own and stop when the server is gone.
+// The clients have their own engine and thread, and stop after the server.
 struct load {
   explicit load(echo_server& s)
       : server(s), engine(plain_queue()), tasks(engine.get_executor(), 100, fail_test) {}

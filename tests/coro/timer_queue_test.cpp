@@ -94,7 +94,7 @@ task<void> ten_thousand(engine_context& engine, int& fired) {
   };
   for (int i = 0; i < 10'000; ++i) {
     timers.push_back(std::make_unique<timer>(engine));
-    timers.back()->call_at(base - i * 1us, on_fire);  // every one is the new earliest
+    timers.back()->call_at(base - i * 1us, on_fire);  // each is the new earliest
   }
   EXPECT_LE(engine.timers().arms(), 1U) << "an alarm a timer";
   EXPECT_EQ(engine.timers().size(), 10'000U);
@@ -118,7 +118,7 @@ struct fired_timer {
   bool expected = false;
 };
 
-// Random starts, restarts and cancels: what fires is what is left, by deadline.
+// Random starts, restarts and cancels. The remaining timers fire in order of their deadlines.
 task<void> random_operations(engine_context& engine, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::unique_ptr<fired_timer>> timers;

@@ -1,4 +1,4 @@
-// Jobs of a server with `--data-dir`, which is killed.
+// Jobs of a killed server with `--data-dir`.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -25,7 +25,8 @@ json::value closure(cluster& c, json::value const& job, std::size_t n) {
   return c.get("/api/v1/closures/" + id_of(job.at("closures").at(n)));
 }
 
-// What stays the same over a restart: all but how many inputs a closure missed when it failed.
+// Returns the fields that survive a restart. The number of missing inputs of a failed closure does
+// not.
 std::string lasting(json::value closure) {
   closure.as_object().erase("inputs_missing");
   return json::serialize(closure);
@@ -76,7 +77,7 @@ TEST(durable_jobs, survive_kill_9_and_what_is_left_of_them_runs) {
   c.worker();
   ASSERT_TRUE(c.await_count(id_of(waiting), "succeeded", 2));
   EXPECT_EQ(value_of(c, waiting.at("closures").at(1)), "{\"a\":1}");
-  // What is deleted stays deleted; a new job does not get an old one's id.
+  // A deleted job stays deleted, and a new job gets a new id.
   muster::http_request forget;
   forget.method = "DELETE";
   forget.url = c.url() + "/api/v1/jobs/" + id_of(ended);
@@ -96,7 +97,7 @@ TEST(durable_jobs, nothing_accepted_is_lost_however_often_the_server_is_killed) 
   auto const data = c.file("data").string();
   std::vector<std::string> accepted;
   process* server = &c.serve({"--data-dir", data});
-  c.worker({"--slots", "4"});  // one that comes back by itself
+  c.worker({"--slots", "4"});  // it reconnects by itself
   for (int round = 0; round < 4; ++round) {
     std::atomic<int> done = 0;
     std::thread killer([&] {
@@ -147,7 +148,7 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
   ASSERT_TRUE(c.await_tasks(1));
   auto const job =
       c.post("/api/v1/jobs", R"({"closures":[{"function":"muster.sleep","args":["10s"]}]})");
-  // The cluster, the job, and that its closure runs.
+  // The cluster, the job, and the start of its closure.
   ASSERT_TRUE(await(
       [&] { return c.get("/api/v1/overview").at("durable").at("changes").to_number<int>() >= 3; }));
   first.kill_at_once();
@@ -163,7 +164,7 @@ TEST(durable_jobs, what_runs_goes_on_when_its_worker_comes_back) {
   EXPECT_EQ(c.get("/api/v1/jobs/" + id_of(job)).at("state"), "SUCCEEDED");
 }
 
-// It has run for less than a second, so no fact says where.
+// It has run for less than a second, so its worker is not recorded yet.
 TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first) {
   cluster c;
   auto const data = c.file("data").string();
@@ -182,7 +183,7 @@ TEST(durable_jobs, what_has_just_begun_goes_on_where_its_worker_comes_back_first
   EXPECT_EQ(read_file(trace), "ran\n") << "once";
 }
 
-// The worker has finished while there was no server to tell.
+// The worker finishes during the outage.
 TEST(durable_jobs, what_ends_while_the_server_is_away_is_answered_when_it_is_back) {
   cluster c;
   auto const data = c.file("data").string();

@@ -1,4 +1,4 @@
-// Client programs whose server is killed, and has a `--data-dir`.
+// Client programs of a killed server with a `--data-dir`.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -53,7 +53,7 @@ TEST_F(durable_sessions, a_program_goes_on_through_kills_with_every_value_its_ow
   auto const view = c.get("/api/v1/jobs/" + id);
   EXPECT_EQ(view.at("durable"), true);
 
-  // What was told and is held can be read from the next server, by whomever.
+  // Any client can read an acknowledged and held value from the next server.
   auto const text = values[77].id();
   kill_and_start();
   EXPECT_EQ(c.text("/api/v1/remote_values/" + text + "/value?timeout=10s"), "77");
@@ -91,7 +91,7 @@ TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altog
     EXPECT_EQ(kept.fetch(20s), 1);
     for (int i = 0; i < 50; ++i) program.schedule<int>("muster.echo", i).fetch(20s);
     auto const value = program.create_per_worker_value("muster.echo", 5);
-    program.schedule<int>("muster.echo", 7).fetch(20s);  // what was dropped has gone along
+    program.schedule<int>("muster.echo", 7).fetch(20s);  // dropped values were sent along
     auto const entries = kinds();
     EXPECT_EQ(count(entries, "job"), 1);
     EXPECT_EQ(count(entries, "per_worker"), 1);
@@ -100,7 +100,7 @@ TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altog
     program.wait_open();
     EXPECT_EQ(program.schedule<int>("muster.echo", 8).fetch(20s), 8) << "resumed";
   }
-  // It stays listed, as one that has ended; of that the disk keeps nothing.
+  // The ended session stays listed, and is removed from disk.
   ASSERT_TRUE(await([&] {
     return c.status_of("/api/v1/jobs?limit=1") == 200 &&
            c.get("/api/v1/jobs").at("jobs").at(0).at("state") != "RUNNING" &&

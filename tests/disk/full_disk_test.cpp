@@ -1,4 +1,4 @@
-// A server whose disk is full.
+// A server with a full disk.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -59,7 +59,7 @@ std::vector<std::string> alerts(cluster& c) {
   return rules;
 }
 
-// Filled by others, to the last byte, while the server runs.
+// Other programs fill the disk to the last byte while the server runs.
 TEST(full_disk, is_told_everywhere_and_reads_go_on_until_there_is_room) {
   test::small_disk disk(300);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
@@ -93,7 +93,7 @@ TEST(full_disk, is_told_everywhere_and_reads_go_on_until_there_is_room) {
     r.body = "x";
     return muster::http_client().send(r).value();
   };
-  // The history is written every second; RocksDB tries to go on by itself every five.
+  // The history is written every second. RocksDB retries every five seconds.
   auto const job = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(c.run({"kv", "get", "k"}).out, "v");
@@ -155,7 +155,7 @@ TEST(full_disk, takes_neither_values_nor_blobs_until_there_is_room) {
   auto& server = c.serve({"--spill-dir", values, "--spill-above", "1kb"});
   c.worker({"--slots", "2"});
   disk.fill();
-  // 2,000,000 times 'b', too many for memory.
+  // 2,000,000 times 'b', too many bytes for memory.
   muster::http_request put;
   put.method = "PUT";
   put.url =
@@ -178,7 +178,7 @@ TEST(full_disk, takes_neither_values_nor_blobs_until_there_is_room) {
   auto const put_again = muster::http_client().send(put);
   ASSERT_TRUE(put_again) << put_again.error().message;
   EXPECT_EQ(put_again->status, 201u) << put_again->body;
-  // What was refused is tried again with the next step, ten seconds later.
+  // The refused write is retried with the next step, ten seconds later.
   EXPECT_TRUE(await(
       [&] {
         return ("\n" + c.text("/metrics")).find("\nmuster_values_spilled 1\n") != std::string::npos;

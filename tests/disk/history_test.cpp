@@ -1,4 +1,4 @@
-// What people look at of the past: after a kill, and when nobody is there any more.
+// Stored history after a kill, and read-only without its server.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 
@@ -29,13 +29,13 @@ struct history_on_disk : testing::Test {
     return found;
   }
   std::size_t points() { return c.get("/api/v1/samples").at("t").as_array().size(); }
-  /// Functions of which something ran on its own, and how many spans there are.
+  /// Returns the functions with their own bars, and the number of bars.
   std::pair<std::string, std::size_t> stream() {
     auto const s = c.get("/api/v1/stream");
     return {json::serialize(s.at("functions")), s.at("bars").at("lane").as_array().size()};
   }
 
-  /// Something happened, and a second later it is written.
+  /// Starts a server with some activity, which is stored a second later.
   process& a_server_with_a_past(words flags = {}) {
     flags.insert(flags.end(), {"--data-dir", data});
     auto& server = c.serve(flags);
@@ -134,8 +134,8 @@ TEST_F(history_on_disk, of_a_server_that_is_gone_is_shown_and_not_changed) {
   EXPECT_EQ(files(), left);
 }
 
-// A run of agents that failed, a job that nobody keeps, and what was printed: in the next process
-// and when nobody is there.
+// A failed run of coordination clients, a job that is not durable and its output: after a restart,
+// and read-only without the server.
 TEST_F(history_on_disk, what_has_ended_is_told_by_time_after_kill_9) {
   auto& first = c.serve({"--data-dir", data, "--cluster", "default:worker=1"});
   register_agent(1);

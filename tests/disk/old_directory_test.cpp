@@ -1,5 +1,5 @@
-// A server begins with what an older version wrote: the directories below tests/disk/old, made by
-// make_old_directory.sh when that version was new.
+// A server opens directories of older versions: those below tests/disk/old, made by
+// make_old_directory.sh with each version.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

@@ -1,4 +1,4 @@
-// Directories of a server are its user's alone.
+// Only the server's user can access its directories.
 #include "server/disk/private_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class private_directory : public ::testing::Test {
     EXPECT_EQ(answer->status, 201u) << answer->body;
   }
 
-  // Of 2,000,000 times 'b', too many for memory.
+  // Of 2,000,000 times 'b', too many bytes for memory.
   static constexpr auto sha256 = "5b48d4be723fdf466901528c75ff5c27000f7f8f3795fabb526d59e79a6267fc";
   cluster c;
 

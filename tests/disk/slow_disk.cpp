@@ -1,6 +1,6 @@
-// Loaded before a server, by LD_PRELOAD. The file of MUSTER_TEST_DISK says how the disk behaves:
-// "wait": syncs of RocksDB's logs wait; "fail": they fail with EIO; "full": writes to files below a
-// directory `data` fail with ENOSPC; "broken": those fail with EIO.
+// Simulates disk faults in a server, loaded by LD_PRELOAD. The file of MUSTER_TEST_DISK contains
+// the fault. "wait" blocks syncs of RocksDB's logs, and "fail" makes them fail with EIO. "full" and
+// "broken" make writes below a directory `data` fail with ENOSPC or EIO.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ int sync(int fd, char const* name) {
   return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, name))(fd);
 }
 
-// 0: it may be written.
+// Returns the error of a write to `fd`, or 0.
 int refusal(int fd) {
   if (!is_data(fd)) return 0;
   return says("full") ? ENOSPC : says("broken") ? EIO : 0;

@@ -1,4 +1,4 @@
-// A disk that waits holds up only what waits for it, and what it refused is told to nobody.
+// A slow disk delays only requests that depend on it, and refused changes are never acknowledged.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -115,11 +115,11 @@ TEST_F(slow_disk, that_has_failed_tells_nobody_what_it_refused) {
   ends(free);
 }
 
-// 500,000 times the letter b.
+// SHA-256 of 500,000 times the letter b.
 std::string const blob =
     "/api/v1/blobs/2efbdf95c3b2b7882377dce20e390965b7712cca6d47020ddb255ece4bc32181";
 
-// Others may take the last of the disk between a look at it and a write.
+// Other programs can use up the disk between a check and a write.
 TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_room) {
   serve();
   EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
@@ -129,7 +129,7 @@ TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_ro
   auto put = std::async(std::launch::async, [&] { return send("PUT", kv + "b", "2"); });
   ASSERT_TRUE(await([&] { return waiting() > 0; }));
   EXPECT_TRUE(await([&] { return send("PUT", kv + "c", "3").status == 507; }));
-  // The history is written every second; RocksDB tries to go on by itself every five.
+  // The history is written every second. RocksDB retries every five seconds.
   std::this_thread::sleep_for(7s);
   EXPECT_EQ(send("GET", kv + "a").body, "1");
   for (auto const& path : all_about(before)) EXPECT_EQ(send("GET", path).status, 200u) << path;

@@ -1,4 +1,4 @@
-// Stacks of ranks that wait in operations across ranks. The stacks of JAX and torch were taken from
+// Stacks of ranks that wait in collective operations. Those of JAX and torch were recorded from
 // processes of these versions, by the signal that workers send.
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using core::hang_evidence;
 
 struct taken_stack {
-  char const* operation;  // "": none
+  char const* operation;  // empty: none
   char const* of;
   char const* text;
 };
@@ -127,7 +127,7 @@ constexpr taken_stack taken_stacks[] = {
 
 TEST(a_stack, names_the_operation_across_ranks_that_it_waits_in) {
   for (auto const& s : taken_stacks) EXPECT_EQ(collective_of(s.text), s.operation) << s.of;
-  // An upload may contain the package; its files are named relative to the rank's directory.
+  // An upload can contain the package. File names are then relative to the rank's directory.
   for (std::string const file : {"muster/agent/agent.py", "horovod/common/basics.py"})
     EXPECT_NE(collective_of("Thread 0x1 (most recent call first):\n  File \"" + file +
                             "\", line 196 in " + (file.starts_with('m') ? "barrier" : "init")),
@@ -164,7 +164,7 @@ TEST(a_hang, of_many_in_several_collectives_names_the_one_that_is_in_none) {
   EXPECT_EQ(p.by(), hang_evidence::collective);
 }
 
-// Most ranks are elsewhere: the one that waits for them is the odd one, and not to blame.
+// Most ranks are elsewhere. The rank that waits for them is the exception, but not the cause.
 TEST(a_hang, does_not_name_the_only_rank_that_waits_in_a_collective) {
   model_program p(4, 2s);
   for (auto& r : p.ranks) r.line = "\"train.py\", line 12 in load";

@@ -1,4 +1,4 @@
-// Runs of programs that are healthy and look stuck for a while, and of such that hang.
+// Simulated runs: healthy programs that pause for a while, and programs that hang.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -30,8 +30,8 @@ struct trained {
   void all(does what, std::string const& line) {
     for (auto& r : p.ranks) r.now = what, r.line = line;
   }
-  // All compute, one after the other comes to wait for the slowest: a step takes up to ten times
-  // as long as another.
+  // All ranks compute, and then wait for the slowest. A step takes up to ten times as long as
+  // another.
   hang_news step() {
     auto const slowest = static_cast<std::size_t>(d.upto(static_cast<int>(p.ranks.size())));
     auto const longest = base * (1 + d.upto(10));
@@ -58,7 +58,7 @@ struct trained {
     all(does::compiles, "\"train.py\", line 30 in compile");
     auto const n = p.run(d.between(10s, 8min));
     if (n != hang_news::none || d.upto(2) == 0) return n;
-    all(does::waits, "\"train.py\", line 31 in first");  // the others have it already
+    all(does::waits, "\"train.py\", line 31 in first");  // the other ranks have already compiled
     p.ranks.back().now = does::compiles;
     return p.run(d.between(10s, 5min));
   }
@@ -97,7 +97,7 @@ TEST(programs_that_hang, have_the_right_rank_named_within_five_seconds_of_the_th
     r.line = "\"train.py\", line 42 in load";
     r.now = std::vector{does::waits, does::spins, does::stopped,
                         does::in_kernel}[static_cast<std::size_t>(kind)];
-    // Between two looks nobody knows when it stopped.
+    // The time of the stop is only known to the sampling interval.
     auto const threshold = (kind == 1 ? 2 : 1) * 60s + 2 * t.p.watch.every();
     ASSERT_EQ(t.p.run(threshold + 5s), hang_news::found) << "seed " << seed << " kind " << kind;
     right += t.p.named() == static_cast<std::int64_t>(who);

@@ -1,4 +1,4 @@
-// Which rank is named, by which evidence, when; and who is not.
+// The named rank, the evidence and the time of detection, and cases without a verdict.
 #include <gtest/gtest.h>
 
 #include "tests/doctor/model_ranks.hpp"
@@ -27,7 +27,7 @@ TEST(a_hang, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
   EXPECT_EQ(p.asked, 2) << "nobody is asked for stacks before that";
 }
 
-// The server has started again: the same ranks, and what its process before has found.
+// After a restart of the server: the same ranks, and the verdict of the earlier process.
 TEST(a_hang, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
   model_program p(4, 2s);
   core::hang known;
@@ -38,7 +38,7 @@ TEST(a_hang, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
   p.watch.restore(known);
   EXPECT_EQ(p.watch.waiting(), (std::vector<std::uint32_t>{0, 1, 3}));
   EXPECT_EQ(p.run(2s), hang_news::none);
-  for (auto& r : p.ranks) r.step = 60;  // a worker says again what its ranks have reached
+  for (auto& r : p.ranks) r.step = 60;  // a worker repeats the steps of its ranks
   EXPECT_EQ(p.run(long_ago), hang_news::none);
   ASSERT_TRUE(p.watch.found());
   EXPECT_EQ(*p.watch.found(), known) << "a verdict that names nobody does not replace it";
@@ -95,7 +95,7 @@ TEST(a_hang, names_who_is_in_a_call_that_does_not_return) {
   EXPECT_EQ(p.by(), hang_evidence::in_kernel);
 }
 
-// Rank 0 waits elsewhere since the others meet at it.
+// Rank 0 waits elsewhere because it is the root of the operation.
 TEST(a_hang, of_several_that_are_elsewhere_names_who_sleeps_where_all_others_wait_for_somebody) {
   model_program p(4, 2s);
   p.ranks[0].line = "\"train.py\", line 50 in gather";

@@ -1,4 +1,4 @@
-// Ranks as their worker sees them: each does something, and a watch looks at all of them.
+// Simulated ranks, each with an activity, and a watch that samples them.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct model_rank {
     if (now == does::writes) io += ms * 1'000, cpu += ms / 50;
     if (now == does::prints) output += 20;
     if (now == does::stopped || now == does::in_kernel) return;
-    cpu += ms / 100, io += ms * 10, faults += ms / 100;  // threads that only wait do so much
+    cpu += ms / 100, io += ms * 10, faults += ms / 100;  // waiting threads use this little
   }
   char state() const {
     if (now == does::stopped) return 'T';
@@ -43,23 +43,23 @@ inline std::string stack_at(std::string const& line) {
          line + "\n  File \"train.py\", line 90 in <module>\n";
 }
 
-/// `step`: where a loop is just now.
+/// @param step The current position of a loop.
 inline std::string native_stack_at(std::string const& line, int step) {
-  static int looks = 0;  // of pools never all threads are named
+  static int looks = 0;  // the stacks of a thread pool always differ
   return "Thread pool (most recent call first):\n  File \"libc.so.6\" in " +
          std::to_string(++looks) +
          "\nThread train (most recent call first):\n  File \"libc.so.6\" in step_" +
          std::to_string(step) + "\n  File " + line + "\n  File \"train\" in main\n";
 }
 
-/// Looks when the watch wants to be told, and gives it stacks when it asks for them.
+/// Samples when the watch is due, and provides stacks on request.
 struct model_program {
   explicit model_program(std::size_t ranks, duration hang_after = 60s)
       : model_program(hang_after, std::vector<bool>(ranks, true)) {}
   model_program(duration hang_after, std::vector<bool> trains)
       : ranks(trains.size()), watch(now, hang_after, std::move(trains)) {}
 
-  /// Until something is new, at most for so long.
+  /// Runs until the watch reports news, at most for `d`.
   hang_news run(duration d) {
     auto const until = now + d;
     while (now < until) {
@@ -87,7 +87,7 @@ struct model_program {
     std::vector<rank_stack> stacks;
     for (std::uint32_t i = 0; i < ranks.size(); ++i) {
       auto text = python && ranks[i].state() != 'T' ? stack_at(ranks[i].line) : std::string();
-      // Who spins in native code is never in one place.
+      // A rank that spins in native code changes its position.
       bool const moves = native && ranks[i].now == model_rank::does::spins;
       if (native) text = native_stack_at(ranks[i].line, moves ? asked : 0);
       stacks.push_back({i, std::move(text),
@@ -108,8 +108,8 @@ struct model_program {
   std::uint64_t activity = 0;
   std::vector<late_barrier> barriers;
   duration usual_step{};
-  int unseen = -1;  // its worker does not answer
-  int asked = 0;    // for stacks
+  int unseen = -1;  // the rank whose worker does not answer
+  int asked = 0;    // how often stacks were requested
   bool python = true;
   bool native = false;  // stacks are of native code
 };

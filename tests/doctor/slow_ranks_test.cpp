@@ -1,7 +1,7 @@
-// Who is slow is found, and nobody else, in simulated runs.
+// Slow ranks are found, and no others, in simulated runs.
 //
-// Noise as programs have it: each step of each rank varies by a lognormal of 4 %, one in fifty
-// takes up to three times as long, and all steps vary together by another 10 %.
+// Noise as in real programs: each step of each rank varies by a lognormal distribution of 4 %. One
+// in fifty takes up to three times as long, and all ranks vary together by another 10 %.
 #include "server/doctor/slow_ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct simulated {
   static constexpr std::uint32_t ranks = 64;
   simulated(run how, unsigned seed) : how_(how), random_(seed), at_(ranks, 1'000'000) {}
 
-  // One more step of 200 ms.
+  // Simulates a step of 200 ms.
   void step(std::uint32_t slow, double by) {
     std::lognormal_distribution<double> own(0, 0.04), shared(0, 0.1);
     std::uniform_real_distribution<double> some(0, 1);
@@ -80,7 +80,7 @@ TEST(slow_ranks, that_are_waited_for_are_found_by_when_they_arrive) {
   slow_one_is_found(run::wait_and_mark_before);
 }
 
-// 10,000 ranks in 160 runs of 500 steps, each looked at every 20.
+// 10,000 ranks in 160 runs of 500 steps, sampled every 20 steps.
 void nobody_is_named(run how) {
   std::size_t named = 0;
   for (unsigned seed = 0; seed < 160; ++seed) {

@@ -1,4 +1,4 @@
-// When steps were made: what reports tell of it, how it is put together, packed, and what goes.
+// Times of steps: reports, assembly, packing and removal.
 #include "server/doctor/step_log.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(steps_packed, are_the_same_when_they_are_unpacked) {
       span(0, 1, 100ms, 100ms),
       span(0, 2, 250ms, 150ms),
       span(0, 9, 500ms, 200ms),
-      span(0, 3, 400ms, 1us),  // it counts anew, and its clock goes back
+      span(0, 3, 400ms, 1us),  // counts from the start again; its clock was set back
       span(3, ~std::uint64_t{0}, 2h, 1h),
       span(3, 5, 3h, 7us, 5)};
   std::vector<step_span> back;

@@ -1,4 +1,4 @@
-// The step that all stop after, by lists of events.
+// Agreement on the step after which all ranks stop, by sequences of events.
 #include "server/doctor/step_stops.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST_F(agreement, there_is_none_without_one_of_the_workers) {
   EXPECT_TRUE(held.size() >= 5);
 }
 
-// Who had come to it may have ended for it.
+// A rank that reached the agreed step may have ended because of it.
 TEST_F(agreement, stands_once_a_rank_has_come_to_it) {
   begin();
   stops.answered(a, {held[0].second.query, {{0, 6}}});

@@ -1,4 +1,4 @@
-// What is kept of ranks' steps, by lists of reports.
+// The stored steps of ranks, by sequences of reports.
 #include "server/doctor/steps.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
             {{1, milliseconds(10)}, {2, milliseconds(20)}, {3, milliseconds(30)}})},
         1, milliseconds(40));
   EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
-  // Every other step is said: it took half of what there is between.
+  // Every second step is reported, so each took half of the interval.
   w.say({at(2, 6, milliseconds(80),
             {{2, milliseconds(0)}, {4, milliseconds(40)}, {6, milliseconds(80)}})},
         1, milliseconds(90));
@@ -93,7 +93,8 @@ TEST(steps_of_ranks, of_which_there_are_none_are_passed_over) {
   EXPECT_FALSE(w.table.whole(program, 1, true));
 }
 
-// Ranks that do not wait for each other: none of its steps is among the newest after a while.
+// The ranks do not wait for each other. After a while, the slow rank's steps are older than all
+// stored ones.
 TEST(steps_of_ranks, tell_one_that_was_left_far_behind) {
   world w;
   for (std::uint64_t second = 1; second <= 10; ++second) {
@@ -106,7 +107,7 @@ TEST(steps_of_ranks, tell_one_that_was_left_far_behind) {
       auto const left_out = static_cast<std::uint32_t>(each - marks);
       w.say({at(rank, second * each, newest.back().at, newest, left_out)});
     }
-    (void)w.table.whole(program, 1, true);  // what was reckoned then holds until the next report
+    (void)w.table.whole(program, 1, true);  // its result is cached until the next report
   }
   auto const all = w.table.whole(program, 1, true);
   ASSERT_FALSE(all->slow_ones.empty());
@@ -120,7 +121,7 @@ TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
   world w;
   for (std::uint64_t step = 1; step <= 3 * step_table::steps_kept; ++step)
     w.say({at(0, step, milliseconds(10 * step))});
-  w.say({at(1, 1, milliseconds(10))});  // older than all that are kept
+  w.say({at(1, 1, milliseconds(10))});  // older than all stored steps
   EXPECT_EQ(w.table.look(program, 1, 1)->step, 1u);
   EXPECT_EQ(w.table.look(program, 1, 1)->took, core::duration{});
   EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
@@ -201,7 +202,7 @@ TEST(steps_of_ranks, remember_so_many_hosts_of_other_programs) {
   EXPECT_EQ(runs("h" + std::to_string(step_table::hosts_of_runs_kept)), 1u) << "no room";
 }
 
-// After its connection broke a worker says the newest steps of its ranks again.
+// After a broken connection, a worker repeats the newest steps of its ranks.
 TEST(steps_of_ranks, that_are_said_again_count_once) {
   world w;
   auto const ms = [](int n) { return milliseconds(n); };

@@ -1,5 +1,4 @@
-// What muster doctor advises, by what a request ended with: kinds and numbers, whatever the texts
-// say.
+// The advice of muster doctor for each result of a request, by kind and number, not by text.
 #include "cli/doctor/finding.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Two GPUs, one of which does not say how busy it is.
+// A fake NVML library with two GPUs, one without utilization.
 #include <cstring>
 
 using device = void*;

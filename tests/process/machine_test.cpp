@@ -1,4 +1,4 @@
-// What the kernel's files and the driver's library say of a machine.
+// Host metrics from the kernel's files and the driver's library.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr char const* no_driver = "libnone.so.0";
 
-// A /proc and a /sys of the test's own.
+// A fake /proc and /sys.
 struct machine_test : testing::Test {
   machine_test() {
     char name[] = "/tmp/muster-machine-XXXXXX";
@@ -89,7 +89,7 @@ TEST_F(machine_test, second_version_of_control_groups) {
 
 TEST_F(machine_test, first_version_of_control_groups) {
   write("/proc/self/cgroup", "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n");
-  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "409600\n");  // as the container sees it
+  write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "409600\n");  // as seen in the container
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "307200\n");
   write("/sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 107200\n");
   write("/sys/fs/cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n");

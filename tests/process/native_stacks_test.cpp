@@ -1,4 +1,4 @@
-// Threads of real processes: copied without disturbing them, and named.
+// Stacks of real processes, sampled without disturbing their threads, and symbolized.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 namespace muster::native {
 
-// Known by name to whoever looks, so neither inlined nor called as the last thing.
+// Visible in stacks, so it must not be inlined or tail-called.
 __attribute__((noinline)) void waits_for_a_byte(int from) {
   char byte = 0;
   while (::read(from, &byte, 1) < 0 && errno == EINTR) {
@@ -101,7 +101,7 @@ TEST_F(native_stacks_of_a_child, are_those_of_one_that_is_stopped_which_stays_so
   await_state(pid, 'S');
 }
 
-// A call that a signal would end goes on, and takes as long as it should.
+// A system call that a signal would interrupt continues, for its full duration.
 TEST_F(native_stacks_of_a_child, end_no_call_that_it_waits_in) {
   begin([this] {
     timespec const long_enough{0, 400'000'000};
@@ -140,7 +140,7 @@ TEST_F(native_stacks_of_a_child, of_many_threads_have_a_limit_and_alike_ones_sta
   EXPECT_GT(said.find("runs_the_rank(int)"), said.find(" alike ")) << "the first thread is last";
 }
 
-// A text with half of its names would be another one each time.
+// A partly symbolized text would differ each time.
 TEST_F(native_stacks_of_a_child, are_none_when_it_is_too_late_for_the_first_thread) {
   begin([this] { runs_the_rank(from.get()); });
   await_state(pid, 'S');
@@ -183,7 +183,7 @@ TEST_F(native_stacks_of_a_child, come_from_whole_bytes_alone) {
     std::string_view cut = std::string_view(bytes).substr(0, size);
     EXPECT_FALSE(from_bytes(cut)) << size;
   }
-  // Whatever a sample says, it is only read.
+  // Reading must survive arbitrary content of a sample.
   auto wild = s;
   wild.threads[0].stack.assign(stack_bytes_max, '\xff');
   wild.threads[0].counter = 3;

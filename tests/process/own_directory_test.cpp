@@ -25,7 +25,7 @@ struct own_directories : testing::Test {
     std::filesystem::directory_iterator const all(there.path());
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
   }
-  // A process that has made one, and is killed.
+  // Leaves the directory of a killed process.
   void leave_one() const {
     auto const child = ::fork();
     if (child == 0) {

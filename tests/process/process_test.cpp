@@ -99,7 +99,7 @@ TEST(process, tells_each_line_when_it_is_printed) {
   auto const end = shell("echo one; echo >&2 bad; printf 't'; printf 'wo\\n'; exec sleep 60", o,
                          stop.get_token());
   EXPECT_EQ(end.exit_code, 128 + 15);
-  std::sort(lines.begin(), lines.end());  // of two streams the order may be either
+  std::sort(lines.begin(), lines.end());  // the order of two streams is undefined
   EXPECT_EQ(lines, (std::vector<std::string>{"err bad", "out one", "out two"}));
 }
 
