@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tuple>
-#include <utility>
 
 namespace muster {
 
@@ -32,6 +30,16 @@ constexpr bool is_enumerator() {
   return here[here.find("value = ") + 8] != '(';
 }
 
+/// An argument of `enumerators`: an enumerator, or a name.
+template <class E>
+struct enumerator_argument {
+  consteval enumerator_argument(E e) : value(e) {}
+  consteval enumerator_argument(char const* n) : name(n) {}
+
+  E value{};
+  char const* name = nullptr;
+};
+
 /// Builds the table of names. Does not compile if an enumerator is missing.
 /// @param rows each enumerator and its name, in order of the numbers, which start at 0 and have no
 /// gaps
@@ -39,12 +47,14 @@ template <class E, class... Rows>
 consteval auto enumerators(Rows... rows) {
   constexpr auto n = sizeof...(rows) / 2;
   static_assert(!is_enumerator<E, static_cast<E>(n)>(), "an enumerator has no name");
-  std::tuple const all(rows...);
-  return [&all]<std::size_t... i>(std::index_sequence<i...>) {
-    if (!((std::get<2 * i>(all) == static_cast<E>(i)) && ...)) throw "not in the order of numbers";
-    return std::array<enumerator<E>, n>{{{std::get<2 * i>(all), std::get<2 * i + 1>(all)}...}};
+  // An array and not a tuple: the tuples of all enumerations took a tenth of the time of a build.
+  enumerator_argument<E> const all[] = {rows...};
+  std::array<enumerator<E>, n> table{};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (all[2 * i].name || all[2 * i].value != static_cast<E>(i)) throw "not in order of numbers";
+    table[i] = {all[2 * i].value, all[2 * i + 1].name};
   }
-  (std::make_index_sequence<n>());
+  return table;
 }
 
 template <class E>
