@@ -1,5 +1,5 @@
-// What somebody knows of a core who only folds its changes. Compared after every step with the core
-// itself, so changes are complete, or a test fails.
+// A model of the core that is built only from its changes. Tests compare it with the core after
+// every step, so a missing change fails a test.
 #pragma once
 
 #include <map>
@@ -11,10 +11,11 @@ namespace muster::core {
 
 class changes_model {
  public:
-  /// Folds what a step has said.
+  /// Applies the changes of a step.
   void fold(effects const& fx);
   void fold(changes const& c);
-  /// Empty when the core, folded whole, is the same; else the first difference, in words.
+  /// Returns an empty string if the model equals the core, else a description of the first
+  /// difference.
   std::string difference(coordinator const& c) const;
 
  private:

@@ -1,6 +1,6 @@
-// Every interleaving of a small cluster: three closures, two workers that come, answer, fail and
-// vanish, and a client that cancels. After each of them the cluster is driven to the end, where
-// every closure must have ended exactly once and the job with it.
+// Every interleaving of a small cluster: three closures, two workers that attach, answer, fail and
+// vanish, and a client that cancels. Each interleaving is then run to the end, where every closure
+// and the job must have ended exactly once.
 #include <array>
 #include <map>
 
@@ -23,7 +23,7 @@ class play {
     job_ = c_.open({"f", "g", "f"}, std::move(spec));
   }
 
-  /// What can happen now.
+  /// Returns the possible next events.
   std::vector<choice> choices() const {
     std::vector<choice> out;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -80,7 +80,8 @@ class play {
 
   void finish() {
     if (!here(1)) perform({move::attach, 1});
-    for (std::size_t const i : {0u, 1u, 0u})  // what the first runs ends before the second is empty
+    // Worker 0 can get more closures while worker 1 finishes.
+    for (std::size_t const i : {0u, 1u, 0u})
       while (here(i) && !c_.held(workers_[i]).empty()) perform({move::succeed, i});
     auto const v = c_.job(job_.id);
     EXPECT_EQ(v.counts.succeeded + v.counts.failed + v.counts.cancelled, 3u);
@@ -97,7 +98,7 @@ class play {
  private:
   bool here(std::size_t i) const { return c_.watch().attached(workers_[i]); }
 
-  /// A closure that has ended never changes again.
+  /// Checks that an ended closure never changes its state.
   void look() {
     for (auto const id : job_.closures) {
       auto const state = c_.state(id);
@@ -126,19 +127,20 @@ class play {
   std::map<closure_id, closure_state> ended_;
 };
 
-// Each choice more takes six times as long; under sanitizers one fewer looks at the same memory.
+// Each further choice takes six times as long. Under sanitizers one fewer executes the same code.
 constexpr std::size_t choices_played = sanitized ? 5 : 6;
 
-/// At least so many sequences are there; fewer would mean that choices are missing.
+/// Lower limit of the number of sequences; fewer would mean that choices are missing.
 constexpr std::size_t at_least(std::size_t sequences) {
   return sanitized ? sequences / 8 : sequences;
 }
 
-/// Plays every sequence of `length` choices; returns how many there are.
+/// Plays every sequence of `length` choices and returns their number.
 std::size_t play_all(session_spec const& spec, std::size_t length) {
   config settings;
-  settings.ended_sessions_max = 2;  // each step's checks look at all that is listed
-  cluster c(settings);  // one for all: a new coordinator for each would take most of the time
+  settings.ended_sessions_max = 2;  // every step checks all listed sessions
+  // Shared by all sequences, because a new coordinator for each would dominate the run time.
+  cluster c(settings);
   std::vector<std::size_t> path;
   std::size_t played = 0;
   for (;;) {

@@ -41,7 +41,7 @@ config cluster::pausing(config c, loss_pauses pauses) {
 }
 
 std::string cluster::idle_beside_work() const {
-  if (stopped_ || choosy_) return {};  // the core's invariants look closer
+  if (stopped_ || choosy_) return {};  // covered by the core's own invariants
   if (core.overview(now_).closures_exclusive > 0) return {};
   auto const& stateful = core.configuration().stateful_jobs;
   auto const holds_state = [&](std::string const& job) {
@@ -94,7 +94,7 @@ effects const& cluster::step(event e) {
   listen(fx_);
   stopped_ |= std::holds_alternative<core::stop>(e);
   EXPECT_EQ(idle_beside_work(), "") << "event " << e.index();
-  static_cast<void>(core.next_deadline());  // as the hub does after each step
+  static_cast<void>(core.next_deadline());  // like the hub after each step
   return fx_;
 }
 

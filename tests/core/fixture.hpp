@@ -1,4 +1,4 @@
-// One coordinator with time moved by hand, and short words for what workers and clients do to it.
+// One coordinator with simulated time, and short functions for the actions of workers and clients.
 //
 //   cluster c;
 //   auto const w = c.attach({.functions = {"f"}});
@@ -6,8 +6,8 @@
 //   c.succeed(w, job[0], "1");
 //   EXPECT_EQ(c.sent(w), closures({job[1]}));
 //
-// Every step is checked against the core's own invariants, against the witness, and that no worker
-// stands idle while something that it can run is queued.
+// After every step the fixture checks the core's own invariants and the witness's rules. It also
+// checks that no worker is idle while a closure that it can run is queued.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,13 +43,13 @@ using names = std::vector<std::string>;
 using closures = std::vector<closure_id>;
 using notices = std::vector<notice_kind>;
 
-/// A worker as tests describe it.
+/// Description of a worker.
 struct joining {
   names functions = {"f"};
   std::uint32_t slots = 1;
   std::uint32_t credits = 1;
   std::int64_t index = -1;
-  std::uint64_t incarnation = 0;  // 0: one that was never seen
+  std::uint64_t incarnation = 0;  // 0: a new incarnation
   std::string job = "worker";
   std::string host = "host";
   std::vector<std::pair<std::string, std::string>> labels{};
@@ -71,19 +71,19 @@ struct opened {
 
 session_spec fail_fast();
 session_spec continue_all();
-/// More closures may come.
+/// Leaves the session open for more closures.
 session_spec left_open(session_spec s = {});
 /// Outcomes are delivered and forgotten.
 session_spec streaming(session_spec s = {});
 
-/// As streaming, but values stay until they are released.
+/// Like streaming, but values are kept until they are released.
 session_spec resumable_values(session_spec s = {});
-/// As resumable_values, without a stream.
+/// Like resumable_values, but with unary calls instead of a stream.
 session_spec by_call(session_spec s = {});
 
 class cluster {
  public:
-  /// Whether closures that have lost their worker wait before they run again.
+  /// Selects whether closures that lost their worker pause before they run again.
   enum class loss_pauses { none, as_configured };
 
   explicit cluster(config c = {}, loss_pauses pauses = loss_pauses::none)
@@ -96,27 +96,27 @@ class cluster {
   history::history past;
 
   time_point now() const { return now_; }
-  /// Time passes and nobody looks.
+  /// Advances time without ticks.
   void wait(duration d) { now_ += d; }
-  /// Time passes with a tick whenever the core asked for one.
+  /// Advances time with the ticks that the core asks for.
   void advance(duration d);
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
-  /// Objects that the session relied on are lost with their task.
+  /// Reports that a task lost the objects that a session relied on.
   effects const& step(task_state_lost const& e);
-  /// Jobs of an earlier process; before anything else happens.
+  /// Restores jobs of an earlier process. Must be the first event.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
 
-  /// Sends an event that carries a call; the reply, unless it parked.
+  /// Sends an event with a call and returns the reply, unless the call is parked.
   template <class Event>
   std::optional<reply> ask(Event e) {
     e.call = call_id{++last_call_};
     step(std::move(e));
     return reply_to(last_call());
   }
-  /// As ask, for events that answer at once.
+  /// Sends an event with a call and returns the immediate reply.
   template <class Event>
   reply reply_to_event(Event e) {
     return ask(std::move(e)).value_or(reply{});
@@ -125,7 +125,7 @@ class cluster {
   status status_of(Event e) {
     return reply_to_event(std::move(e)).status;
   }
-  /// As ask, for a call that is expected to park.
+  /// Sends an event with a call that must be parked.
   template <class Event>
   call_id park(Event e) {
     EXPECT_FALSE(ask(std::move(e)).has_value()) << "answered at once";
@@ -136,22 +136,22 @@ class cluster {
 
   // Workers.
   stream_id attach(joining const& w = {});
-  /// A worker_attached event, not yet sent.
+  /// Creates a worker_attached event without sending it.
   worker_attached arrival(joining const& w);
   effects const& answer(stream_id w, std::vector<worker_result> results);
   effects const& succeed(stream_id w, closure_id c, std::string_view value = "1");
   effects const& fail(stream_id w, closure_id c, std::string message = "broken",
                       failure_kind kind = failure_kind::user);
   effects const& lose(stream_id w, std::string reason = "connection lost");
-  /// Its connection breaks; it may come back.
+  /// Breaks the connection; the worker can return.
   effects const& cut(stream_id w, std::string reason = "connection lost");
-  /// Comes back with the incarnation it had and with `held`.
+  /// Attaches again with the same incarnation and the closures in `held`.
   stream_id come_back(joining const& w, closures const& held);
   effects const& leave(stream_id w, std::string reason = "left");
-  /// The process of a worker has ended while it executed the closure.
+  /// Reports that the process of a worker ended while it ran the closure.
   effects const& end_process(stream_id w, closure_id executed, std::string how);
   effects const& alive(stream_id w) { return step(worker_alive{w}); }
-  /// A result for the attempt that the stream holds (or attempt 1).
+  /// Returns a result for the attempt that the stream holds, or for attempt 1.
   worker_result good(stream_id w, closure_id c, std::string_view value = "1") const;
   worker_result bad(stream_id w, closure_id c, std::string message = "broken",
                     failure_kind kind = failure_kind::user) const;
@@ -163,11 +163,11 @@ class cluster {
   opened open(names const& functions, session_spec spec = {});
   opened open_with(std::vector<closure_spec> work, session_spec spec = {});
   session_id stream(session_spec spec = {}) { return open({}, streaming(std::move(spec))).id; }
-  /// Streams: tokens of what was scheduled.
+  /// Schedules closures of a stream and returns their tokens.
   std::vector<std::uint64_t> schedule(session_id s, names const& functions);
   core::closures append(session_id s, names const& functions);
 
-  // What came of it.
+  // Results.
   core::closures held(stream_id w) const;
   core::closures sent(stream_id w) const;          // in the last step
   notices noticed(session_id s) const;             // in the last step
@@ -179,23 +179,23 @@ class cluster {
   task_view task(std::int64_t index) const { return core.workers().look("worker", index).value(); }
   job_view job(session_id s) const { return core.sessions().look(s).value(); }
   explanation why(closure_id c) const { return core.closures().explain(c, now_).value(); }
-  /// Log events of the last step.
+  /// Returns the log events of the last step.
   std::vector<log_event> const& said() const { return past.log().said(); }
   core::witness const& watch() const { return witness_; }
 
  private:
   static config pausing(config c, loss_pauses pauses);
   std::string idle_beside_work() const;
-  /// What listens to the changes of a step.
+  /// Passes the changes of a step to their listeners.
   void listen(effects const& fx);
 
   time_point now_ = start;
   effects fx_;
   core::witness witness_;
   changes_model told_;
-  std::uint64_t restored_ = 0;  // closures that had ended in an earlier process
+  std::uint64_t restored_ = 0;  // closures that ended in an earlier process
   bool stopped_ = false;
-  bool choosy_ = false;  // some closure asks for more than a function
+  bool choosy_ = false;  // some closure has requirements beyond its function
   std::uint64_t last_call_ = 0;
   std::uint64_t last_stream_ = 0;
   std::uint64_t last_incarnation_ = 1'000;

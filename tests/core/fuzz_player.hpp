@@ -1,8 +1,8 @@
-// Bytes become events, sensible ones and nonsense with ids that were never given. After each step
-// the rules of the fixture hold; in the end a good worker comes and everything must end.
+// Translates bytes into events, valid ones and invalid ones with unknown ids. The fixture checks
+// its rules after each step. At the end a healthy worker attaches and everything must end.
 //
-// Bytes are drawn one by one, never twice in one call's arguments or one operator's operands: C++
-// leaves their order open, and a seed must mean the same to every compiler.
+// Call byte() at most once in the arguments of a call or the operands of an operator. C++ does not
+// define their order, and a seed must give the same events with every compiler.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace muster::core {
 
-/// Limits so small that every one of them is reached.
+/// Limits so small that all of them are reached.
 inline config tight() {
   config c;
   c.tasks_max = 4;
@@ -31,7 +31,7 @@ inline config tight() {
   return c;
 }
 
-/// Enough for every kind of event many times over.
+/// Returns enough bytes for every kind of event many times.
 inline std::vector<std::uint8_t> fuzz_bytes(std::uint64_t seed) {
   simulation::random dice(seed);
   std::vector<std::uint8_t> bytes(32'000);
@@ -58,7 +58,7 @@ class fuzz_player {
     finish();
   }
 
-  overview_view reached;  // how far it got
+  overview_view reached;  // final overview
   std::uint64_t steps = 0;
 
  private:
@@ -235,7 +235,7 @@ class fuzz_player {
       c_.ask(std::move(e));
   }
 
-  // Only streams are closed (a shell that closes a job is a defect of the shell).
+  // Closes streams only; closing a job is not allowed.
   void end_session() {
     auto const id = some_session();
     auto const v = c_.core.sessions().look(id);
@@ -254,7 +254,7 @@ class fuzz_player {
     return out;
   }
 
-  // What only resumable sessions know.
+  // Sends events for resumable sessions only.
   void disturb(job_view const& v) {
     if (one_in(3)) {
       c_.ask(release_values{{}, v.id, some_tokens(), {anything(seen_closures_, closure_id{1})}});
@@ -279,7 +279,7 @@ class fuzz_player {
       seen_closures_.erase(seen_closures_.begin(), seen_closures_.end() - 40);
   }
 
-  /// Reading must not disturb anything, whatever is asked for.
+  /// Checks that reading does not change the state, whatever is requested.
   void look(closure_id closure, session_id session) const {
     auto const before = c_.core.overview(c_.now()).closures;
     EXPECT_EQ(c_.core.closures().look(closure).has_value(),
@@ -301,7 +301,7 @@ class fuzz_player {
     auto const v = c_.core.overview(c_.now());
     EXPECT_EQ(v.closures.queued + v.closures.running, 0u);
     for (auto const& job : c_.core.sessions().list({}, 100).items) {
-      bool const is_open = !ended(job.state);  // those that have ended stay listed
+      bool const is_open = !ended(job.state);  // ended sessions stay listed
       EXPECT_TRUE(!is_open || c_.watch().unanswered_tokens(job.id) == 0);
       EXPECT_FALSE(job.stopping);
     }
@@ -313,7 +313,7 @@ class fuzz_player {
     EXPECT_TRUE(c_.watch().open_calls().empty());
   }
 
-  /// Of those who keep any: they may fill the server, and then streams are rightly held back.
+  /// Deletes stored results: they can fill the server, which then rightly holds streams back.
   void forget_results() {
     for (auto const& job : c_.core.sessions().list({}, 100).items) {
       if (job.resumable && job.attached) {

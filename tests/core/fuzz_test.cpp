@@ -1,11 +1,11 @@
-// No sequence of events, however mad, breaks an invariant or loses a closure. The same bytes give
-// the same events, so a seed that fails can be replayed.
+// No sequence of events breaks an invariant or loses a closure. The same bytes give the same
+// events, so a failing seed can be replayed.
 #include "tests/core/fuzz_player.hpp"
 
 namespace muster::core {
 namespace {
 
-/// How far the seed got, and in how many steps.
+/// Plays a seed; returns the final overview and the number of steps.
 std::pair<overview_view, std::uint64_t> play(std::uint64_t seed) {
   SCOPED_TRACE("replay: event_fuzz --seed " + std::to_string(seed) + "; add it to once_failed");
   auto const bytes = fuzz_bytes(seed);
@@ -15,8 +15,8 @@ std::pair<overview_view, std::uint64_t> play(std::uint64_t seed) {
 }
 
 constexpr std::uint64_t once_failed[] = {
-    14, 42, 77,  // a stream was held back for ever beside jobs that kept the server full, or nearly
-    1659,        // two tasks with one incarnation were one process to the witness
+    14, 42, 77,  // a stream was held back forever while jobs kept the server full or nearly full
+    1659,        // the witness took two tasks with one incarnation for one process
 };
 
 TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
@@ -31,7 +31,7 @@ TEST(fuzz, no_sequence_of_events_breaks_an_invariant) {
     aborted += reached.values_aborted;
     steps += taken;
   }
-  // The bytes must reach the interesting places, or they prove nothing.
+  // The bytes must reach the rare states, or the test proves nothing.
   EXPECT_GT(total.succeeded, 1000u);
   EXPECT_GT(total.failed, 300u);
   EXPECT_GT(total.cancelled, 2000u);

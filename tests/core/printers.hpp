@@ -1,5 +1,4 @@
-// How GoogleTest shows the core's values when a comparison fails. Found by argument-dependent
-// look-up.
+// Prints values of the core when a GoogleTest comparison fails. Found by argument-dependent lookup.
 #pragma once
 
 #include <ostream>

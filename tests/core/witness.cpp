@@ -77,7 +77,7 @@ void witness::note(worker_results const& e) {
   };
   for (auto const& r : e.results)
     if (!take(r)) return static_cast<void>(at_fault_ = e.stream);
-  // Given back, it was no attempt. The core takes the newest first.
+  // A returned closure was not attempted. The core processes the newest first.
   for (auto r = e.returned.rbegin(); r != e.returned.rend(); ++r) {
     if (!take(*r)) return static_cast<void>(at_fault_ = e.stream);
     --attempts_[r->closure];
@@ -87,7 +87,8 @@ void witness::note(worker_results const& e) {
 void witness::note(schedule const& e) {
   auto const it = tokens_.find(e.session);
   if (it == tokens_.end()) return;
-  awaiting_reply_ = e.call != call_id{};  // scheduled only if the reply says so
+  // The closures are scheduled only if the reply is positive.
+  awaiting_reply_ = e.call != call_id{};
   for (auto const& c : e.closures)
     if (c.own_error) own_errors_.emplace(e.session, c.token);
   for (auto const& c : e.closures)
@@ -154,7 +155,7 @@ std::string witness::check_disconnects(effects const& fx) {
 std::string witness::check_kept(welcome const& w) {
   process const who{w.job, w.index, joined_as_};
   auto& away = away_[who];
-  // A stream that nobody saw break is replaced in this step.
+  // This step replaces a stream whose break was not noticed.
   for (auto const& [stream, holds] : streams_)
     if (processes_[stream] == who) away.insert(away.end(), holds.begin(), holds.end());
   processes_[w.stream] = who;

@@ -1,11 +1,11 @@
-// Watches events and effects from outside and knows the rules that hold whatever happens:
-//   - a call is answered once, in its own step unless it may park;
-//   - a closure is with one worker at a time, its attempts count up, and it ends once;
-//   - effects name only streams that are attached, and dispatches tile the assignments;
-//   - what goes on after a reconnect was with that incarnation and with nobody since;
-//   - a worker that answers what it does not hold is disconnected;
-//   - a session drains at most once a step, with nothing of it left.
-// Every step of every test of the core passes it. It shares no code with the core.
+// Checks events and effects from outside against rules that always hold:
+//   - a call is answered once, in its own step unless it can be parked;
+//   - a closure is on one worker at a time, its attempts count up, and it ends once;
+//   - effects name only attached streams, and dispatches cover the assignments without gaps;
+//   - a closure that continues after a reconnect was held by that incarnation and sent to no other;
+//   - a worker that answers a closure it does not hold is disconnected;
+//   - a session drains at most once a step, with none of its closures left.
+// Every step of every test of the core is checked. The witness shares no code with the core.
 #pragma once
 
 #include <map>
@@ -21,18 +21,18 @@ namespace muster::core {
 class witness {
  public:
   void before(event const& e);
-  /// Notes the closures of a job that an earlier process of the server had sent to workers.
+  /// Records the closures of a job that an earlier server process had sent to workers.
   void note_restored(restored_job const& j);
-  /// Empty when all rules hold, else the first that was broken, in words.
+  /// Returns an empty string if all rules hold, else a description of the first violation.
   std::string after(effects const& fx);
 
-  /// What a stream holds, in the order in which it was sent.
+  /// Returns the closures of a stream in the order of their dispatch.
   std::vector<assignment> const& held(stream_id s) const;
-  /// The newest attempt that was sent.
+  /// Returns the newest attempt that was sent.
   std::uint32_t attempt(closure_id c) const;
   bool attached(stream_id s) const { return streams_.contains(s); }
   std::vector<stream_id> streams() const;
-  /// Calls that were asked and neither answered nor given up.
+  /// Returns the calls that were neither answered nor abandoned.
   std::set<call_id> const& open_calls() const { return open_; }
   std::size_t unanswered_tokens(session_id s) const;
 
@@ -51,26 +51,27 @@ class witness {
   std::string check_sessions(effects const& fx);
 
   std::map<stream_id, std::vector<assignment>> streams_;
-  std::map<stream_id, std::vector<assignment>> before_;  // as the event found them
+  std::map<stream_id, std::vector<assignment>> before_;  // state before the event
   std::map<closure_id, std::uint32_t> attempts_;
-  using process = std::tuple<std::string, std::int64_t, incarnation>;  // the task and who it is
+  using process = std::tuple<std::string, std::int64_t, incarnation>;  // task and incarnation
   std::map<stream_id, process> processes_;
-  /// What streams that broke held and nobody was sent since.
+  /// Closures of broken streams that were not sent to another worker since.
   std::map<process, std::vector<assignment>> away_;
-  std::vector<held_closure> offered_;  // by the worker that attaches
+  std::vector<held_closure> offered_;  // by the attaching worker
   std::set<call_id> open_;
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
-  std::set<std::pair<session_id, std::uint64_t>> own_errors_;  // of them, that no error ends
-  std::vector<std::uint64_t> awaiting_;  // tokens that are scheduled if the reply says so
+  // Of streaming sessions; other errors do not end them.
+  std::set<std::pair<session_id, std::uint64_t>> own_errors_;
+  std::vector<std::uint64_t> awaiting_;  // scheduled if the reply is positive
   bool awaiting_reply_ = false;
   std::set<session_id> resumable_;
   bool opening_resumable_ = false;
-  bool opening_ = false;  // and only if the session is new
+  bool opening_ = false;  // the session is opened by this event, if it is new
   call_id call_{};        // of the event
   bool may_park_ = false;
   stream_id joined_{};  // attaches in this event
   incarnation joined_as_{};
-  stream_id at_fault_{};  // answered what it does not hold
+  stream_id at_fault_{};  // answered a closure that it does not hold
 };
 
 }  // namespace muster::core

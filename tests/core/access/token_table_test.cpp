@@ -1,4 +1,4 @@
-// Tokens: what is refused, what a change leaves behind, and the table of roles.
+// Tokens: rejected commands, the effects of changes, and the table of roles.
 #include "server/core/access/token_table.hpp"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(token_table, the_last_admin_stays) {
   auto brief = made("b", role::admin);
   brief.expires = now + 1h;
   ASSERT_TRUE(all.step(create_token{brief}, now).ok());
-  // One that has expired makes nobody an admin any more.
+  // An expired token does not count as an admin.
   EXPECT_EQ(all.step(revoke_token{"a"}, now + 2h).code, code::failed_precondition);
   EXPECT_FALSE(!all.has_admin(now + 2h));
   EXPECT_TRUE(all.step(revoke_token{"a"}, now).ok());
@@ -102,7 +102,7 @@ TEST(token_table, those_of_a_file_are_changed_by_the_file_alone) {
   EXPECT_TRUE(all.replace_file({in_file("a"), in_file("b")}).empty());
   EXPECT_EQ(all.step(revoke_token{"a"}, now).code, code::failed_precondition);
   EXPECT_EQ(all.step(rotate_token{"a", "s", "d"}).code, code::failed_precondition);
-  // The same again changes nothing; another role, or none, ends what was.
+  // Equal tokens change nothing. A changed or missing token is reported as ended.
   EXPECT_TRUE(all.replace_file({in_file("a"), in_file("b")}).empty());
   EXPECT_EQ(all.replace_file({in_file("b", role::admin)}), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(all.find("b")->role, role::admin);

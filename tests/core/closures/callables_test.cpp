@@ -1,5 +1,5 @@
-// What functions such as "python:3.11" call: it is shown, counted and searched for, and nothing
-// else follows from it.
+// Callables of functions such as "python:3.11": they are displayed, counted and searched for, and
+// affect nothing else.
 #include "server/core/api/activity.hpp"
 #include "server/core/api/facts.hpp"
 #include "server/core/api/listings.hpp"
@@ -148,7 +148,7 @@ TEST(callables, beyond_the_hashes_of_one_name_share_the_name) {
   EXPECT_EQ(second.callable, "");
 }
 
-// Rows keep names that the core uses no more.
+// Rows keep names that the core no longer uses.
 TEST(callables, that_the_core_has_forgotten_are_found_in_rows) {
   config small;
   small.callables_max = 2;
@@ -190,7 +190,7 @@ TEST(callables, that_nobody_refers_to_make_room_and_leave_their_counts_to_the_fu
   changes told;
   function_table t(small, told);
   auto const f = t.intern("python:3.11").value();
-  auto const a = t.intern(f, {"a", hash_of('1')}).value();  // and a without a hash
+  auto const a = t.intern(f, {"a", hash_of('1')}).value();  // also adds "a" without a hash
   auto const b = t.intern(f, {"b", hash_of('1')}).value();
   EXPECT_FALSE(t.intern(f, {"c", {}}));
   EXPECT_EQ(t[t.intern(f, {"b", hash_of('2')}).value()].hash, "") << "no room for another hash";
@@ -216,7 +216,8 @@ TEST(callables, that_nobody_refers_to_make_room_and_leave_their_counts_to_the_fu
 TEST(callables, are_looked_through_once_in_ten_seconds) {
   config small;
   small.callables_max = 1;
-  small.session_rows_max = small.session_failures_max = 0;  // rows of what has ended refer to it
+  // Rows of ended closures would use the name.
+  small.session_rows_max = small.session_failures_max = 0;
   cluster c(small);
   auto const s = held_session(c);
   auto shown = [&, token = std::uint64_t{0}](std::string const& name) mutable {
@@ -229,7 +230,7 @@ TEST(callables, are_looked_through_once_in_ten_seconds) {
     return c.core.closures().look(c.core.closure_of(s, token))->display_name;
   };
   EXPECT_EQ(shown("a"), "a");
-  EXPECT_EQ(shown("b"), "");  // a is needed
+  EXPECT_EQ(shown("b"), "");  // "a" is in use
   c.step(cancel_closure{{}, c.core.closure_of(s, 1)});
   c.step(release_values{{}, s, {1}, {}});
   EXPECT_EQ(shown("b"), "");
@@ -258,7 +259,7 @@ TEST(callables, are_written_down_and_known_after_a_restart) {
   EXPECT_EQ(written.accepted[0].callables,
             (std::vector<callable_name>{{}, {"train.step", hash_of('h')}}));
   auto old = written;
-  old.accepted[0].callables.clear();  // as servers of before wrote it
+  old.accepted[0].callables.clear();  // as older servers wrote it
   for (auto const& [job, shown] : {std::pair(written, "train.step"), std::pair(old, "")}) {
     cluster after(durable);
     restore_jobs e{{job}};

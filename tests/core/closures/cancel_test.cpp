@@ -1,4 +1,3 @@
-// Cancelling a job, or one closure of it.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,4 @@
-// The closure book by itself: states, what is counted of them, and that it can be saved.
+// Unit tests of the closure book: states, counters, saving.
 #include "server/core/closures/closure_book.hpp"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-// Outputs as arguments: a closure is BLOCKED until the closures it needs have succeeded.
+// Values as inputs: a closure is BLOCKED until the closures it needs have succeeded.
 #include "server/core/api/placeholders.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // cl_…; of the coordinator
+std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
 namespace {
 
 closure_spec needing(cluster& c, std::vector<input_ref> inputs, closure_options o = {}) {
@@ -151,7 +151,7 @@ TEST(inputs, one_that_has_failed_already_fails_it_at_once) {
   specs.push_back(c.specs({"f"}).front());
   auto const job = c.open_with(std::move(specs));
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
-  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);  // fail_fast
+  EXPECT_EQ(c.state(job[0]), closure_state::cancelled);  // because of fail_fast
   EXPECT_EQ(c.state(job[2]), closure_state::cancelled);
   auto const patient =
       c.open_with({needing(c, {of(producer[0])}), c.specs({"f"}).front()}, continue_all());
@@ -197,7 +197,7 @@ TEST(inputs, cancelling_a_blocked_closure_or_its_job_ends_it) {
   EXPECT_TRUE(c.status_of(cancel_session{{}, other.id}).ok());
   EXPECT_EQ(c.job(other.id).state, job_state::cancelled);
   auto const w = c.attach();
-  c.succeed(w, producer[0]);  // nobody is there to be told
+  c.succeed(w, producer[0]);  // its consumers are cancelled
 }
 
 TEST(inputs, of_a_stream_ends_with_an_outcome) {

@@ -1,4 +1,4 @@
-// What the first error of a job does to the rest of it.
+// The effect of a job's first error on its other closures.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,4 @@
-// What closures may ask for: priority, delay, deadline, retries; and a session's weight.
+// Options of closures: priority, delay, deadline, retries; and the weight of a session.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -76,7 +76,7 @@ TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
   c.advance(2s);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   ASSERT_EQ(c.fx().stop_requests.size(), 1u);
-  c.succeed(w, job[0]);  // too late
+  c.succeed(w, job[0]);  // after the deadline
   auto const closure = c.core.closures().look(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::timeout);
@@ -167,7 +167,7 @@ TEST(retry, success_after_an_error_is_a_success) {
   auto const w = c.attach();
   auto const job = c.open_with({with(c, {.max_retries = 1, .retry_initial = 0s, .retry_max = 0s})});
   c.fail(w, job[0]);
-  EXPECT_EQ(c.state(job[0]), closure_state::running);  // no pause was asked for
+  EXPECT_EQ(c.state(job[0]), closure_state::running);  // without a pause
   c.succeed(w, job[0], "2");
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   EXPECT_FALSE(c.job(job.id).error.has_value());
@@ -190,7 +190,8 @@ TEST(stale_handle, comes_back_after_a_pause) {
   auto const w = c.attach();
   auto const job = c.open({"f"});
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
-  EXPECT_EQ(c.state(job[0]), closure_state::running);  // another worker might have known it
+  // Retried at once: another worker might know the handle.
+  EXPECT_EQ(c.state(job[0]), closure_state::running);
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   c.advance(100ms);

@@ -1,4 +1,4 @@
-// What the answers of workers do.
+// The effects of workers' answers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -87,7 +87,7 @@ TEST(results, a_handle_that_stays_stale_is_given_up_with_the_workers_words) {
   auto const job = c.open({"f"});
   for (int i = 0; i < 3; ++i) {
     c.fail(w, job[0], "who is f?", failure_kind::stale_handle);
-    c.advance(1s);  // after the second time it is tried less and less often
+    c.advance(1s);  // retries become less frequent after the second failure
     c.alive(w);
   }
   EXPECT_EQ(c.state(job[0]), closure_state::failed);

@@ -1,4 +1,4 @@
-// Sessions that take their outcomes as they come: the gRPC streams.
+// Sessions that receive outcomes as they occur: gRPC streams.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -215,8 +215,8 @@ TEST(streaming, a_stream_is_not_deleted) {
   EXPECT_TRUE(c.core.sessions().look(s));
 }
 
-// One message may carry a thousand: a misspelt name is an error of its own closure, or a join would
-// pass over it, and no reason to drop the others.
+// A message can contain a thousand closures. A misspelt function must fail only its own closure,
+// where a join finds the error, and not the others.
 TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_others) {
   for (auto const kind : {streaming, resumable_values}) {
     cluster c;

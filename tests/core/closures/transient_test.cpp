@@ -1,4 +1,5 @@
-// Lost dependencies and time-outs that functions report: borne for a while, counted per session.
+// Lost dependencies and timeouts that functions report: tolerated up to a limit, counted per
+// session.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -18,7 +19,7 @@ struct transient : testing::Test {
     r.failure->dependencies = std::move(names);
     return r;
   }
-  /// The worker's closure reports `names` as lost; then time passes until it runs again.
+  /// Reports `names` as lost, then advances time until the closure runs again.
   void report(stream_id w, closure_id id, std::vector<std::string> names) {
     c.answer(w, {gone(w, id, std::move(names))});
     for (int i = 0; i < 100 && c.state(id) == closure_state::queued; ++i) {
@@ -111,7 +112,8 @@ TEST_F(transient, reports_outside_the_window_are_forgotten) {
   for (int i = 0; i < 6; ++i) {
     report(w, job[0], {"ps:1"});
     ASSERT_EQ(c.held(w), job.closures) << i;
-    for (int s = 0; s < 62; ++s) c.advance(5s), c.alive(w);  // so never three within ten minutes
+    // Fewer than three reports within ten minutes.
+    for (int s = 0; s < 62; ++s) c.advance(5s), c.alive(w);
   }
   EXPECT_EQ(c.job(job.id).state, job_state::running);
 }

@@ -1,4 +1,4 @@
-// Closures that have lost workers keep their pause, and run alone, across a restart of the server.
+// Closures that lost workers keep their pause and their exclusive state across a server restart.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -14,7 +14,7 @@ session_spec unlimited(session_spec s) {
   return s;
 }
 
-/// A server, and the next one that begins with what it has written down.
+/// A server, and its successor that starts from the stored facts.
 struct restart_losses : testing::Test {
   cluster before{durable(), cluster::loss_pauses::as_configured};
   restored_job known;
@@ -38,7 +38,7 @@ struct restart_losses : testing::Test {
     before.lose(w);
     collect();
   }
-  /// The next server, some time after the last step of this one.
+  /// Returns the next server, started `later` after the last step of this one.
   std::unique_ptr<cluster> restart(duration later = {}) {
     auto next = std::make_unique<cluster>(durable(), cluster::loss_pauses::as_configured);
     next->wide.first_generation = before.wide.first_generation + (1u << 20);
@@ -66,7 +66,7 @@ TEST_F(restart_losses, closure_waits_for_the_rest_of_its_pause) {
   EXPECT_EQ(after->held(w), job.closures);
 }
 
-// The clock of the server before was an hour ahead.
+// The old server's clock was an hour ahead.
 TEST_F(restart_losses, pause_is_no_longer_after_the_clock_was_set_back) {
   auto const job = open({"f"});
   before.advance(1h);

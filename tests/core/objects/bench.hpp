@@ -1,4 +1,4 @@
-// A table of objects with sessions and workers as tests want them.
+// A table of objects with sessions and workers that tests control.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ struct table_bench {
     EXPECT_TRUE(made.has_value()) << (made ? std::string() : made.error().message);
     return made ? *made : object_id{};
   }
-  /// An object that is there.
+  /// Creates an object and reports it as built.
   object_id ready(session_id s, stream_id at, std::uint64_t number, object_spec of = spec()) {
     auto const id = make(s, number, std::move(of));
     table.built(now, at, id, std::nullopt);

@@ -1,4 +1,4 @@
-// Who calls objects: what becomes of calls when callers leave, and why the server refuses them.
+// Callers of objects: their calls after they leave, and rejected calls.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
@@ -45,7 +45,7 @@ TEST(callers, that_have_left_may_leave_so_many_calls) {
   for (std::uint64_t n = 2; n < 4; ++n) b.call(first, n, id);
   for (std::uint64_t n = 1; n < 3; ++n) b.call(second, n, id);
   b.table.session_ended(first);
-  b.table.session_ended(second);  // one too many
+  b.table.session_ended(second);  // exceeds the limit
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
   EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
@@ -71,7 +71,7 @@ TEST(callers, whose_calls_are_forgotten_leave_no_names_behind) {
   }
   auto const s = b.open(20);
   b.call(s, 1, id);
-  auto const worker = b.attach(1, 8, 80);  // which calls it, and is lost
+  auto const worker = b.attach(1, 8, 80);  // it calls the object and is lost
   auto const who = caller_of(core::incarnation{8});
   for (std::uint64_t k = 1; k < 8; ++k)
     b.table.call(who, s, {k, id, "add", blob("1", encoding::bytes)});
@@ -112,7 +112,7 @@ TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
   EXPECT_EQ(why(0, b.said()), failure_reason::unsaid) << "what a method says is none";
 }
 
-// Who is back first after a restart, a worker or the session, must not decide what is answered.
+// The answer must not depend on whether the worker or the session returns first after a restart.
 TEST(callers, of_an_object_older_than_the_server_are_told_of_the_restart_before_anything_else) {
   table_bench b;
   object_id const old{1};

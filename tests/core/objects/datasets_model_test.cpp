@@ -1,5 +1,5 @@
-// Random closures that draw, fail, are lost with their worker or succeed, over several epochs: each
-// split is done once an epoch, seen once where nothing is lost, and somebody can always go on.
+// Random closures that draw splits, fail, are lost or succeed, over several epochs. Each split is
+// completed once per epoch, and read once if nothing is lost. The closures never deadlock.
 #include <map>
 #include <random>
 
@@ -39,7 +39,7 @@ struct dealing : table_bench {
   void take() {
     for (auto const& a : said().answers) {
       auto const it = closures.find(asked.at(a.name.number));
-      if (it == closures.end()) continue;  // it has ended while it waited
+      if (it == closures.end()) continue;  // ended while it waited
       auto& c = it->second;
       c.waits = false;
       ASSERT_TRUE(a.ok);

@@ -1,5 +1,5 @@
-// Random callers, workers that lose streams and processes, and sessions that end: whatever happens,
-// a call is executed at most once, in the order of its caller, and is answered once.
+// Random callers, workers that lose streams and processes, and sessions that end. Each call is
+// executed at most once, in its caller's order, and answered once.
 #include <deque>
 #include <map>
 #include <random>
@@ -10,7 +10,8 @@
 namespace muster::core::objects {
 namespace {
 
-/// A worker process as the protocol has it: passes over what it has had, keeps its answers.
+/// A worker process that follows the protocol: it skips calls it has executed and keeps its
+/// answers.
 struct process {
   std::uint64_t incarnation = 0;
   std::set<object_id> objects{};
@@ -23,7 +24,7 @@ struct world : table_bench {
 
   std::mt19937 random;
   std::map<std::int64_t, process> processes{};  // by index
-  std::map<std::int64_t, stream_id> streams{};  // those that are attached
+  std::map<std::int64_t, stream_id> streams{};  // attached workers
   std::uint64_t last_stream = 0, last_incarnation = 0, last_session = 0;
   struct client {
     std::uint64_t last = 0;
@@ -52,7 +53,7 @@ struct world : table_bench {
     return nullptr;
   }
 
-  /// What the orders lead to at once; answers go back in one piece.
+  /// Carries out the orders; answers arrive complete.
   void perform(output const& said) {
     for (auto const& b : said.begins)
       if (auto* p = at(b.stream))
@@ -102,7 +103,7 @@ struct world : table_bench {
         return;
       case 1:
         for (auto const n : c.open) table.call(caller_of(s), s, {n, object_id{}, "add", {}});
-        return;  // its stream broke: all again
+        return;  // its stream broke: repeats all open calls
       case 2:
         if (draw(6) == 0) {
           table.session_ended(s);
@@ -167,13 +168,13 @@ TEST(object_table_model, calls_are_executed_at_most_once_and_answered_once) {
       w.settle();
     }
     if (::testing::Test::HasFailure()) return;
-    // Everybody comes back, with fresh processes where there were none; then each call has an
-    // answer.
+    // All workers return, as new processes if the old ones were killed; then each call must be
+    // answered.
     for (std::int64_t i = 0; i < 3; ++i) w.attach_one(i);
     for (int i = 0; i < 40; ++i) {
       w.settle();
       for (std::int64_t index = 0; index < 3; ++index)
-        w.attach_one(index);  // unlucky answers again
+        w.attach_one(index);  // repeats answers that were lost
     }
     w.settle();
     for (auto const& [s, c] : w.clients) EXPECT_TRUE(c.open.empty()) << c.open.size();

@@ -1,4 +1,4 @@
-// Objects on tasks: how they are made, called once and in order, and lost with their task.
+// Objects on tasks: creation, calls exactly once and in order, and loss with their task.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
@@ -78,7 +78,7 @@ TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) 
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "others"));
   EXPECT_EQ(b.table.create(b.now, next, 1, b.spec("weights")).error().code, code::already_exists);
   b.now += 2'999ms;
-  b.table.session_away(b.now, dead);  // told again: it counts from the first time
+  b.table.session_away(b.now, dead);  // repeated: the time counts from the first report
   EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
   b.now += 1ms;
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights"));
@@ -136,7 +136,7 @@ TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream
   b.said();
   b.table.gone(b.now, at, false, "connection lost");
   b.call(s, 5, id);
-  b.answer(at, id, b.name(s, 3));  // too late: not of its stream
+  b.answer(at, id, b.name(s, 3));  // too late: the stream has ended
   EXPECT_TRUE(b.said().answers.empty());
   auto const next = b.attach(0, 7, 71);
   auto const said = b.said();
@@ -260,7 +260,7 @@ TEST(object_table, calls_that_end_behind_a_long_one_do_not_stay_in_the_queue) {
   auto of = b.spec();
   of.concurrency = 2;
   auto const id = b.ready(s, at, 1, of);
-  b.call(s, 2, id);  // it is never answered
+  b.call(s, 2, id);  // is never answered
   for (std::uint64_t n = 3; n < 1'000; ++n) {
     b.call(s, n, id);
     b.answer(at, id, b.name(s, n));
@@ -301,7 +301,7 @@ TEST(object_table, what_waits_has_a_limit_in_bytes) {
   EXPECT_EQ(more.error().field, "args");
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
-  b.make(s, 3, large);  // the first is made, its arguments are gone
+  b.make(s, 3, large);  // the first object is built, so its arguments are freed
   b.said();
   for (std::uint64_t n = 4; n < 7; ++n) b.call(s, n, id);
   for (std::uint64_t n = 4; n < 7; ++n)
@@ -328,7 +328,7 @@ TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
 }
 
 TEST(object_table, what_an_earlier_process_had_is_lost_and_not_deleted) {
-  table_bench b;  // whose ids begin above 1,000
+  table_bench b;  // its ids begin above 1,000
   auto const s = b.open(1);
   b.call(s, 1, object_id{1'000});
   b.call(s, 2, object_id{1'001});

@@ -1,5 +1,4 @@
-// What readers see of objects: states with reasons, calls in numbers, pages; and what a lost task
-// has taken along.
+// Views of objects: states with reasons, numbers of calls, pages, and objects lost with a task.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {

@@ -1,4 +1,4 @@
-// Component builds by themselves: what waits to be built, what is lost, and that it can be saved.
+// Unit tests of component builds: pending builds, losses, saving.
 #include "server/core/per_worker/component_builds.hpp"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,10 @@
-// PerWorkerValues: built by each worker, ABORTED with it, built again before they are used again.
+// Per-worker values: built by each worker, ABORTED if it is lost, and built again before the next
+// use.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // pw_…; of the coordinator
+std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
 namespace per_worker_cases {
 
 per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {},
@@ -126,7 +127,7 @@ TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
   EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message, "no such file");
   c.succeed(w, job[0]);
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
-  // What needs it is sent; the worker knows that there is no value and answers with INPUT.
+  // The closure is sent; the worker knows that the build failed and answers with INPUT.
   auto const user = c.open_with({needing(c, v)});
   EXPECT_EQ(c.held(w), closures{user[0]});
 }

@@ -1,5 +1,4 @@
-// The policies by themselves: when the watchdog speaks, which failures are borne, and that both can
-// be saved.
+// Unit tests of the policies: watchdog times, tolerated failures, saving.
 #include <gtest/gtest.h>
 
 #include "server/core/policies/transient_failures.hpp"

@@ -1,5 +1,5 @@
-// Tasks that hold state: a session that relied on one ends when it is lost, and nothing of it runs
-// on what took its place.
+// Stateful tasks: a session that relied on a task ends when the task is lost, and none of its
+// closures runs on the replacement.
 #include "server/core/policies/stateful_tasks.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -23,7 +23,7 @@ struct stateful : testing::Test {
 
   cluster c{with_ps()};
 
-  /// `n` closures bound to ps:0.
+  /// Returns `n` closures that must run on ps:`index`.
   std::vector<closure_spec> bound(std::size_t n, std::int64_t index = 0) {
     auto specs = c.specs(names(n, "f"));
     auto x = std::make_shared<closure_extras>();
@@ -155,7 +155,7 @@ TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
   EXPECT_EQ(c.held(q).size(), 1u);
 }
 
-// PerWorkerValues.
+// Per-worker values.
 struct stateful_values : stateful {
   static joining building(joining w) {
     w.functions = {"f", "make"};
@@ -221,7 +221,7 @@ TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_late
   EXPECT_EQ(built_on(v), names({"ps:0", "ps:1"}));
 }
 
-// What closures have named before the server restarted is not known any more.
+// After a restart the server does not know which values earlier closures have named.
 TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
   c.attach(building({}));
   auto const s = c.open({}, resumable_values()).id;
@@ -238,7 +238,7 @@ TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
   EXPECT_EQ(c.held(p).size(), 1u);
 }
 
-// What is lost beside a generation that has failed already.
+// Losses after the generation has already failed.
 TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
   auto const p = c.attach(ps(1));
   auto const s = c.open({}, resumable_values()).id;

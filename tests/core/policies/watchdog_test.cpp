@@ -1,4 +1,4 @@
-// Nothing finishes: the watchdog says so, at growing intervals, until something does.
+// If no closure finishes, the watchdog logs this at growing intervals until one does.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -10,7 +10,7 @@ struct watchdog : testing::Test {
     c.watchdog = 4s;
     return c;
   }
-  /// What the watchdog said within `d`; workers beat meanwhile.
+  /// Returns the watchdog's log messages within `d`, while workers send heartbeats.
   std::vector<std::string> said(duration d) {
     std::vector<std::string> all;
     for (auto const end = c.now() + d; c.now() < end;) {

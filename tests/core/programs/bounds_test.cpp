@@ -1,5 +1,4 @@
-// What a submission or a worker could do to the controller, and waits that have to end by
-// themselves.
+// Submissions and workers that could harm the controller, and waits that must end without an event.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

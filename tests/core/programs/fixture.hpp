@@ -1,4 +1,4 @@
-// A controller with workers made by hand: events in, orders and changes out.
+// A controller with workers that tests control: events in, orders and changes out.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace muster::core::programs {
 
 using namespace std::chrono_literals;
 
-/// Resources of workers, as the scheduler has them.
+/// Resources of workers, in place of the scheduler.
 class model_ledger final : public ledger {
  public:
   struct worker {
@@ -48,7 +48,7 @@ class model_ledger final : public ledger {
   std::uint64_t version_ = 1;
 };
 
-/// What a worker process knows of itself: its ranks go where it goes.
+/// A worker process.
 struct process {
   std::uint64_t incarnation = 0;
   std::int64_t index = 0;
@@ -74,11 +74,11 @@ class bench {
   time_point now{std::chrono::seconds(1'700'000'000)};
   static constexpr duration lease = 8s;
 
-  /// At the end of each step: carries the orders on.
+  /// Called at the end of each step; delivers the orders.
   std::function<void()> on_step = [this] {
     for (auto const& o : core->said().orders) sent[o.stream].push_back(o);
   };
-  /// Performs one call in a step of its own.
+  /// Performs one call in its own step.
   template <class Call>
   auto step(Call call) {
     core->begin_step();
@@ -94,8 +94,8 @@ class bench {
     return call();
   }
 
-  /// The process has died, and another one begins with what the last has written down. No stream is
-  /// left, and nothing that was sent.
+  /// Replaces the controller by one that starts from the stored state. Streams and undelivered
+  /// orders are lost.
   void restart(std::vector<restored_program> known) {
     resources.workers.clear();
     sent.clear();
@@ -131,7 +131,7 @@ class bench {
               std::vector<rank_end> ended = {}, std::uint64_t number = 0) {
     step([&] { core->reports(now, {s, std::move(started), std::move(ended), number}); });
   }
-  /// As advance, with every worker's lease renewed.
+  /// Advances time and renews every worker's lease.
   void advance_in_touch(duration d) {
     for (auto const until = now + d; now < until;) {
       for (auto const& [s, w] : resources.workers) report(s, {}, {}, ++last_number_);
@@ -149,7 +149,7 @@ class bench {
 
   program_view look(program_id id) const { return core->look(id).value(); }
   program_state state(program_id id) const { return look(id).state; }
-  /// What this worker was ordered in the last step.
+  /// Returns the orders for this worker in the last step.
   rank_orders orders(stream_id s) const {
     for (auto const& o : core->said().orders)
       if (o.stream == s) return o;
@@ -160,7 +160,7 @@ class bench {
     for (auto const& o : orders(s).starts) all.insert(all.end(), o.ranks.begin(), o.ranks.end());
     return all;
   }
-  /// The worker says that these run.
+  /// Reports the ranks as running.
   void run(stream_id s, program_id id, std::uint32_t attempt, std::vector<std::uint32_t> ranks) {
     std::vector<rank_reports::start> all;
     for (auto const r : ranks) all.push_back({{id, attempt, r}, 100 + r});
@@ -176,15 +176,15 @@ class bench {
   }
 
   std::vector<std::uint32_t> kept;                    // at the last attach
-  std::map<stream_id, std::deque<rank_orders>> sent;  // and not taken
+  std::map<stream_id, std::deque<rank_orders>> sent;  // sent but not yet processed
   std::map<program_id, std::vector<program_state>> states;
-  std::set<rank_name> begun;  // by workers, ever
+  std::set<rank_name> begun;  // all ranks that workers ever started
 
  private:
   std::uint64_t last_id_ = 100, last_stream_ = 0, last_number_ = 0;
 };
 
-/// A program of so many workers.
+/// Returns a program with `n` workers.
 inline program_spec of_workers(std::uint32_t n, named_amounts each = {}) {
   program_spec s;
   s.name = "train";

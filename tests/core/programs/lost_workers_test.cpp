@@ -1,4 +1,4 @@
-// Workers that are lost with ranks of a program, as people are told of them.
+// Messages to users about lost workers that ran ranks of a program.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

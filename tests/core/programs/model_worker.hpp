@@ -1,5 +1,4 @@
-// A worker of the simulations of programs, as the protocol asks of one, with a clock of its own
-// that runs up to a twentieth slower.
+// A simulated worker that follows the protocol of programs; its clock is up to a twentieth slow.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +52,7 @@ class model_worker {
       }
     }
     alive_ = std::move(kept);
-    std::vector<rank_end> known;  // ends that the server has taken; the others are forgotten
+    std::vector<rank_end> known;  // ends that the server has stored; the others are discarded
     for (std::uint32_t i = 0; i < ended_.size(); ++i)
       if (is_kept(alive_count + i)) known.push_back(ended_[i]);
     ended_ = std::move(known);
@@ -64,9 +63,9 @@ class model_worker {
     bench_.cut(s);
     bench_.sent.erase(s);
   }
-  /// The server has died.
+  /// Drops the stream because the server was killed.
   void lose_server() { stream_ = {}; }
-  /// The machine loses its power.
+  /// Loses all state, as in a power failure.
   void die() {
     if (attached()) cut();
     alive_.clear();
@@ -78,7 +77,7 @@ class model_worker {
     auto const slow = bench_.now - lease_from_;
     if (slow - slow / 20 >= bench::lease)
       for (auto& r : alive_) r.dies_at = bench_.now, r.exit_status = ~0u;
-    // Some orders are on the way for a while.
+    // Some orders are delayed.
     if (attached() && random_() % 4 != 0)
       for (auto& inbox = bench_.sent[stream_]; !inbox.empty(); inbox.pop_front())
         perform(inbox.front());
@@ -141,14 +140,14 @@ class model_worker {
   process process_;
   stream_id stream_{};
   std::vector<body> alive_;
-  std::vector<rank_end> ended_;  // and not forgotten
+  std::vector<rank_end> ended_;  // ends that the server has not acknowledged
   std::map<std::uint64_t, time_point> sent_;
   std::uint64_t last_number_ = 0;
   time_point lease_from_{};
 };
 
-/// What must hold at any time: no port is listened at twice, no rank runs twice, no worker runs
-/// more than it has, and of a program one attempt is alive.
+/// Checks the invariants: no port is used twice, no rank runs twice, no worker exceeds its
+/// resources, and each program has one live attempt.
 template <class Workers>
 void expect_in_order(Workers const& workers) {
   std::set<std::pair<std::string, std::uint16_t>> ports;
@@ -167,7 +166,7 @@ void expect_in_order(Workers const& workers) {
   for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
 }
 
-/// At the end of a simulation: all is over, and nothing is left.
+/// Checks at the end of a simulation that all programs have ended and all resources are free.
 template <class Bench>
 void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const p : programs)
@@ -177,7 +176,7 @@ void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
 }
 
-/// One of up to ten ranks with a device each.
+/// Returns a program of up to ten ranks with one device each.
 inline program_spec random_program(std::mt19937_64& random) {
   auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
   spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);

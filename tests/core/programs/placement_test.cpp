@@ -1,4 +1,4 @@
-// Where ranks go, and which ports they get.
+// Placement of ranks and assignment of ports.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

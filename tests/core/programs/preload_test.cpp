@@ -1,4 +1,4 @@
-// What is said of ranks that begin without the modules that their program asks for.
+// Messages about ranks that start without the modules that their program preloads.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,4 @@
-// Ranks of programs beside closures: one ledger of resources, no slots.
+// Ranks of programs and closures share the resources of a worker; ranks use no slots.
 #include "server/core/programs/controller.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,4 @@
-// Where ranks ran, of the last attempt and of those before: what they printed is there.
+// Workers of ranks in the current and earlier attempts; their output is stored there.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -10,7 +10,7 @@ program_spec that_restarts(std::uint32_t ranks) {
   return spec;
 }
 
-// Rank 0 of the attempt fails, and the next one begins.
+// Fails rank 0 of the attempt and waits for the next attempt.
 void fail(bench& b, stream_id s, program_id p, std::uint32_t attempt) {
   b.end(s, p, attempt, 0, 1);
   for (std::uint32_t r = 1; r < b.look(p).ranks; ++r) b.end(s, p, attempt, r, 0, true);

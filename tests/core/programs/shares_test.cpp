@@ -1,4 +1,4 @@
-// Whose turn it is among programs that wait with one priority.
+// Fair shares among pending programs of equal priority.
 #include "server/core/programs/shares.hpp"
 
 #include "tests/core/programs/fixture.hpp"
@@ -13,7 +13,7 @@ program_spec of(std::string const& submitter, std::uint32_t gpus, std::uint32_t 
   return spec;
 }
 
-/// One worker with so many GPUs, all taken by a program that is to make room.
+/// A worker with `gpus` GPUs, all used by a program that tests can finish.
 struct full : bench {
   stream_id w;
   program_id first;
@@ -85,7 +85,7 @@ TEST(program_shares, count_what_runs_already) {
   auto const held = b.submit(of("a", 3));
   b.finish(b.first);
   ASSERT_TRUE(b.runs(held));
-  auto const other = b.submit(of("x", 1));  // fills it
+  auto const other = b.submit(of("x", 1));  // uses the last GPU
   ASSERT_TRUE(b.runs(other));
   auto const more = b.submit(of("a", 1)), c = b.submit(of("c", 1));
   b.finish(other);
@@ -107,7 +107,7 @@ TEST(program_shares, do_not_go_before_priorities_and_one_submitters_age) {
   EXPECT_TRUE(b.runs(low));
 }
 
-// The other one's programs end before the next is placed, so it has less at each such moment.
+// The other submitter's programs end before the next placement, so it uses less at each placement.
 TEST(program_shares, leave_nobody_behind_for_ever) {
   full b(4);
   auto const held = b.submit(of("a", 3));

@@ -1,4 +1,4 @@
-// Places that a program puts by for a host that is lost, and notice before a deadline.
+// Spare places that a program reserves for a lost host, and preemption notice before a deadline.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -122,7 +122,7 @@ TEST(program_spares, have_a_limit) {
   EXPECT_EQ(wrong.limit, 64u);
 }
 
-/// One rank, with a deadline after 100 s and notice 30 s before it.
+/// One rank, with a deadline after 100 s and a preemption notice 30 s before it.
 struct with_notice : bench {
   stream_id w = attach(0);
   program_id p = [this] {

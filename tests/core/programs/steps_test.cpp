@@ -1,5 +1,5 @@
-// Programs whose ranks say steps: they end by a step where there is time for it, and by a signal
-// where there is none.
+// Programs whose ranks report steps: they are stopped at a step if there is time, otherwise by a
+// signal.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,5 @@
-// Who may open tunnels to the coordination cluster of an attempt, and which attempts have one.
+// Permission to open tunnels to the coordination cluster of an attempt, and attempts that have a
+// cluster.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,4 @@
-// Programs whose code is a blob: on which workers, and what they wait for.
+// Programs with an uploaded archive: placement and waiting.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

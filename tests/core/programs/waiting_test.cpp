@@ -1,4 +1,4 @@
-// Why programs wait, as they are told, and ports that are no reason to.
+// Displayed reasons why programs wait, and port usage that is not a reason.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,4 @@
-// The containers that the core is made of, each by itself.
+// Unit tests of the containers of the core.
 #include <algorithm>
 
 #include "server/core/coordinator_state.hpp"

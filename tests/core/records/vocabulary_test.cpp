@@ -1,4 +1,4 @@
-// The words that leave the core: names of states, texts of ids, times.
+// Text output of the core: names of states, ids, times.
 #include "server/core/coordinator_state.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,4 @@
-// Closures that have lost worker after worker run alone on the next one.
+// Closures that have lost several workers run alone on the next one.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -13,7 +13,7 @@ session_spec tireless(session_spec s = continue_all()) {
 struct exclusive : testing::Test {
   cluster c;
 
-  /// The worker that is being emptied for it.
+  /// Returns the worker that is being emptied for the closure.
   std::string emptied_for(closure_id id) const {
     EXPECT_EQ(c.why(id).why, closure_reason::exclusive);
     return c.why(id).emptied;
@@ -24,13 +24,13 @@ struct exclusive : testing::Test {
     work.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
     return work;
   }
-  /// Workers that come and are killed by what they are given. REQUIRES: no idle slot, and nothing
-  /// else is queued that they could run.
+  /// Attaches workers that are killed by their closures.
+  /// @pre No slot is idle, and these workers can run no other queued closure.
   void kill(int workers, joining w = {}) {
     w.index = 9;
     for (int i = 0; i < workers; ++i) c.lose(c.attach(w), "killed");
   }
-  /// A closure that has killed three.
+  /// Returns a closure that has killed three workers.
   closure_id suspect(joining const& w = {}) {
     auto const job = c.open_with(c.specs(w.functions), tireless());
     kill(3, w);
@@ -171,7 +171,7 @@ TEST_F(exclusive, the_worker_whose_work_is_young_is_kept_empty_and_later_another
   c.open(names(20, "f"));
   c.advance(1s);
   EXPECT_EQ(emptied_for(bad), "worker:1");
-  // It was not quick after all; what the other one has now is younger.
+  // Worker 1 was not quick after all. Worker 0 now has younger closures.
   c.succeed(slow, long_ones[0]);
   c.succeed(slow, long_ones[1]);
   c.advance(1900ms);
@@ -305,7 +305,7 @@ TEST_F(exclusive, a_worker_that_turns_out_to_live_is_no_loss) {
   joining const same{.incarnation = 42};
   auto const w = c.attach(same);
   c.cut(w);
-  c.advance(10ms);  // it had not run for long, so nobody waited
+  c.advance(10ms);  // it ran too briefly for a grace period
   ASSERT_TRUE(is_exclusive(job[0]));
   c.attach(same);
   EXPECT_FALSE(is_exclusive(job[0])) << "two, after all";

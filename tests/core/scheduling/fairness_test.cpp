@@ -1,4 +1,4 @@
-// Sessions share the workers turn by turn, however long their queues are.
+// Sessions share the workers in turns, independent of queue lengths.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,4 @@
-// Closures that start together or not at all.
+// Closures of a gang start together or not at all.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

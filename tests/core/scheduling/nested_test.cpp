@@ -1,4 +1,4 @@
-// Closures that wait for values of others give their slots back.
+// Closures that wait for values of others free their slots.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -72,7 +72,7 @@ TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_
   go_on(job[0]);
   EXPECT_EQ(c.task(0).running, 2u);
   EXPECT_EQ(c.task(0).waiting, 0u);
-  c.wait(10s);  // long closures: nothing is prefetched
+  c.wait(10s);  // long closures: none is prefetched
   c.succeed(w, job[0]);
   EXPECT_EQ(c.sent(w), closures());
   c.succeed(w, job[1]);
@@ -86,7 +86,7 @@ TEST_F(nested, an_answer_ends_the_wait) {
   c.succeed(w, job[0]);
   EXPECT_EQ(c.task(0).waiting, 0u);
   EXPECT_EQ(c.held(w), closures({job[1]}));
-  go_on(job[0]);  // it came too late
+  go_on(job[0]);  // too late
   EXPECT_TRUE(c.fx().disconnects.empty());
 }
 
@@ -193,13 +193,14 @@ TEST_F(nested, an_answer_makes_room_for_a_wait_in_the_same_message) {
 TEST_F(nested, nothing_is_prefetched_where_something_waits) {
   c.leave(w);
   w = c.attach({.slots = 1, .credits = 8, .index = 0});
-  auto const warm = c.open(many(20));  // quick answers open its window
+  auto const warm = c.open(many(20));  // quick answers widen its window
   for (auto const id : warm.closures) c.succeed(w, id);
   auto const job = c.open(many(9));
   ASSERT_EQ(c.held(w).size(), 8u);
   wait(job[0]);
   EXPECT_EQ(c.task(0).running, 1u);
-  ASSERT_EQ(c.fx().retractions.size(), 7u);  // the one in its slot, too: it may not have begun
+  // Includes the closure in its slot, which may not have started.
+  ASSERT_EQ(c.fx().retractions.size(), 7u);
   worker_results back{w, {}, {}, {}, {}};
   for (auto const& r : c.fx().retractions) back.returned.push_back({r.closure, r.attempt});
   c.step(back);

@@ -1,4 +1,4 @@
-// Turns by themselves: what only shows after billions of closures, or with wide windows.
+// Unit tests of turns that need billions of closures or wide windows.
 #include <memory>
 
 #include "server/core/closures/function_table.hpp"
@@ -25,7 +25,7 @@ struct bench {
   }
   function_id f(std::string_view name) { return *functions.intern(name); }
 
-  /// Queues a closure that is the `order`th of its session.
+  /// Queues the closure at position `order` of its session.
   slot queue(session_number s, std::string_view function, std::uint32_t order) {
     closure_spec spec;
     spec.function = f(function);
@@ -72,7 +72,7 @@ TEST(placement, keeps_schedule_order_when_the_count_of_a_session_wraps) {
 TEST(placement, a_turn_ahead_takes_at_most_64_then_the_next_session_has_its_own) {
   bench b;
   worker_slots w;
-  w.slots = 0;  // only prefetched
+  w.slots = 0;  // prefetching only
   w.window = w.credits = 1'000;
   for (std::uint32_t i = 0; i < 100; ++i) {
     b.queue(one, "f", i);

@@ -1,4 +1,4 @@
-// What closures ask of their worker: a task, labels, resources.
+// Requirements of closures on their worker: task, labels, resources.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -26,7 +26,7 @@ closure_spec with(cluster& c, closure_options o) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
   return spec;
 }
-/// What no worker with the function has.
+/// Returns the requirement that no worker with the function meets.
 unmet_need need(cluster& c, closure_id id) {
   EXPECT_EQ(c.why(id).why, closure_reason::unsatisfiable);
   return c.why(id).lack.value().need.value();
@@ -137,7 +137,7 @@ TEST(requirements, priority_and_order_hold_among_what_a_worker_can_take) {
 TEST(requirements, are_forgotten_with_their_job) {
   cluster c;
   auto const w = c.attach({.labels = {{"n", "0"}}});
-  for (int i = 0; i < 5'000; ++i) {  // more than are known at one time
+  for (int i = 0; i < 5'000; ++i) {  // more than the limit of known requirements
     auto o = where("n", "0");
     o.labels.push_back({"m", std::to_string(i)});
     auto const job = c.open_with({with(c, o)});

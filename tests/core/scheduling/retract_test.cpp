@@ -1,4 +1,4 @@
-// What runs, what was only prefetched, and how that gets to workers that are idle.
+// Running and prefetched closures, and moving prefetched closures to idle workers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -8,8 +8,8 @@ names many(std::size_t n) {
   return names(n, "f");
 }
 
-/// A worker of one slot, whose quick answers have opened its window, and a job of `n` closures of
-/// which it was sent the first eight.
+/// A worker with one slot and a window of eight, and a job whose first eight closures were sent to
+/// it.
 struct retract : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 1, .credits = 8, .index = 0});
@@ -92,7 +92,7 @@ TEST_F(retract, a_worker_may_say_that_it_runs_another_than_the_oldest) {
   EXPECT_EQ(c.task(0).running, 1u);
   c.succeed(w, job[3]);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
-  start(w, job[3], 20ms);  // it came late
+  start(w, job[3], 20ms);  // too late
   EXPECT_EQ(c.task(0).running, 1u);
 }
 
@@ -187,7 +187,7 @@ TEST_F(retract, the_window_follows_measured_times) {
   for (std::size_t i = 0; i < 12; ++i) {
     c.wait(1ms);
     auto r = c.good(w, job[i]);
-    r.execution = 30ms;  // of 8, the last waits for 240
+    r.execution = 30ms;  // the last of 8 waits 240 ms
     c.answer(w, {r});
   }
   EXPECT_LE(c.held(w).size(), 2u);

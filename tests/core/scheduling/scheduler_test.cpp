@@ -1,4 +1,4 @@
-// The scheduler by itself: queues, requirements, resources, gangs, and that it can be saved.
+// Unit tests of the scheduler: queues, requirements, resources, gangs, saving.
 #include "server/core/scheduling/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ struct scheduler_test : testing::Test {
     scheduler.place(w, {f});
     return w;
   }
-  /// Hands out what fits; each closure with the worker it went to.
+  /// Assigns closures until no worker has room; returns each closure with its worker.
   std::vector<std::pair<slot, std::uint32_t>> hand_out(core::scheduler& by, closure_table& table) {
     std::vector<std::pair<slot, std::uint32_t>> out;
     std::vector<slot> run;

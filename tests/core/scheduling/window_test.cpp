@@ -1,4 +1,4 @@
-// How far ahead of its slots a worker is sent closures.
+// The window: the number of closures that a worker is sent beyond its slots.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -56,7 +56,7 @@ TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
     c.wait(1s);
     sizes.push_back(c.held(w).size());
   }
-  // 16 to 8, 4, 2: nothing new is sent until the window has room, then one for each that ends.
+  // 16 to 8, 4, 2: no closure is sent until the window has room, then one for each that ends.
   EXPECT_EQ(sizes.at(12), 3u);
   EXPECT_EQ(sizes.at(13), 2u);
   EXPECT_EQ(sizes.back(), 2u);
@@ -71,7 +71,7 @@ TEST(window, grows_again_after_the_slowest_of_times) {
     c.succeed(w, job[i]);
   }
   ASSERT_EQ(c.held(w).size(), 2u);
-  c.answer(w, {c.good(w, job[10]), c.good(w, job[11])});  // the last was sent just now
+  c.answer(w, {c.good(w, job[10]), c.good(w, job[11])});  // the last closure was sent just now
   EXPECT_EQ(c.held(w).size(), 4u);
 }
 
@@ -92,7 +92,7 @@ TEST(window, idle_slots_of_others_come_before_prefetching) {
   cluster c;
   auto const quick = c.attach({.slots = 1, .credits = 16});
   auto const job = c.open(many(1), left_open());
-  c.succeed(quick, job[0]);  // its window is 2 now
+  c.succeed(quick, job[0]);  // widens its window to 2
   auto const other = c.attach({.slots = 2, .credits = 2});
   auto const more = c.append(job.id, many(4));
   EXPECT_EQ(c.held(quick), closures({more[0], more[3]}));

@@ -1,4 +1,4 @@
-// What stays of a gRPC session when its client is gone, and for how long.
+// Stored rows of a gRPC session whose client is gone, and their retention.
 #include "server/core/api/id_text.hpp"
 #include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
@@ -6,7 +6,7 @@
 namespace muster::core {
 namespace {
 
-/// A stream with one closure that has succeeded, closed.
+/// Creates and closes a stream with one successful closure.
 session_id ended(cluster& c, stream_id w) {
   auto const s = c.stream();
   c.schedule(s, {"f"});

@@ -1,5 +1,4 @@
-// People learn that a job, or what a session was doing, has failed: one log event each, and not
-// thousands.
+// One log event for each job or session that has failed, not one per closure.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,4 @@
-// Opening, appending, sealing: the rules of a job that goes well.
+// Opening, appending and sealing successful jobs.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 

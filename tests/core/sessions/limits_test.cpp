@@ -1,4 +1,4 @@
-// What a worker may ask for, and what happens to one that asks for more.
+// Limits of a worker's requests and the effect of exceeding them.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

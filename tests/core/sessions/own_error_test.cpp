@@ -1,4 +1,5 @@
-// Closures whose error is their own: no error of others stops them, and theirs stops nobody.
+// Closures with their own error: errors of other closures do not stop them, and their errors stop
+// no other closure.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -14,7 +15,7 @@ struct own_errors : testing::Test {
   session_id s = c.open({}, resumable_values()).id;
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
-  /// One closure; of no generation.
+  /// Submits a closure; generation 0 means that it has no generation.
   closure_id submit(std::uint32_t generation = 0) {
     auto specs = c.specs({"f"});
     specs[0].own_error = true;
@@ -159,7 +160,7 @@ TEST_F(own_errors, are_kept_over_a_restart) {
   EXPECT_TRUE(told);
 }
 
-// Only the client ends what it has submitted: one test for each way in which a whole session fails.
+// Only the client can end submitted closures: one test for each way in which a session can fail.
 struct session_failures : own_errors {
   using own_errors::own_errors;
 

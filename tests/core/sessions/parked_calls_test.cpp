@@ -1,4 +1,4 @@
-// Calls that wait for a job or a value: answered, timed out, given up, refused.
+// Calls that wait for a job or a value: answered, timed out, abandoned, rejected.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -8,7 +8,7 @@ namespace {
 TEST(request_ledger, tells_when_the_last_closure_of_a_request_goes) {
   request_ledger l;
   l.add({0, 2});
-  l.add({2, 3}, 1);  // one was forgotten before
+  l.add({2, 3}, 1);  // one of its closures was already forgotten
   EXPECT_FALSE(l.forget(1));
   EXPECT_FALSE(l.forget(4));
   EXPECT_TRUE(l.has(0));

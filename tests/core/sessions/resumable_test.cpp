@@ -1,4 +1,4 @@
-// Sessions whose values stay until they are released, and whose client may come back.
+// Sessions that keep values until they are released, and whose client can return.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -24,7 +24,7 @@ struct resumable_session : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 2, .credits = 2});
   session_id s = c.open({}, resumable_values()).id;
-  tokens t;  // of the last schedule
+  tokens t;  // tokens of the last schedule
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
   void schedule(names const& functions) { t = c.schedule(s, functions); }
@@ -63,7 +63,7 @@ TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_valu
   EXPECT_EQ(c.state(f), closure_state::running);
   c.succeed(w, f, "42");
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, {}, {}, f}}));
-  again(t[0]);  // the client may not have seen it
+  again(t[0]);  // the client may not have received it
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, {}, {}, f}}));
   c.ask(release(s, {t[0]}));
   EXPECT_FALSE(c.core.closures().look(f));
@@ -140,7 +140,7 @@ TEST_F(resumable_session, a_known_token_of_an_older_generation_repeats_its_own_o
   EXPECT_EQ(c.fx().outcomes[0].failure->message, "first");
 }
 
-// A client that goes and comes.
+// Disconnecting and resuming clients.
 
 TEST_F(resumable_session, goes_on_without_its_client_and_is_cancelled_after_the_grace) {
   schedule({"f", "f", "f"});
@@ -215,7 +215,7 @@ TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hou
   auto spec = resumable_values();
   spec.detached = true;
   auto const d = c.open({}, spec).id;
-  auto const tok = c.schedule(d, {"g"});  // nobody can run it yet
+  auto const tok = c.schedule(d, {"g"});  // no worker can run it yet
   c.step(suspend_session{d});
   c.advance(3h);
   EXPECT_EQ(c.job(d).counts.queued, 1u);
@@ -253,7 +253,7 @@ TEST_F(resumable_session, held_values_have_a_limit_and_going_over_it_is_an_error
   EXPECT_EQ(k.held(worker).size(), 1u);
 }
 
-// Sessions by call.
+// Sessions with unary calls.
 
 struct session_by_call : testing::Test {
   cluster c;

@@ -1,9 +1,9 @@
-// What did not succeed in a job runs again in a job of its own.
+// Closures of a job that did not succeed run again in a new job.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(session_id id);  // job_…; of the coordinator
+std::string text(session_id id);  // Defined by the coordinator; returns "job_…".
 namespace {
 
 closure_spec with_args(cluster& c, std::string_view args, std::vector<input_ref> inputs = {}) {
@@ -25,7 +25,7 @@ struct job_retry : testing::Test {
   reply ask(session_id id, std::string name = {}) {
     return c.reply_to_event(retry_job{{}, id, std::move(name)});
   }
-  /// The new job.
+  /// Retries the job and returns the new one.
   opened again(session_id id, std::string name = {}) {
     auto const r = ask(id, std::move(name));
     EXPECT_EQ(r.status, status{});

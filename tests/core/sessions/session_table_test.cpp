@@ -1,4 +1,4 @@
-// The session table by itself: ids, numbers, keys, notes, and that it can be saved.
+// Unit tests of the session table: ids, numbers, keys, notes, saving.
 #include "server/core/sessions/session_table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Stop: everybody who waits is told, nobody new is let in, what runs may end.
+// Server stop: waiting callers are answered, new ones are rejected, running closures can end.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,9 +1,9 @@
-// A value that was lost against everybody's will is made again when somebody needs it.
+// Lost values are recomputed when they are needed, unless a client released them.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // cl_…; of the coordinator
+std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
 namespace lineage_cases {
 
 std::string value(char c) {
@@ -19,7 +19,7 @@ struct lineage : testing::Test {
     c.spill_value_bytes_min = 10;
     return c;
   }
-  /// A job of one closure with these arguments and inputs.
+  /// Schedules a job of one closure with these arguments and inputs.
   closure_id scheduled(std::string_view args, closures const& inputs = {}) {
     closure_spec s;
     s.function = c.function("f");
@@ -31,7 +31,7 @@ struct lineage : testing::Test {
     }
     return c.open_with({s})[0];
   }
-  /// It has run, and its value is on the disk.
+  /// Creates a successful closure whose value is on the disk.
   closure_id on_disk(std::string_view args, closures const& inputs = {}, char v = 'a') {
     auto const id = scheduled(args, inputs);
     c.succeed(w, id, value(v));
@@ -149,7 +149,7 @@ TEST_F(lineage, inputs_that_were_lost_too_are_made_first) {
   c.succeed(w, b, value('b'));
   c.step(values_moved{{{move_kind::write, b, true, {}, {}}}});
   auto const d = scheduled("[3]", {b});
-  unreadable(b);  // runs again, and asks for its input
+  unreadable(b);  // runs again and needs its input
   EXPECT_TRUE(c.held(w).empty());
   unreadable(a);
   c.succeed(w, only_held(), value('x'));
@@ -172,7 +172,7 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
                                text(a) + " again failed: not today");
 }
 
-// A function may lack an input of its own, such as a blob that its arguments name.
+// The missing input may be another one, such as a blob in the arguments.
 TEST_F(lineage, a_second_run_that_says_it_lacks_an_input_is_told_as_a_failure_of_the_second_run) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});

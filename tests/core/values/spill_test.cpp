@@ -1,12 +1,12 @@
-// Values that are written to the disk when they take too much memory, read back when somebody
-// wants them, and dropped when there is no room anywhere.
+// Values are written to the disk when they take too much memory, read back when requested, and
+// dropped when memory and disk are full.
 #include <map>
 
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // cl_…; of the coordinator
+std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
 namespace {
 
 std::string value(char c = 'x', std::size_t size = 100) {
@@ -24,7 +24,7 @@ struct spilling_cluster {
   }
   explicit spilling_cluster(config const& settings = small()) : c(settings) {}
 
-  /// What the last step asked of the disk.
+  /// Returns the closures whose values the last step moved in this way.
   std::vector<closure_id> asked(move_kind kind) const {
     std::vector<closure_id> all;
     for (auto const& m : c.fx().value_moves)
@@ -49,13 +49,13 @@ struct spilling_cluster {
   effects const& unreadable(closure_id id) {
     return c.step(values_moved{{{move_kind::read, id, false, {}, "checksum does not match"}}});
   }
-  /// A job of one closure that has succeeded with a value of 100 bytes.
+  /// Creates a job of one closure that succeeded with a value of 100 bytes.
   closure_id finished(char content = 'x') {
     auto const job = c.open({"f"}).closures.at(0);
     c.succeed(w, job, value(content));
     return job;
   }
-  /// One on the disk: the first of two.
+  /// Creates two closures and returns the first, whose value is on the disk.
   closure_id on_disk(char content = 'x') {
     auto const first = finished(content);
     finished('y');
@@ -132,7 +132,7 @@ TEST_F(spilling, a_value_is_read_back_as_an_input) {
 TEST_F(spilling, a_value_that_is_forgotten_leaves_the_disk) {
   auto const a = finished();
   auto const b = finished();
-  c.ask(delete_session{{}, view(a).job});  // while it is written
+  c.ask(delete_session{{}, view(a).job});  // while it is being written
   EXPECT_EQ(asked(move_kind::forget), closures{a});
   written(a);
   finished();

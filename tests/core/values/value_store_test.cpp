@@ -1,4 +1,4 @@
-// The value store by itself: where values are, which goes first, and that it can be saved.
+// Unit tests of the value store: locations, eviction order, saving.
 #include "server/core/values/value_store.hpp"
 
 #include <gtest/gtest.h>
@@ -59,13 +59,13 @@ TEST(value_names, a_blob_is_as_large_as_its_bytes_and_anything_else_as_its_text)
   EXPECT_EQ(size(cut), cut.size());
 }
 
-// Programs give what they like.
+// Programs can return any value.
 TEST_F(store_test, what_begins_like_the_name_of_a_blob_may_be_as_short_as_it_likes) {
   auto const name = blob_of(5'000);
   std::vector<slot> all;
   for (std::size_t length = 0; length <= name.size(); ++length) {
     all.push_back(ended(job, name.substr(0, length)));
-    bool const counted = length > 84;  // the first digit
+    bool const counted = length > 84;  // contains the first digit of the size
     EXPECT_EQ(named_blob_bytes(name.substr(0, length)) > 0, counted) << length;
   }
   EXPECT_EQ(store.invalid(), "");

@@ -1,5 +1,4 @@
-// The facts of an explanation, for each state a closure can be in. Its sentences are those of
-// tests/core/words.
+// The facts of an explanation, for each state of a closure. tests/core/words tests the text.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

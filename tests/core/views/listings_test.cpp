@@ -1,4 +1,4 @@
-// Listings in steps: what a query finds, in which order, how much a step looks at; who holds what.
+// Incremental listings: matches, order, work per step; and holders of closures.
 #include "server/core/api/listings.hpp"
 
 #include "server/core/api/id_text.hpp"
@@ -92,7 +92,7 @@ TEST(listings, sort_by_start_and_by_duration_with_those_without_at_the_end) {
   c.ask(cancel_closure{{}, job[2]});
   auto const other = c.open({"f"});
   closure_query q{.session = job.id, .order = listing_order::by_duration};
-  q.at = c.now() + 2s;  // the third runs for 2 s
+  q.at = c.now() + 2s;  // the third closure has run for 2 s
   EXPECT_EQ(indexes(c, q), (list{1, 2, 0}));
   q.descending = true;
   EXPECT_EQ(indexes(c, q), (list{0, 2, 1}));
@@ -197,7 +197,7 @@ TEST(listings, a_worker_tells_what_it_runs_and_was_prefetched) {
   cluster c;
   auto const w = c.attach({.slots = 1, .credits = 4});
   auto const job = c.open(names(8, "f"));
-  while (c.held(w).size() < 2) c.succeed(w, c.held(w).at(0));  // quick ones: its window grows
+  while (c.held(w).size() < 2) c.succeed(w, c.held(w).at(0));  // quick answers widen its window
   auto const held = c.held(w);
   auto const hands = c.core.workers().in_hands_of("worker", 0, 10).value();
   ASSERT_EQ(hands.running.size(), 1u);

@@ -1,4 +1,4 @@
-// Jobs as readers see them, and the overview.
+// Views of jobs, and the overview.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -74,7 +74,7 @@ TEST(view_jobs, a_session_says_how_many_closures_a_restart_has_not_kept) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     auto& to = i < 2 ? first : second;
     to.job = session.id;
-    to.first = i < 2 ? 0 : 5;  // what came between is gone altogether
+    to.first = i < 2 ? 0 : 5;  // the request in between was removed
     to.created = start;
     to.functions = {"f"};
     to.closures.push_back({closure_id{(1ull << 32) + i}, 0, blob("1"), {}, i + 1});

@@ -1,4 +1,4 @@
-// Tasks as readers see them.
+// Views of tasks.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,4 @@
-// What waits for workers that are not there: gangs, and closures nobody can run.
+// Gangs and closures that no connected worker can run.
 #include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,5 +1,5 @@
-// The sentences of an explanation, each from its facts alone. No other test of the core looks at
-// them.
+// Each text of an explanation, created from its facts. Other tests of the core do not check the
+// text.
 #include "server/core/words/explanation_words.hpp"
 
 #include <gtest/gtest.h>
@@ -114,7 +114,7 @@ TEST(explanation_words, of_a_missing_function_name_the_command_that_starts_a_wor
   auto l = lack(closure_reason::no_worker);
   l.function = "muster.echo";
   EXPECT_EQ(text(l), "no worker is connected; start one with 'muster worker'");
-  l.function = "python:tools";  // no version of Python
+  l.function = "python:tools";  // not a version of Python
   EXPECT_EQ(text(l), "no worker is connected; start one that provides 'python:tools'");
 }
 

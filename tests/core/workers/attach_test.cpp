@@ -1,4 +1,4 @@
-// Which row of the roll a worker gets, and what it is told.
+// The task that an attaching worker gets, and its welcome message.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

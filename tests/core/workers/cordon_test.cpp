@@ -1,4 +1,4 @@
-// A cordoned task gets nothing new, whichever worker serves it, until it is uncordoned.
+// A cordoned task gets no closures, whichever worker serves it, until it is uncordoned.
 #include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
 

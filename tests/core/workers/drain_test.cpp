@@ -1,4 +1,4 @@
-// A draining worker finishes what it has and gets nothing more.
+// A draining worker finishes its closures and gets no more.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,5 +1,5 @@
-// Only the stream that holds a closure may answer it, once, for its own attempt. One that does
-// anything else is disconnected; what it held goes back and nothing is lost.
+// Only the stream that holds a closure can answer it, once, for its own attempt. Any other answer
+// disconnects the worker; its closures are requeued and not lost.
 #include "server/core/records/closure_table.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -18,7 +18,7 @@ struct fencing : testing::Test {
     EXPECT_EQ(c.task(0).error, message);
     EXPECT_EQ(c.task(0).running, 0u);
   }
-  /// A good worker comes and everything ends well.
+  /// Attaches a healthy worker and checks that all closures succeed.
   void expect_nothing_lost() {
     c.attach({.slots = 3, .credits = 3});
     for (auto const good : c.watch().streams())

@@ -1,9 +1,9 @@
-// A task that stays away is given up, and with it everything that waits for it, wherever it waits.
+// A task that stays away is given up, and so is everything that waits for it.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // pw_…; of the coordinator
+std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
 namespace {
 
 struct giving_up : testing::Test {
@@ -190,7 +190,7 @@ TEST_F(lost_builds, of_a_worker_that_comes_back_too_late_do_not_count) {
     ASSERT_EQ(c.held(w).size(), 1u) << "sent the build for time " << i;
     c.wait(1s);
     c.cut(w);
-    c.advance(1min);  // longer than the grace
+    c.advance(1min);  // longer than the grace period
     EXPECT_TRUE(c.held(w).empty());
   }
   auto const w = attach(7);

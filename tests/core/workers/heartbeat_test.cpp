@@ -1,4 +1,5 @@
-// Silence: late after 2.5 intervals (12.5 s), lost after the timeout (15 s), forgotten in the end.
+// Silent workers are late after 2.5 intervals (12.5 s), lost after the timeout (15 s), and later
+// forgotten.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -128,7 +129,7 @@ TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
   cluster c;
   c.attach();
   c.advance(12'500ms);
-  c.wait(3'500ms - 1us);  // due after 2.5 s, one second of grace
+  c.wait(3'500ms - 1us);  // due after 2.5 s, one second of tolerance
   c.tick();
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }
@@ -145,7 +146,7 @@ TEST(heartbeat, a_worker_that_was_heard_after_the_stall_is_given_nothing) {
   cluster c;
   auto const w = c.attach();
   c.wait(60s);
-  c.alive(w);  // waited in the socket while we stood still
+  c.alive(w);  // was in the socket during the stall
   c.wait(1s);
   c.tick();
   EXPECT_EQ(c.task(0).last_seen, c.now()) << "never in the future";

@@ -1,4 +1,4 @@
-// A worker is gone: what it held goes back to the head of the queue.
+// The closures of a lost worker are requeued at the head of the queue.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,5 +1,4 @@
-// How many processes and workers a closure can lose, how long it waits before it runs again, and
-// how this is explained.
+// Limits of lost processes and workers per closure, pauses before it runs again, and explanations.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -17,7 +16,7 @@ session_spec unlimited() {
   return spec;
 }
 
-/// A session of a client. `kill` ends the process that executes a closure.
+/// A client's session. `kill` ends the process that runs a closure.
 struct of_a_session {
   cluster c;
   session_id session;

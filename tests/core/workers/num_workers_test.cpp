@@ -1,5 +1,5 @@
-// What functions are told as the number of workers: declared, or up to the highest index; it stays
-// while workers come and go.
+// The number of workers passed to functions: declared, or the highest index plus one. It does not
+// change while workers leave and return.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -23,7 +23,7 @@ struct num_workers : testing::Test {
     e.owner = owner;
     return std::get<per_worker_reply>(c.reply_to_event(std::move(e)).body).id;
   }
-  /// What the builders of the last step are told.
+  /// Returns the numbers that the last step passed to builders.
   std::vector<std::uint32_t> told() const {
     std::vector<std::uint32_t> all;
     for (auto const& a : c.fx().assignments) all.push_back(a.num_workers);

@@ -1,10 +1,10 @@
-// A closure that loses one worker after the other is the suspect, and in the end is given up.
+// A closure that loses several workers is suspected and finally given up.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 namespace {
 
-/// Loses workers that run `job[0]` first, one after the other.
+/// Loses workers one after the other while they run `job[0]`.
 void lose_workers(cluster& c, int times, std::uint32_t slots = 1) {
   for (int i = 0; i < times; ++i) c.lose(c.attach({.slots = slots, .credits = slots}), "gone");
 }
@@ -98,7 +98,7 @@ TEST(quarantine, only_what_the_worker_can_have_been_running_is_suspected) {
   spec.max_worker_failures = 1;
   auto const w = c.attach({.slots = 2, .credits = 8});
   auto const warm = c.open(names(2, "f"));
-  c.answer(w, {c.good(w, warm[0]), c.good(w, warm[1])});  // its window is 4 now
+  c.answer(w, {c.good(w, warm[0]), c.good(w, warm[1])});  // widens its window to 4
   auto const job = c.open(names(4, "f"), spec);
   ASSERT_EQ(c.held(w), job.closures);
   c.lose(w);

@@ -1,4 +1,4 @@
-// Two streams want the same task: the newest holds it.
+// If two streams claim the same task, the newest gets it.
 #include "server/core/workers/task_rows.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,5 +1,5 @@
-// "python:3.12" beside workers of "python:3.11": what asks for it fails and says so, unless a
-// worker may yet come with it.
+// Calls for "python:3.12" with workers of "python:3.11" fail with an explanation, unless a suitable
+// worker may still attach.
 #include "server/core/transitions/placing/version_watch.hpp"
 #include "tests/core/fixture.hpp"
 

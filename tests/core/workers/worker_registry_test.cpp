@@ -1,4 +1,4 @@
-// The registry by itself: workers by stream and number, and that it can be saved.
+// Unit tests of the worker registry: workers by stream and number, saving.
 #include "server/core/workers/worker_registry.hpp"
 
 #include <gtest/gtest.h>
