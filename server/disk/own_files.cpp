@@ -26,15 +26,16 @@ muster::result<names_and_sizes> files_in(fs::path const& directory,
 
 muster::status own_files::open(fs::path directory) {
   if (int const e = make_private_directory(directory); e != 0)
-    return disk_error(directory, e, "cannot be made");
+    return disk_error(directory, e, "cannot be created");
   if (int const e = habits_.durable ? sync_directory(directory.parent_path()) : 0; e != 0)
     return disk_error(directory, e);
   bool const itself = habits_.lock == ".";
   open_file lock(directory / habits_.lock, itself ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT);
   if (!lock) return disk_error(directory, errno, itself ? "cannot be read" : "cannot be written");
   if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0)
-    return {code::internal, directory.string() + ": another server keeps its " +
-                                std::string(habits_.what) + " there: give each its own"};
+    return {code::internal, directory.string() + ": another server stores its " +
+                                std::string(habits_.what) +
+                                " there; give each server its own directory"};
   lock_ = std::move(lock);
   directory_ = std::move(directory);
   return {};

@@ -12,10 +12,10 @@ void step_stops::begin(core::time_point now, core::program_id program, std::uint
     it->second.done.push_back(std::move(done));
     return;
   }
-  end(program, {code::unavailable, "another attempt has begun"});
+  end(program, {code::unavailable, "another attempt has started"});
   if (rounds_.size() >= under_way_max)
-    return done(muster::status{code::resource_exhausted,
-                               "as many programs as may are about to stop; ask again"});
+    return done(
+        muster::status{code::resource_exhausted, "too many programs are about to stop; try again"});
   auto& r = rounds_[program];
   r.attempt = attempt;
   r.query = ++last_;
@@ -25,7 +25,7 @@ void step_stops::begin(core::time_point now, core::program_id program, std::uint
   r.done.push_back(std::move(done));
   for (auto const w : workers) {
     if (!to_.hold(w, {r.query, program, attempt}))
-      return end(program, {code::unavailable, "a worker of it is away; ask again"});
+      return end(program, {code::unavailable, "one of its workers is disconnected; try again"});
     r.waits.insert(w);
   }
   settle(program);
@@ -45,7 +45,7 @@ void step_stops::gone(core::stream_id stream) {
   for (auto const& [program, r] : rounds_)
     if (r.waits.contains(stream)) over.push_back(program);
   for (auto const program : over)
-    end(program, {code::unavailable, "a worker of it went away; ask again"});
+    end(program, {code::unavailable, "one of its workers has disconnected; try again"});
 }
 
 void step_stops::tick(core::time_point now) {
@@ -53,7 +53,8 @@ void step_stops::tick(core::time_point now) {
   for (auto const& [program, r] : rounds_)
     if (r.until <= now) over.push_back(program);
   for (auto const program : over)
-    end(program, {code::unavailable, "a worker of it does not answer, or is older than this"});
+    end(program, {code::unavailable,
+                  "one of its workers does not answer, or has a version without this feature"});
 }
 
 core::time_point step_stops::due() const {
@@ -76,10 +77,11 @@ void step_stops::settle(core::program_id program) {
   auto const it = rounds_.find(program);
   if (it == rounds_.end() || !it->second.waits.empty()) return;
   if (!it->second.reached)
-    return end(program, {code::failed_precondition, "no rank of it has said a step (muster.step)"});
-  if (*it->second.reached >= step_max)
     return end(program,
-               {code::failed_precondition, "a rank of it has said the last step there is"});
+               {code::failed_precondition, "none of its ranks has reported a step (muster.step)"});
+  if (*it->second.reached >= step_max)
+    return end(program, {code::failed_precondition,
+                         "one of its ranks has reported the highest possible step"});
   auto const over = rounds_.extract(it);
   auto const& r = over.mapped();
   // A rank that reached the step of an earlier agreement may have ended because of it.
@@ -106,7 +108,7 @@ std::optional<std::uint64_t> step_stops::agreed(core::program_id program,
 }
 
 void step_stops::forget(core::program_id program) {
-  end(program, {code::not_found, "it was forgotten"});
+  end(program, {code::not_found, "the program was removed"});
   agreed_.erase(program);
 }
 

@@ -96,9 +96,9 @@ muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
                                                         std::string_view name,
                                                         core::caller const& who) {
   if (uploads_.size() >= options_.uploads_max)
-    return muster::status{muster::code::resource_exhausted,
-                          std::to_string(uploads_.size()) +
-                              " blobs are being put, which is the limit; try again later"};
+    return muster::status{
+        muster::code::resource_exhausted,
+        std::to_string(uploads_.size()) + " blobs are being uploaded, the limit; try again later"};
   auto const counts_for = who && who->value_bytes_max > 0 ? who : nullptr;
   if (auto room = reserve(counts_for, size.value_or(0)); !room.ok()) return room;
   auto const id = ++last_upload_;
@@ -131,7 +131,7 @@ void blob_store::finish(upload_id id, done on_done) {
   auto& u = uploads_.at(id);
   if (u.size && u.got < *u.size) {
     auto wrong = muster::status{muster::code::invalid_argument,
-                                std::to_string(u.got) + " bytes came of " +
+                                std::to_string(u.got) + " bytes arrived of the " +
                                     std::to_string(*u.size) + " that were announced"};
     abandon(id);
     return on_done(std::move(wrong));

@@ -32,10 +32,9 @@ void commit_queue::on_durable(std::uint64_t number, muster::status const& failed
   durable_ = number;
   if (!failed.ok() && failed_.ok()) {
     failed_since_ = now;
-    failed_ = {code::unavailable,
-               "the journal cannot be written (" + failed.message +
-                   "), so what was asked for may be lost; the server takes nothing that has to be "
-                   "written down until it is started again"};
+    failed_ = {code::unavailable, "the journal cannot be written (" + failed.message +
+                                      "), so this request may be lost; until it is restarted, the "
+                                      "server refuses all requests that have to be stored"};
   }
   for (; !order_.empty() && order_.front().batch <= number; order_.pop_front())
     if (auto const it = unwritten_.find(order_.front().of);

@@ -19,9 +19,10 @@ core::objects::object_limits limits_of(core::config const& c) {
 }
 
 core::failure slow_worker() {
-  return core::objects::because(core::failure_reason::no_room_for_call,
-                                {core::failure_kind::user, "muster.ResourceExhausted",
-                                 "its worker does not take what is sent to it", "", "", 0});
+  return core::objects::because(
+      core::failure_reason::no_room_for_call,
+      {core::failure_kind::user, "muster.ResourceExhausted",
+       "its worker does not read the messages that are sent to it", "", "", 0});
 }
 
 }  // namespace
@@ -54,8 +55,8 @@ muster::status object_hub::place(core::objects::object_spec& spec) const {
     return {};
   }
   return {muster::code::unavailable,
-          "task: no connected task can hold the object: none serves '" + spec.function +
-              "'; start a worker, or name a task, which may connect later",
+          "task: no connected task can hold the object: none provides '" + spec.function +
+              "'; start a worker, or name a task, which can connect later",
           "task"};
 }
 
@@ -115,14 +116,14 @@ void object_hub::draw(core::incarnation i, core::session_id s, core::objects::ca
     table_.refuse(who, c, {core::failure_kind::input, "", std::move(why), "", "", 0});
   };
   auto wanted = core::datasets::draw_from(c.args.view());
-  if (!wanted) return refuse("args: they are not those of a draw");
+  if (!wanted) return refuse("args: not valid for reading a split");
   auto const from = callers_.find(core::raw(i));
   auto const place = from == callers_.end()
                          ? std::nullopt
                          : hub_.state().held(from->second.stream, wanted->closure, wanted->attempt);
   if (!place)
-    return refuse("closure: functions that their worker executes draw splits, " +
-                  core::text(wanted->closure) + " is none of these");
+    return refuse("closure: only a function that its worker executes can read splits, and " +
+                  core::text(wanted->closure) + " is not one");
   wanted->stops = place->stopping;
   table_.draw(who, s, c, *wanted, hub_.state().session_of(wanted->closure), from->second.task);
 }

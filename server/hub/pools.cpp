@@ -33,8 +33,8 @@ muster::result<hub*> pools::of(cluster_id c) {
   if (auto* known = existing(c)) return known;
   if (stopped_) return muster::status{muster::code::unavailable, "the server is shutting down"};
   if (wide_.chunks + spare_chunks > core::server_wide::chunks_max)
-    return wrong_field("cluster", "the server has no ids left for the closures of another one", 0,
-                       muster::code::resource_exhausted);
+    return wrong_field("cluster", "the server has no ids left for the closures of another cluster",
+                       0, muster::code::resource_exhausted);
   auto made = dependencies_.make(c, {&wide_, ++made_ << call_bits});
   auto* const raw = made.get();
   others_.emplace(c, std::move(made));

@@ -106,8 +106,7 @@ core::value_moved spill_store::read(core::closure_id id) const {
   if (int const e = files_.read(name, p.offset, bytes); e != 0) {
     m.error = files_.path_of(name).string() + " cannot be read: " + reason_of(e);
   } else if (checksum_of(bytes) != p.checksum) {
-    m.error =
-        files_.path_of(name).string() + " was changed: the checksum of a value does not match";
+    m.error = files_.path_of(name).string() + " is damaged: the checksum of a value does not match";
   } else {
     m.ok = true;
     m.value = core::blob(bytes, p.encoding);

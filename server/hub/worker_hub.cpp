@@ -63,7 +63,7 @@ void worker_hub::read_log(rank_log_query query, rank_logs::handler done) {
   if (!stream) return done(stream.error());
   auto* const worker = sink(*stream);
   if (!worker)
-    return done(muster::status{code::unavailable, "the rank's worker is disconnected; ask again"});
+    return done(muster::status{code::unavailable, "the rank's worker is disconnected; try again"});
   query.number = logs_.expect(*stream, std::move(done));
   if (query.number != 0) worker->on_log_query(query);
 }
@@ -91,7 +91,7 @@ std::uint64_t worker_hub::read_stack(std::string_view task,
                                [task](auto const& n) { return n.second == task; });
   auto* const worker = it == names_.end() ? nullptr : sink(it->first);
   if (!worker) {
-    done(muster::status{code::not_found, "no worker " + std::string(task) + " is attached"});
+    done(muster::status{code::not_found, "worker " + std::string(task) + " is not connected"});
     return 0;
   }
   auto const number = task_stacks_.expect(it->first, std::move(done));

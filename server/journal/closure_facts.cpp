@@ -208,13 +208,13 @@ std::string wrong_place(jobs const& all) {
   if (!wrong) return {};
   auto const [job, c] = *wrong;
   std::string text;
-  if (!has_place(c)) text = "the closure " + named(job, c) + " has no place";
+  if (!has_place(c)) text = "the closure " + named(job, c) + " has an invalid id";
   each_closure(all, [&](core::session_id other, core::closure_id o) {
     if (text.empty() && place_of(o) == place_of(c))
-      text = "the closures " + named(other, o) + " and " + named(job, c) + " have the same place";
+      text = "the closures " + named(other, o) + " and " + named(job, c) + " have the same id";
     return text.empty();
   });
-  return text + "; 'muster data repair' gives each its own";
+  return text + "; 'muster data repair' gives each an id of its own";
 }
 
 }  // namespace

@@ -25,19 +25,19 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   std::error_code error;
   auto const there = fs::symlink_status(plain(to), error);
   if (fs::exists(there) && !(fs::is_directory(there) && fs::is_empty(to, error)))
-    return rocks::refused(to, "is no empty directory; name one that is empty or not there");
+    return rocks::refused(to, "is not an empty directory; name an empty or new directory");
   struct stat own {
   }, above{};
   if (fs::exists(there) && ::stat(to.c_str(), &own) == 0 &&
       ::stat(plain(to).parent_path().c_str(), &above) == 0 && own.st_dev != above.st_dev)
-    return rocks::refused(to, "is where a file system is mounted; name a directory inside of it");
+    return rocks::refused(to, "is the mount point of a file system; name a directory inside it");
   auto const source = from.empty() ? fs::path() : fs::weakly_canonical(from, error);
   for (auto p = fs::weakly_canonical(to, error); p.has_relative_path(); p = p.parent_path())
-    if (p == source) return rocks::refused(to, "is inside of " + from.string());
+    if (p == source) return rocks::refused(to, "is inside " + from.string());
   if (fs::exists(fs::symlink_status(unfinished(to), error)))
-    return rocks::refused(unfinished(to),
-                          "is there: another copy is under way, or was broken off; remove it "
-                          "when it is not");
+    return rocks::refused(
+        unfinished(to),
+        "exists: another copy is running or was interrupted; remove it if none is running");
   return {};
 }
 
@@ -71,7 +71,8 @@ muster::result<copied> copy_to(fs::path const& partial, view const& from, conten
   }
   if (entries != done->entries)
     return muster::status{code::internal, partial.string() + ": has " + std::to_string(entries) +
-                                              " entries of " + std::to_string(done->entries)};
+                                              " entries instead of " +
+                                              std::to_string(done->entries)};
   done->bytes_on_disk = (*copy)->bytes_on_disk();
   return done;
 }
@@ -86,7 +87,7 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   if (auto const files = make_durable(partial); !files.ok()) return files;
   std::error_code error;
   fs::rename(partial, to, error);
-  if (error) return disk_error(to, error.value(), "cannot take its name");
+  if (error) return disk_error(to, error.value(), "cannot be renamed");
   return make_durable(to.parent_path());
 }
 
@@ -103,7 +104,7 @@ muster::result<copied> copy_beside(view const& from, fs::path const& directory, 
   }
   auto const partial = unfinished(to);
   if (int const e = make_private_directory(partial); e != 0)
-    return disk_error(partial, e, "cannot be made");
+    return disk_error(partial, e, "cannot be created");
   auto done = copy_to(partial, from, judged ? &*judged : nullptr, watch);
   if (done) {
     auto const named = judged ? judged->blobs : std::map<std::string, std::string>();
@@ -138,8 +139,9 @@ muster::result<copied> copy_entries(view const& from, std::uint64_t expected, st
     batch.clear();
     bytes = 0;
     if (found.ok() && watch && !watch("copying", done.entries, done.bytes))
-      found = {code::cancelled, from.name() + ": broken off after " + std::to_string(done.entries) +
-                                    " of " + std::to_string(expected) + " entries"};
+      found = {code::cancelled, from.name() + ": interrupted after " +
+                                    std::to_string(done.entries) + " of " +
+                                    std::to_string(expected) + " entries"};
     return found.ok();
   };
   auto const read = from.read("", [&](std::string_view key, std::string_view value) {

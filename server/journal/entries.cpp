@@ -68,10 +68,10 @@ muster::result<wire::Format> read_format(store const& s) {
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;
   if (!readable || !empty)
-    return muster::status{
-        code::failed_precondition,
-        readable ? "is not a server's, or a copy that was broken off: it has no entry of its format"
-                 : "the entry of its format cannot be read"};
+    return muster::status{code::failed_precondition,
+                          readable ? "is not a server's data, or is an interrupted copy: the entry "
+                                     "of its format is missing"
+                                   : "the entry of its format cannot be read"};
   return f;
 }
 

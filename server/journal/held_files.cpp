@@ -101,7 +101,7 @@ IOStatus not_here(std::string name) {
   return IOStatus::PathNotFound(name);
 }
 IOStatus read_only(std::string const& name) {
-  return IOStatus::NotSupported(name + " is only read");
+  return IOStatus::NotSupported(name + " is open for reading only");
 }
 
 }  // namespace

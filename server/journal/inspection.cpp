@@ -46,7 +46,7 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
     auto const size = key.size() + value.size();
     bytes += size;
     if (watch && ++entries % told_every == 0 && !watch("checking", entries, bytes)) {
-      found = problem(of, code::cancelled, "broken off");
+      found = problem(of, code::cancelled, "interrupted");
       return false;
     }
     auto const name = name_of(key);
@@ -99,7 +99,9 @@ muster::status load(view const& of, contents& into) {
       if (k.kind == of_clusters) there += k.entries;
   if (there > loaded)
     into.notes.push_back(std::to_string(there - loaded) +
-                         " entries are of clusters that are not there; a server passes over them");
+                         (there - loaded == 1 ? " entry belongs" : " entries belong") +
+                         " to missing clusters; a server ignores " +
+                         (there - loaded == 1 ? "it" : "them"));
   return {};
 }
 
@@ -120,9 +122,9 @@ muster::result<contents> format_of(view const& of) {
   });
   if (!read.ok()) return read;
   if (!entry)
-    return problem(of, code::failed_precondition,
-                   "is not a server's, or a copy that was broken off: it has no entry of its "
-                   "format");
+    return problem(
+        of, code::failed_precondition,
+        "is not a server's data, or is an interrupted copy: the entry of its format is missing");
   wire::Format f;
   if (!f.ParseFromString(*entry) || f.version() == 0)
     return problem(of, code::internal,
@@ -130,8 +132,9 @@ muster::result<contents> format_of(view const& of) {
   if (f.version() > format_known)
     return problem(of, code::failed_precondition,
                    "was written by a newer server (" + f.written_by() + ", format " +
-                       std::to_string(f.version()) + "; this one knows " +
-                       std::to_string(format_known) + "): use that one's program");
+                       std::to_string(f.version()) + "; this one supports format " +
+                       std::to_string(format_known) +
+                       " and earlier); use the 'muster' program of the newer version");
   contents c;
   c.format = f.version();
   c.written_by = f.written_by();

@@ -148,15 +148,15 @@ class planner_of_repair {
   muster::status take_requests() {
     return each<accepted_entry>('a', [&](std::string_view key, accepted_entry& e, bool in_range) {
       auto const job = jobs_.find(job_in(key));
-      if (job == jobs_.end()) return unusable(key, "its job is gone");
+      if (job == jobs_.end()) return unusable(key, "its job is missing");
       auto const first = position_in(key, 10);
       auto& before = job->second.requests;
       auto const end = before.empty() ? 0 : before.back().first + before.back().what.ids.size();
       bool const whole = fits(e) && in_range;
       if (!whole || !follows(job->second.delivery, end, first))
         return unusable(key, !whole        ? "its columns differ in length"
-                             : first < end ? "the request before has the same positions"
-                                           : "the request before it is gone");
+                             : first < end ? "the previous request has the same positions"
+                                           : "the previous request is missing");
       std::vector<bool> released(e.ids.size());
       before.push_back({std::string(key), job->first, static_cast<std::uint32_t>(first),
                         std::move(e), std::move(released), false});
@@ -176,7 +176,7 @@ class planner_of_repair {
     auto const job = jobs_.find(job_in(key));
     auto const order = position_in(key, 10);
     auto* const request = job == jobs_.end() ? nullptr : job->second.with(order);
-    if (!request) return dead(key, "no request has this closure");
+    if (!request) return dead(key, "no request contains this closure");
     if (is_forgotten(value))
       request->released[order - request->first] = true;
     else if (!complete(f, job->first, static_cast<std::uint32_t>(order)) || !in_range)
@@ -187,7 +187,7 @@ class planner_of_repair {
     return each<per_worker_entry>('p', [&](std::string_view key, per_worker_entry& e, bool) {
       auto const job = job_in(key);
       if (job != core::session_id{} && !jobs_.contains(job))
-        return dead(key, "its session is gone");
+        return dead(key, "its session is missing");
       if (position_in(key, 16) == 0 || e.value.function.empty())
         unusable(key, "it names no function");
     });
@@ -219,7 +219,7 @@ class planner_of_repair {
       auto& [next, end] = free_[m.job->cluster];  // a chunk of places belongs to one cluster
       if (next == end) {
         if (chunks_ >= core::server_wide::chunks_max)
-          return {code::internal, of_.name() + ": there are no free places for closures"};
+          return {code::internal, of_.name() + ": there are no free ids for closures"};
         next = std::uint64_t{chunks_++} * core::server_wide::chunk_size;
         end = next + core::server_wide::chunk_size;
       }
@@ -230,7 +230,7 @@ class planner_of_repair {
       own_[{m.job->id, before}] = after;
       if (named_[raw(before)] == 1) moved_[raw(before)] = after;
       plan_.report.add("gives closure " + core::text(before) + " of " + core::text(m.job->id) +
-                       " a place of its own: it is now " + core::text(after));
+                       " an id of its own, " + core::text(after));
       ++plan_.moved;
     }
     for (auto& [id, job] : jobs_)
@@ -260,7 +260,7 @@ class planner_of_repair {
           after = core::closure_id{place_of(before)};  // without a generation: matches no closure
           plan_.report.add("a closure of " + core::text(r.job) + " takes the value of " +
                            core::text(before) +
-                           ", which several closures were: it fails if it has not run");
+                           ", an id of several closures: it fails if it has not run");
         }
         if (after == before) continue;
         input.closure = after;
@@ -315,7 +315,7 @@ muster::status refuse_unusable(view const& of, repair_plan const& plan) {
   return {code::failed_precondition,
           of.name() + ": " + std::to_string(n) + (n == 1 ? " entry" : " entries") +
               " cannot be repaired, the first: " + plan.unusable.lines.front() +
-              "; 'muster data repair --drop' removes them, and the copy keeps them"};
+              "; 'muster data repair --drop' removes them, and the copy still contains them"};
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::string damaged(std::string const& how) {
 }
 
 std::string damaged(std::string const& file, std::uint64_t at) {
-  return damaged(file + ": the record at byte " + std::to_string(at) + " is not as it was written");
+  return damaged(file + ": the record at byte " + std::to_string(at) + " is corrupt");
 }
 
 muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v) {

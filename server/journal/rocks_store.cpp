@@ -20,13 +20,13 @@ using rocks::refused;
 // Returns whether the directory is still empty, or an error if it is unusable.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
-    return refused(directory, "cannot be made: " + reason_of(e));
+    return refused(directory, "cannot be created: " + reason_of(e));
   std::error_code error;
   if (fs::exists(directory / "CURRENT", error)) return false;
   if (!fs::is_empty(directory, error) || error)
-    return refused(directory, error ? "cannot be read: " + error.message()
-                                    : "holds other files and no data of a server; name an empty "
-                                      "directory");
+    return refused(directory,
+                   error ? "cannot be read: " + error.message()
+                         : "contains other files and no data of a server; name an empty directory");
   // Private before it contains anything. Mounted volumes may have another owner, which is reported
   // elsewhere.
   (void)make_private(directory);
@@ -52,7 +52,7 @@ muster::status last_records_are_not_damaged(fs::path const& directory) {
 }
 
 muster::status without_room(fs::path const& directory) {
-  return no_room(directory.string(), "its disk is full; make room, then start again");
+  return no_room(directory.string(), "its disk is full; free some space, then start again");
 }
 
 // RocksDB aborts the process without space for its first files. The probe has no name, so nothing

@@ -20,7 +20,7 @@ muster::status damaged(fs::path const& directory, std::string const& how) {
 muster::status looked_at(fs::path const& directory) {
   std::error_code error;
   auto const kind = fs::status(directory, error).type();
-  if (kind == fs::file_type::not_found) return rocks::refused(directory, "is not there");
+  if (kind == fs::file_type::not_found) return rocks::refused(directory, "does not exist");
   if (kind != fs::file_type::directory && !error)
     return rocks::refused(directory, "is not a directory");
   bool manifest = false;
@@ -31,7 +31,7 @@ muster::status looked_at(fs::path const& directory) {
   }
   if (error) return {code::internal, directory.string() + ": cannot be read: " + error.message()};
   if (manifest) return damaged(directory, "its file CURRENT is missing");
-  return rocks::refused(directory, "holds no data of a server");
+  return rocks::refused(directory, "contains no data of a server");
 }
 
 log_end end_of(held_file const& f) {
@@ -52,14 +52,13 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
     if (end.what == log_end::kind::damaged)
       return {code::internal, directory.string() + ": " + rocks::damaged(name, end.at)};
     if (end.what != log_end::kind::torn || in_use) continue;
-    auto const missing =
-        end.missing > 0 ? " (" + std::to_string(end.missing) + " bytes of it at least are missing)"
-                        : std::string();
-    notes.push_back(
-        name + ": the record at byte " + std::to_string(end.at) + " of " +
-        std::to_string(file->size()) + " was not written to its end" + missing +
-        ", as a kill or a power cut leaves it; a server goes on without it, and without "
-        "whatever stood behind it if the file was cut");
+    auto const missing = end.missing > 0
+                             ? " (at least " + std::to_string(end.missing) + " bytes are missing)"
+                             : std::string();
+    notes.push_back(name + ": the record at byte " + std::to_string(end.at) + " of " +
+                    std::to_string(file->size()) + " is incomplete" + missing +
+                    ", as after a kill or a power failure; a server ignores it, and any records "
+                    "after it that were cut off");
   }
   return {};
 }

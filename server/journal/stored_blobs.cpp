@@ -29,7 +29,7 @@ class reader {
     auto const to = into_.empty() ? fs::path() : into_ / path.filename();
     open_file copy;
     if (!to.empty()) copy = open_file(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-    if (!to.empty() && !copy) return disk_error(to, errno, "cannot be made");
+    if (!to.empty() && !copy) return disk_error(to, errno, "cannot be created");
     if (auto const done = read_pieces(path, from, to, copy); !done.ok()) return done;
     if (int const error = copy ? copy.sync() : 0; error != 0)
       return disk_error(to, error, "cannot be written to the disk");
@@ -54,12 +54,12 @@ class reader {
         return disk_error(to, error, "cannot be written");
       found.bytes += piece.size();
       if (watch_ && !watch_(copy ? "copying blobs" : "checking blobs", found.blobs, found.bytes))
-        return {code::cancelled, path.string() + ": broken off"};
+        return {code::cancelled, path.string() + ": interrupted"};
     }
     if (auto const is = absl::BytesToHexString(hash.digest()); is != path.filename().string())
       return {code::internal, path.string() +
-                                  ": this blob is damaged: its bytes have the SHA-256 " + is +
-                                  "; without the file the rest can be read"};
+                                  ": this blob is damaged: its content has the SHA-256 " + is +
+                                  "; remove the file to read the rest"};
     return {};
   }
 
@@ -74,11 +74,11 @@ void add_missing(std::map<std::string, std::string> const& named,
   for (auto const& [name, who] : named) {
     if (std::binary_search(there.begin(), there.end(), name)) continue;
     if (++missing < missing_max)
-      into.missing.push_back("blob " + name + " is not there; " + who + " names it");
+      into.missing.push_back("blob " + name + " is missing; " + who + " refers to it");
   }
   if (missing >= missing_max)
     into.missing.push_back(std::to_string(missing - missing_max + 1) +
-                           " more blobs that values name are not there");
+                           " more blobs that values refer to are missing");
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ muster::result<found_blobs> read_blobs(fs::path const& directory,
   }
   auto const to = into.empty() || files.empty() ? fs::path() : into / blob_folder;
   if (int const e = to.empty() ? 0 : make_private_directory(to); e != 0)
-    return disk_error(to, e, "cannot be made");
+    return disk_error(to, e, "cannot be created");
   reader r(to, watch);
   std::vector<std::string> there;
   for (auto const& [name, size] : files) {

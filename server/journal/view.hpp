@@ -20,7 +20,7 @@ class view : public store {
 
   /// Rejects all writes.
   muster::status write(std::vector<change> const&) override {
-    return {code::failed_precondition, name() + ": is only read"};
+    return {code::failed_precondition, name() + ": is open for reading only"};
   }
 };
 

@@ -91,7 +91,7 @@ muster::result<int> accepting_server::listen(listening_port const& port) {
   if (colon == port.address.size() ||
       std::from_chars(port.address.data() + colon + 1, end, number).ptr != end)
     return muster::status{code::invalid_argument,
-                          "cannot listen on " + port.address + ": it is not HOST:PORT"};
+                          "cannot listen on " + port.address + ": must be HOST:PORT"};
   using connection_type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   std::shared_ptr<gate> const into = builder().experimental().AddExternalConnectionAcceptor(
       connection_type::FROM_FD, port.credentials);

@@ -53,7 +53,7 @@ muster::result<own_certificate> make_own_certificate() {
                                                                 &EVP_PKEY_free);
   std::unique_ptr<X509, decltype(&X509_free)> const made(X509_new(), &X509_free);
   if (!key || !made || !fill(made.get(), key.get()))
-    return muster::status{muster::code::internal, "a certificate could not be made"};
+    return muster::status{muster::code::internal, "a certificate could not be created"};
   return own_certificate{
       pem_of([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); }), pem_of([&](BIO* out) {
         return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);

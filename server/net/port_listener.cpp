@@ -205,7 +205,7 @@ muster::result<port_listener::listening> port_listener::listen(std::string const
   error_code ec;
   auto const ip = asio::ip::make_address(address, ec);
   if (ec)
-    return muster::status{muster::code::invalid_argument, "'" + address + "' is no IP address"};
+    return muster::status{muster::code::invalid_argument, "'" + address + "' is not an IP address"};
   auto p = std::make_shared<state::port>(s.context, std::move(accepted), spoken);
   tcp::endpoint const endpoint(ip, port);
   ec = s.open(p->acceptor, name, endpoint);

@@ -70,10 +70,11 @@ muster::result<tls_material> load_tls(tls_paths const& paths) {
   m.key = std::move(*key);
   auto const own = key_of(m.key);
   if (!own)
-    return wrong("key", paths.key,
-                 m.key.find("ENCRYPTED") == std::string::npos
-                     ? "holds no private key in PEM form"
-                     : "has a password: write one without, that only the server can read");
+    return wrong(
+        "key", paths.key,
+        m.key.find("ENCRYPTED") == std::string::npos
+            ? "holds no private key in PEM form"
+            : "is encrypted with a password; store it without one, readable only by the server");
   if (X509_check_private_key(leaf.get(), own.get()) != 1)
     return wrong("key", paths.key, "is not the key of the certificate " + paths.certificate);
 
@@ -121,7 +122,7 @@ void tls_files::look() {
   if (signature() != before) return;
   seen_ = before;
   if (!loaded)
-    return tell_(true, loaded.error().message + "; connections go on with the certificate before");
+    return tell_(true, loaded.error().message + "; the previous certificate stays in use");
   auto const had = current();
   if (loaded->certificate == had->certificate && loaded->key == had->key &&
       loaded->client_ca == had->client_ca)

@@ -115,7 +115,7 @@ waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   bool const believed = rules_.believed && rules_.believed(w.peer.address());
   if (!believed && header.is != state::none) {
     if (said.size() < proxy_signature_bytes) return verdict::speaks;  // too short to be certain
-    return refuse_header(w, "it is in none of the networks of --proxy-from");
+    return refuse_header(w, "the sender is in none of the networks of --proxy-from");
   }
   if (header.is == state::wrong) return refuse_header(w, header.problem);
   if (header.is == state::partial) return await_bytes(w, header.bytes);
@@ -136,9 +136,10 @@ waiting_connections::verdict waiting_connections::refuse_header(waiting const& w
     ++not_told_;
     return verdict::gone;
   }
-  auto const others = not_told_ ? ", and " + std::to_string(not_told_) + " before" : std::string();
+  auto const others =
+      not_told_ ? ", and " + std::to_string(not_told_) + " earlier ones" : std::string();
   complained_ = now, not_told_ = 0;
-  rules_.complain("a PROXY header of " + text_of(w.peer) + " is refused: " + problem + others);
+  rules_.complain("a PROXY header from " + text_of(w.peer) + " was refused: " + problem + others);
   return verdict::gone;
 }
 

@@ -54,11 +54,13 @@ coro::task<std::string> ask(Stream& stream, std::string question) {
     co_return "it closed the connection without an answer";
   if (error) co_return lower(error.message());
   auto const status = status_of_line(std::string_view(answer).substr(0, length));
-  if (!status) co_return "no HTTP server";
+  if (!status) co_return "the answer is not HTTP";
   auto const why = "HTTP status " + std::to_string(*status);
   // A TLS server answers a plaintext request with 400.
   bool const plain = std::is_same_v<Stream, tcp::socket>;
-  co_return *status == 200 ? "" : plain&&* status == 400 ? why + ", does it speak TLS?" : why;
+  co_return *status == 200 ? ""
+  : plain&&* status == 400 ? why + "; the server may require TLS"
+                           : why;
 }
 
 coro::task<std::string> dial_and_ask(tcp::socket& socket, host_port const& where,

@@ -129,7 +129,7 @@ struct relay::state {
         auto const c = std::make_shared<connection>(std::move(socket));
         tasks.spawn("connection", serve(c));
       } else if (error != asio::error::connection_aborted) {
-        warn_now_and_then("cannot accept: " + lower(error.message()));
+        warn_now_and_then("cannot accept connections: " + lower(error.message()));
         pause.expires_after(descriptor_pause);
         co_await pause.async_wait(as_tuple);
       }
@@ -195,7 +195,7 @@ struct relay::state {
     if (why && why->empty()) co_return true;
     if (!c.over)
       warn_now_and_then(
-          "cannot lead connections to " + where.text() + ": " +
+          "cannot forward connections to " + where.text() + ": " +
           (why ? *why : "no TLS handshake within " + std::to_string(limit.count()) + " ms"));
     co_return false;
   }
@@ -229,9 +229,9 @@ struct relay::state {
 
   coro::task<void> wait_for_room() {
     while (!has_room() && !stopping) {
-      warn_now_and_then("no room for more connections, they wait in the system's queue held=" +
-                        std::to_string(held) +
-                        " connections=" + std::to_string(connections.size()));
+      warn_now_and_then(
+          "the limit of connections is reached, further ones wait in the system's queue held=" +
+          std::to_string(held) + " connections=" + std::to_string(connections.size()));
       room.expires_at(clock::time_point::max());
       co_await room.async_wait(as_tuple);
     }

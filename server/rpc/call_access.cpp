@@ -60,8 +60,8 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
   if (v.status.ok()) return {{}, v.who ? v.who->id : std::string()};
   if (!credential.empty()) return {v.status};
   return {{code::unauthenticated,
-           "agents without a token are let in from the networks of --agents-from, and '" + address +
-               "' is in none of them"}};
+           "agents without a token are accepted only from the networks of --agents-from, and '" +
+               address + "' is in none of them"}};
 }
 
 core::caller caller_of(gate const* g, grpc::ServerContext const& context) {

@@ -37,7 +37,7 @@ void to_wire(core::failure const& from, v1::Failure& to) {
 std::string from_wire(v1::Failure const& from, core::failure& to) {
   if (!v1::FailureKind_IsValid(from.kind()))
     return "unknown kind " + std::to_string(static_cast<int>(from.kind()));
-  if (from.kind() == v1::WORKER_LOST) return "kind WORKER_LOST is the server's to say";
+  if (from.kind() == v1::WORKER_LOST) return "kind WORKER_LOST can be set only by the server";
   to.kind = static_cast<core::failure_kind>(from.kind());
   to.type = shortened(from.type(), failure_type_bytes_max);
   to.message = shortened(from.message(), failure_message_bytes_max);

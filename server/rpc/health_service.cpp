@@ -77,7 +77,7 @@ coro::task<void> health_watch::run() {
   auto const status =
       stopping_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down")
       : asked   ? grpc::Status::CANCELLED
-                : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no request came");
+                : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "the request is missing");
   co_await call_.finish(status);
 }
 

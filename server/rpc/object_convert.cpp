@@ -35,7 +35,7 @@ std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects:
   to.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
     if (from.number(i) <= (i == 0 ? 0 : from.number(i - 1)))
-      return "number[" + std::to_string(i) + "]: they rise, from 1";
+      return "number[" + std::to_string(i) + "]: must be in ascending order, from 1";
     auto const e =
         from.encoding_size() == 0 ? core::encoding::bytes : encoding_of(from.encoding(i));
     to.push_back({from.number(i), core::object_id{from.object(i)}, from.method(i),
@@ -82,7 +82,8 @@ std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::rep
   }
   for (auto const& f : from.failure()) {
     if (f.position() >= static_cast<std::uint32_t>(n))
-      return "objects.failure: position " + std::to_string(f.position()) + " is none of its rows";
+      return "objects.failure: position " + std::to_string(f.position()) +
+             " is not one of its rows";
     auto& a = to[f.position()].answer;
     a.ok = false;
     a.value = {};

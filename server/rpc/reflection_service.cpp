@@ -79,7 +79,7 @@ void answer_to(Request const& asked, std::vector<std::string> const& services, R
     case Request::MESSAGE_REQUEST_NOT_SET:
       auto& error = *answer.mutable_error_response();
       error.set_error_code(grpc::StatusCode::INVALID_ARGUMENT);
-      error.set_error_message("message_request: nothing is asked");
+      error.set_error_message("message_request: required");
   }
 }
 

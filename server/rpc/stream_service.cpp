@@ -71,7 +71,7 @@ constexpr auto told_within = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds located_every{1}, located_every_max{64};
 
 grpc::Status too_many(std::string const& field, int asked) {
-  return to_grpc(invalid(field + ": " + std::to_string(asked) + " of them, the limit is " +
+  return to_grpc(invalid(field + ": " + std::to_string(asked) + " entries, the limit is " +
                          std::to_string(asked_at_once_max)));
 }
 

@@ -113,8 +113,8 @@ void station::count_memory(connection& c) {
   c.counted_unread = unread;
   if (!c.refusal.empty()) return;
   if (unfinished_ > limits_.unfinished_bytes)
-    refuse(c, "commands that have come in part take more than " +
-                  std::to_string(limits_.unfinished_bytes) + " bytes of memory");
+    refuse(c, "incomplete commands take more than " + std::to_string(limits_.unfinished_bytes) +
+                  " bytes of memory");
   else if (unread_ > limits_.unread_bytes)
     refuse(c, "answers that clients do not read take more than " +
                   std::to_string(limits_.unread_bytes) + " bytes of memory");
@@ -155,7 +155,7 @@ bool station::make_room(connection& c, std::size_t keys, std::size_t bytes) {
   };
   if (!fits() && before_ && before_->connections == 0) before_.reset();
   if (fits()) return true;
-  refuse(c, "keys and values: there is no room, the limit is " + std::to_string(limits_.keys) +
+  refuse(c, "keys and values: the limit is reached: " + std::to_string(limits_.keys) +
                 " keys and " + std::to_string(limits_.bytes) + " bytes");
   return false;
 }
@@ -181,7 +181,7 @@ std::uint64_t station::begin_attempt(attempt_cause cause, core::time_point now) 
       if (c->space == old && c->is_fresh) move(*c, current_);
   if (cause != attempt_cause::first && cause != attempt_cause::launched)
     hooks_.tell({incident::kind::attempt_began, "",
-                 "attempt " + std::to_string(last_attempt_) + " begins with no keys"});
+                 "attempt " + std::to_string(last_attempt_) + " starts with no keys"});
   return last_attempt_;
 }
 

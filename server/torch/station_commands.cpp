@@ -25,7 +25,7 @@ void station::carry_out(connection& c, core::time_point now) {
   switch (command_.what) {
     case op::validate:
       if (static_cast<std::uint32_t>(command_.number) != magic)
-        refuse(c, "VALIDATE: not the number of torch's protocol");
+        refuse(c, "VALIDATE: the number is not that of torch's protocol");
       return;
     case op::ping:
       c.pid = static_cast<std::uint32_t>(command_.number);
@@ -57,7 +57,7 @@ void station::carry_out(connection& c, core::time_point now) {
       put<std::int64_t>(c.out, static_cast<std::int64_t>(keys.all().size()));
       break;
     case op::watch:
-      return refuse(c, "WATCH_KEY: is not served");
+      return refuse(c, "WATCH_KEY: not supported");
     case op::delete_key:
       put<std::int64_t>(c.out, keys.erase(words[0]) ? 1 : 0);
       break;
@@ -109,7 +109,7 @@ void station::add(connection& c) {
   auto const key = command_.words[0];
   if (!make_room(c, 1, key.size() + 20 + key_space::entry_bytes)) return;
   auto const sum = c.space->keys.add(key, command_.number);
-  if (!sum) return refuse(c, "ADD: the value of the key is no number");
+  if (!sum) return refuse(c, "ADD: the value of the key is not a number");
   put(c.out, *sum);
 }
 
@@ -131,7 +131,7 @@ void station::check(connection& c) {
 
 void station::wait(connection& c, core::time_point now) {
   if (usage_.awaited + command_.words.size() > limits_.awaited_keys)
-    return refuse(c, "WAIT: clients wait for more keys than may be waited for, the limit is " +
+    return refuse(c, "WAIT: clients wait for too many keys, the limit is " +
                          std::to_string(limits_.awaited_keys));
   if (c.space->keys.wait(c, command_.words, now)) c.out.push_back(0);
 }
@@ -182,11 +182,11 @@ void station::list(connection& c) {
 void station::arrive(connection& c, core::time_point now) {
   auto const key = command_.words[0];
   if (usage_.awaited >= limits_.awaited_keys)
-    return refuse(c, "BARRIER: more clients wait than may, the limit is " +
-                         std::to_string(limits_.awaited_keys));
+    return refuse(
+        c, "BARRIER: too many clients wait, the limit is " + std::to_string(limits_.awaited_keys));
   if (!make_room(c, 1, key.size() + 20 + key_space::entry_bytes)) return;
   auto const all = c.space->keys.arrive(c, key, command_.number, now);
-  if (!all) return refuse(c, "BARRIER: the value of the key is no number");
+  if (!all) return refuse(c, "BARRIER: the value of the key is not a number");
   if (*all) c.out.push_back(0);
 }
 

@@ -298,8 +298,9 @@ TEST_F(BlobStore, TwoServersDoNotShareADirectory) {
                                  [this](std::function<void()> work) { engine.post(work); }});
   auto const refused = store->start();
   EXPECT_EQ(refused.code, code::failed_precondition);
-  EXPECT_EQ(refused.message, (directory / "blobs").string() +
-                                 ": another server keeps its blobs there: give each its own");
+  EXPECT_EQ(refused.message,
+            (directory / "blobs").string() +
+                ": another server stores its blobs there; give each server its own directory");
   first->stop();
   EXPECT_TRUE(store->start().ok());
 }

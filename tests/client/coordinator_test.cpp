@@ -356,7 +356,8 @@ TEST_F(coordinator, server_that_has_restarted) {
     FAIL();
   } catch (unavailable_error const& e) {
     EXPECT_EQ(e.message(),
-              "open.resume: it is another server, or one that has restarted without a --data-dir");
+              "open.resume: the session belongs to another server, or was lost in a restart "
+              "without --data-dir");
   }
 }
 

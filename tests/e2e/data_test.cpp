@@ -236,7 +236,7 @@ TEST(data, of_a_newer_server_or_of_nobody_is_refused) {
                                              {"data", "dump", nothing},
                                              {"data", "compact", nothing},
                                              {"data", "backup", nothing, to}})
-    expect_one_line(c.run(verb), 2, nothing + ": holds no data of a server");
+    expect_one_line(c.run(verb), 2, nothing + ": contains no data of a server");
   EXPECT_TRUE(fs::is_empty(nothing));
   expect_one_line(c.run({"data", "check"}), 2, "DIR is missing");
   expect_one_line(c.run({"data", "mend", data}), 2, "is not one of check, dump, compact");
@@ -263,7 +263,7 @@ TEST(data, a_backup_that_ends_early_is_none) {
   ASSERT_TRUE(await([&] { return fs::exists(to + ".partial"); }));
   told_to_stop.signal(SIGTERM);
   EXPECT_EQ(told_to_stop.wait(), 1);
-  EXPECT_TRUE(told_to_stop.says("broken off"));
+  EXPECT_TRUE(told_to_stop.says("interrupted"));
   EXPECT_FALSE(fs::exists(to));
   EXPECT_FALSE(fs::exists(to + ".partial"));
 
@@ -272,7 +272,7 @@ TEST(data, a_backup_that_ends_early_is_none) {
   killed.kill_at_once();
   EXPECT_FALSE(fs::exists(to));
   expect_one_line(c.run({"data", "restore", to + ".partial", c.file("x").string()}), 2,
-                  "a copy that was broken off");
+                  "is an interrupted copy");
   expect_one_line(c.run({"data", "backup", data, to}), 2, to + ".partial: is there");
 }
 

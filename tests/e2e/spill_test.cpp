@@ -169,7 +169,7 @@ TEST(spill, a_directory_in_use_is_refused_and_leftovers_are_removed) {
   auto const refused = other.run(
       {"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--spill-dir", c.file("values")});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_NE(refused.err.find("another server keeps its values there"), std::string::npos)
+  EXPECT_NE(refused.err.find("another server stores its values there"), std::string::npos)
       << refused.err;
 }
 

@@ -250,14 +250,14 @@ TEST(tokens, of_a_file_are_those_that_stand_there_now) {
   EXPECT_EQ(jobs({}), 1);
   auto const kept = c.run({"token", "create", "--role", "viewer"}, {}, {{"MUSTER_TOKEN", a}});
   EXPECT_EQ(kept.status, 1);
-  EXPECT_NE(kept.err.find("nowhere to keep tokens"), std::string::npos) << kept.err;
+  EXPECT_NE(kept.err.find("cannot store tokens"), std::string::npos) << kept.err;
   std::filesystem::rename(c.write("changed", "admin " + a + "\n"), file);
   EXPECT_TRUE(await([&] { return jobs(b) == 1; }));
   EXPECT_EQ(jobs(a), 0);
   auto const wrong = c.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0",
                             "--token-file", c.write("wrong", "root x\n").string()});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_NE(wrong.err.find("line 1: begins with a role"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("line 1: must begin with a role"), std::string::npos) << wrong.err;
 }
 
 // Returns the error of an agent that connects; empty if it succeeds.
@@ -304,7 +304,8 @@ TEST(tokens, a_cluster_may_have_networks_of_its_own) {
   auto const wrong = c.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--auth",
                             "off", "--agents-from", "train=10.0.0.0/99"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_NE(wrong.err.find("--agents-from: train=: '10.0.0.0/99' is no network"), std::string::npos)
+  EXPECT_NE(wrong.err.find("--agents-from: train=: '10.0.0.0/99' is not a network"),
+            std::string::npos)
       << wrong.err;
 }
 

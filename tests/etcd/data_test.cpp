@@ -104,7 +104,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
     EXPECT_EQ(data({"check", backup}).status, 0);
     auto const refused = data({"restore", backup, here});
     EXPECT_EQ(refused.status, 2);
-    EXPECT_CONTAINS(refused.err, here + ": a server has it: " + a.http());
+    EXPECT_CONTAINS(refused.err, here + ": a server uses it: " + a.http());
     auto const trimmed = data({"compact", here});
     EXPECT_EQ(trimmed.status, 0) << trimmed.err;
     EXPECT_CONTAINS(trimmed.out, "dropped its history up to revision");
@@ -162,7 +162,7 @@ TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_open
                                        R"(","closures":[{"function":"muster.echo","args":[1]}]})");
     auto const refused = data({"repair", here, copy});
     EXPECT_EQ(refused.status, 2);
-    EXPECT_CONTAINS(refused.err, here + ": a server has it: " + a.http());
+    EXPECT_CONTAINS(refused.err, here + ": a server uses it: " + a.http());
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << server.errors();
   }
@@ -170,10 +170,10 @@ TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_open
   auto& p =
       box_.spawn({"serve", "--store", here, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
   EXPECT_NE(p.wait(), 0);
-  EXPECT_TRUE(p.says("have the same place; 'muster data repair' gives each its own"));
+  EXPECT_TRUE(p.says("have the same id; 'muster data repair' gives each an id of its own"));
   auto const found = data({"check", here});
   EXPECT_EQ(found.status, 1);
-  EXPECT_CONTAINS(found.err, "have the same place");
+  EXPECT_CONTAINS(found.err, "have the same id");
   EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
   auto const planned = data({"repair", here, "--dry-run"});
   EXPECT_EQ(planned.status, 0) << planned.err;
@@ -225,7 +225,7 @@ TEST_F(data_on_etcd, a_server_refuses_a_prefix_without_its_format) {
   auto& p =
       box_.spawn({"serve", "--store", url("/a"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
   EXPECT_EQ(p.wait(), 2);
-  EXPECT_TRUE(p.says("a copy that was broken off"));
+  EXPECT_TRUE(p.says("is an interrupted copy"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST_F(tokens_in_etcd, are_known_to_the_server_and_to_the_one_that_takes_over) {
   known(a);
   auto const refused = stopped({"create", "--role", "admin"});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_CONTAINS(refused.err, members_->url() + ": a server has it: " + a);
+  EXPECT_CONTAINS(refused.err, members_->url() + ": a server uses it: " + a);
   EXPECT_EQ(refused.out, "");
 
   auto& second = serve(b);
@@ -117,7 +117,7 @@ TEST_F(tokens_in_etcd, what_cannot_be_is_one_clear_line) {
                   "--data-dir");
   ASSERT_EQ(members_->control({"put", "/test/d/x", "=y"}), 0);
   EXPECT_CONTAINS(said({"token", "create", "--role", "admin", "--store", members_->url()}, 2),
-                  "a copy that was broken off");
+                  "is an interrupted copy");
 }
 
 }  // namespace

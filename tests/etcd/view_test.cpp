@@ -128,7 +128,7 @@ TEST_F(etcd_view_test, restored_into_another_prefix_is_the_same_and_a_failure_le
   auto const again = restore_into(there, *v, {}, over);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, code::failed_precondition);
-  EXPECT_EQ(again.error().message.find(members_->url() + ": a server has it: 127.0.0.1:1"), 0u)
+  EXPECT_EQ(again.error().message.find(members_->url() + ": a server uses it: 127.0.0.1:1"), 0u)
       << again.error().message;
 
   there.where.prefix = "/other";

@@ -130,7 +130,8 @@ TEST_F(clusters_of_programs, have_a_store_of_torch_that_each_attempt_begins_and_
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, "program_without_store");
   EXPECT_EQ(told[0].text,
-            "attempt 1 of 'train': rank 0 has the store of torch, a worker is older than 'store'");
+            "attempt 1 of 'train': rank 0 serves the TCPStore, because a worker has a version "
+            "without 'store'");
 }
 
 TEST_F(clusters_of_programs, are_not_for_attempts_without_tunnels) {
@@ -149,9 +150,10 @@ TEST_F(clusters_of_programs, that_find_no_room_are_told_of_and_the_attempt_goes_
   programs.begin(sheet(4));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, "program_uncoordinated");
-  EXPECT_EQ(told[0].text,
-            "attempt 1 of 'train' has no coordination cluster, process 0 serves the others: 3 "
-            "programs have one, which is the limit");
+  EXPECT_EQ(
+      told[0].text,
+      "attempt 1 of 'train' has no coordination cluster, so process 0 serves the other ranks: 3 "
+      "programs have a coordination cluster, the limit");
 }
 
 TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program) {

@@ -119,7 +119,8 @@ TEST_F(spill, two_servers_do_not_share_a_directory) {
   spill_store other;
   auto const refused = other.start(directory, [](core::values_moved) {});
   EXPECT_EQ(refused.message,
-            directory.string() + ": another server keeps its values there: give each its own");
+            directory.string() +
+                ": another server stores its values there; give each server its own directory");
   store.stop();
   EXPECT_TRUE(other.start(directory, [](core::values_moved) {}).ok());
 }
@@ -137,7 +138,7 @@ TEST_F(spill, a_file_that_was_damaged_or_removed_is_an_answer) {
   auto const file = segments().at(0);
   std::ofstream(file) << "\"xyz\"";
   EXPECT_EQ(done({read(1)})[0].error,
-            file.string() + " was changed: the checksum of a value does not match");
+            file.string() + " is damaged: the checksum of a value does not match");
   std::ofstream(file) << "";
   EXPECT_FALSE(done({read(1)})[0].ok);
   fs::remove(file);

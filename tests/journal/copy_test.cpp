@@ -105,17 +105,19 @@ TEST(copy, needs_a_target_that_is_free) {
   test::temporary_directory t;
   write(t / "d", some_entries());
   auto const before = state_of(t / "d");
-  expect_refused(copy_store(t / "d", t / "d"), code::failed_precondition, "is no empty directory");
+  expect_refused(copy_store(t / "d", t / "d"), code::failed_precondition,
+                 "is not an empty directory");
   expect_refused(copy_store(t / "d", t / "d/b"), code::failed_precondition, "is inside of");
   EXPECT_EQ(state_of(t / "d"), before);
   std::ofstream(t / "file") << "x";
   expect_refused(copy_store(t / "d", t / "file"), code::failed_precondition,
-                 "is no empty directory");
-  expect_refused(copy_store(t / "d", t / "file/b"), code::internal, "cannot be made");
+                 "is not an empty directory");
+  expect_refused(copy_store(t / "d", t / "file/b"), code::internal, "cannot be created");
   fs::create_directory(t / "b.partial");
   expect_refused(copy_store(t / "d", t / "b"), code::failed_precondition, "b.partial: is there");
   EXPECT_TRUE(fs::exists(t / "b.partial"));
-  expect_refused(copy_store(t / "none", t / "c"), code::failed_precondition, "none: is not there");
+  expect_refused(copy_store(t / "none", t / "c"), code::failed_precondition,
+                 "none: does not exist");
   EXPECT_FALSE(fs::exists(t / "c"));
 }
 
@@ -128,7 +130,7 @@ TEST(copy, that_is_broken_off_leaves_nothing) {
       partial_seen = partial_seen || fs::exists(t / "b.partial");
       return doing != when;
     });
-    expect_refused(r, code::cancelled, "broken off");
+    expect_refused(r, code::cancelled, "interrupted");
     EXPECT_EQ(partial_seen, when != "checking");
     EXPECT_FALSE(fs::exists(t / "b")) << when;
     EXPECT_FALSE(fs::exists(t / "b.partial")) << when;
@@ -150,7 +152,7 @@ TEST(copy, that_is_under_way_is_refused_as_unfinished) {
   auto const copied = entries_of(t / "killed");
   EXPECT_GT(copied.size(), 1'000u);
   EXPECT_FALSE(copied.contains("format"));
-  expect_refused(copy_store(t / "killed", t / "c"), code::failed_precondition, "broken off");
+  expect_refused(copy_store(t / "killed", t / "c"), code::failed_precondition, "interrupted");
 }
 
 TEST(copy, of_damaged_or_newer_data_is_not_made) {

@@ -128,9 +128,9 @@ TEST(inspection, refuses_what_is_no_servers) {
   test::temporary_directory t;
   EXPECT_REFUSED(checked(t / "no"), code::failed_precondition, (t / "no").string());
   fs::create_directory(t / "d");
-  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "holds no data of a server");
+  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no data of a server");
   std::ofstream(t / "d/thesis.tex") << "precious";
-  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "holds no data of a server");
+  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no data of a server");
   EXPECT_REFUSED(checked(t / "d/thesis.tex"), code::failed_precondition, "is not a directory");
   // Like a foreign RocksDB, or a copy that was killed.
   write(t / "e", {{change::kind::put, "formats", "x"}});
@@ -178,7 +178,7 @@ TEST(inspection, notes_entries_that_a_server_would_pass_over) {
   auto const c = checked(t / "d");
   ASSERT_TRUE(c.has_value());
   ASSERT_EQ(c->notes.size(), 1u);
-  EXPECT_NE(c->notes[0].find("1 entries are of clusters that are not there"), std::string::npos);
+  EXPECT_NE(c->notes[0].find("1 entry belongs to missing clusters"), std::string::npos);
 }
 
 TEST(inspection, notes_a_torn_last_write) {
@@ -198,8 +198,7 @@ TEST(inspection, notes_a_torn_last_write) {
       c->notes[0].find(log.filename().string() + ": the record at byte " + std::to_string(whole)),
       std::string::npos)
       << c->notes[0];
-  EXPECT_NE(c->notes[0].find("(10 bytes of it at least are missing)"), std::string::npos)
-      << c->notes[0];
+  EXPECT_NE(c->notes[0].find("(10 bytes are missing)"), std::string::npos) << c->notes[0];
 }
 
 // Flips one bit every `step` bytes and checks that each is found; skips the last `without` bytes.

@@ -140,7 +140,7 @@ TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
   write({job_of(9), request_of(newer, {id_of(later, 5)}), success(newer, 0, "43")});
   EXPECT_NE(problem().find("its data are damaged (the closures " + core::text(id_of(1, 5)) +
                            " of " + core::text(older) + " and " + core::text(id_of(later, 5)) +
-                           " of " + core::text(newer) + " have the same place"),
+                           " of " + core::text(newer) + " have the same id"),
             std::string::npos)
       << problem();
   EXPECT_EQ(problem().find('\n'), std::string::npos);
@@ -166,7 +166,7 @@ TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
 TEST_F(repair, gives_a_closure_without_a_place_one) {
   write({job_of(7), request_of(session_id{7}, {id_of(0, 5)}), success(session_id{7}, 0, "41")});
   EXPECT_NE(problem().find("the closure " + core::text(id_of(0, 5)) + " of " +
-                           core::text(session_id{7}) + " has no place"),
+                           core::text(session_id{7}) + " has an invalid id"),
             std::string::npos)
       << problem();
   EXPECT_EQ(repaired().moved, 1u);
@@ -213,8 +213,9 @@ TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
   EXPECT_EQ(done.removed, 3u);
   EXPECT_EQ(done.moved, 0u);
   ASSERT_EQ(done.report.all, 3u);
-  EXPECT_EQ(done.report.lines[0],
-            "removes closure \"0000000000000007\" \"0000000001\": no request has this closure");
+  EXPECT_EQ(
+      done.report.lines[0],
+      "removes closure \"0000000000000007\" \"0000000001\": no request contains this closure");
   EXPECT_EQ(jobs()[session_id{7}].closures[0].value.view(), "41");
 }
 
@@ -252,7 +253,7 @@ TEST_F(repair, of_requests_with_the_same_positions_says_so) {
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->unusable.all, 1u);
   EXPECT_EQ(plan->unusable.lines[0],
-            "accepted \"0000000000000007\" \"0000000001\": the request before has the same "
+            "accepted \"0000000000000007\" \"0000000001\": the previous request has the same "
             "positions");
 }
 

@@ -99,7 +99,7 @@ TEST(proxied_listener, headers_from_elsewhere_and_wrong_ones_are_closed_with_one
   EXPECT_TRUE(r.l.nothing_yet());
   auto const told = r.told();
   ASSERT_EQ(told.size(), 1u) << "of all in ten seconds";
-  EXPECT_TRUE(told[0].starts_with("a PROXY header of 127.0.0.8:")) << told[0];
+  EXPECT_TRUE(told[0].starts_with("a PROXY header from 127.0.0.8:")) << told[0];
   EXPECT_NE(told[0].find("in none of the networks of --proxy-from"), std::string::npos) << told[0];
 }
 

@@ -108,8 +108,8 @@ TEST_F(proxied, a_header_from_elsewhere_is_closed_and_told_once) {
   EXPECT_EQ(asked.status, 3) << asked.err;
   EXPECT_NE(why_not(grpc.address()), "");
   auto const log = server.errors();
-  EXPECT_CONTAINS(log, "a PROXY header of 127.0.0.1:");
-  EXPECT_CONTAINS(log, "is refused: it is in none of the networks of --proxy-from");
+  EXPECT_CONTAINS(log, "a PROXY header from 127.0.0.1:");
+  EXPECT_CONTAINS(log, "is refused: the sender is in none of the networks of --proxy-from");
 }
 
 TEST_F(proxied, muster_proxy_sends_what_the_server_believes) {
@@ -127,7 +127,7 @@ TEST_F(proxied, muster_proxy_sends_what_the_server_believes) {
   EXPECT_EQ(why_not(address), "") << p.errors();
   auto const wrong = c.run({"serve", "--proxy-from", "10.0.0.0/99"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_CONTAINS(wrong.err, "--proxy-from: '10.0.0.0/99' is no network");
+  EXPECT_CONTAINS(wrong.err, "--proxy-from: '10.0.0.0/99' is not a network");
 }
 
 }  // namespace

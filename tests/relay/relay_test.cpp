@@ -251,7 +251,7 @@ TEST_F(relay_test, beyond_connections_max_clients_wait_in_the_systems_queue) {
   start();
   auto first = client();
   auto s = accept(a);
-  await_line("no room for more connections");
+  await_line("the limit of connections is reached");
   auto second = client();
   write(second, "later");
   EXPECT_TRUE(a.waits_for_nobody());
@@ -265,7 +265,7 @@ TEST_F(relay_test, beyond_held_max_too_and_who_gives_up_makes_room) {
   options.held_max = 1;
   start();
   auto first = client();
-  await_line("no room for more connections");
+  await_line("the limit of connections is reached");
   auto second = client();
   write(second, "second");
   first.set_option(asio::socket_base::linger(true, 0));

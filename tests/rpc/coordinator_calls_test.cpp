@@ -313,7 +313,7 @@ TEST_F(coordinator_calls, bad_input_names_the_field) {
   v1::OpenSessionRequest o;
   o.mutable_open()->set_detached(true);
   call(&v1::CoordinatorService::Stub::OpenSession, o);
-  EXPECT_EQ(status.error_message(), "open.detached: only streams are detached");
+  EXPECT_EQ(status.error_message(), "open.detached: only streams can be detached");
 }
 
 TEST_F(coordinator_calls, parked_calls_are_answered_when_the_server_stops) {

@@ -36,10 +36,11 @@ TEST(object_convert, calls_are_rows_of_columns) {
 TEST(object_convert, numbers_rise) {
   v1::ObjectRequests none;
   add_call(none, 0);
-  EXPECT_EQ(wrong(none), "number[0]: they rise, from 1");
+  EXPECT_EQ(wrong(none), "number[0]: must be in ascending order, from 1");
   v1::ObjectRequests twice;
   for (auto const n : {4u, 4u}) add_call(twice, n);
-  EXPECT_EQ(wrong(twice), "number[1]: they rise, from 1") << "each is answered, perhaps at length";
+  EXPECT_EQ(wrong(twice), "number[1]: must be in ascending order, from 1")
+      << "each is answered, perhaps at length";
 }
 
 TEST(object_convert, a_message_has_a_limit_of_rows) {
@@ -71,7 +72,7 @@ TEST(object_convert, a_failure_is_of_one_of_the_rows) {
   EXPECT_FALSE(answers.at(0).answer.ok);
   EXPECT_EQ(answers.at(0).answer.why.message, "no");
   f.set_position(1);
-  EXPECT_EQ(from_wire(r, answers), "objects.failure: position 1 is none of its rows");
+  EXPECT_EQ(from_wire(r, answers), "objects.failure: position 1 is not one of its rows");
 }
 
 TEST(object_convert, why_the_server_refuses_a_call_is_its_word_alone) {

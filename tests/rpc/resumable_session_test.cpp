@@ -189,7 +189,8 @@ TEST_F(resumable_stream, unknown_or_foreign_sessions_are_not_found) {
   other.set_server_incarnation(78);
   hand_session foreign(server.address(), back(other));
   EXPECT_EQ(foreign.finish().error_message(),
-            "open.resume: it is another server, or one that has restarted without a --data-dir");
+            "open.resume: the session belongs to another server, or was lost in a restart without "
+            "--data-dir");
   other.set_session("x");
   hand_session nonsense(server.address(), back(other));
   EXPECT_EQ(nonsense.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -253,7 +254,7 @@ TEST_F(resumable_stream, wrong_builders_are_refused_with_the_field) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     return status.error_message();
   };
-  EXPECT_EQ(refusal_of(builder(0)), "per_worker[0].token: 0 is none");
+  EXPECT_EQ(refusal_of(builder(0)), "per_worker[0].token: must not be 0");
   auto other = builder(1);
   other.mutable_per_worker(0)->set_function(7);
   EXPECT_EQ(refusal_of(other), "per_worker[0].function: number 7, the stream has named 1");

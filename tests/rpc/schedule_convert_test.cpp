@@ -92,9 +92,9 @@ bad_request const bad_requests[] = {
      },
      "callable_of[1]: number 2, the message has 1"},
     {"callable_no_name", [](auto& m) { m.add_callable(); },
-     "callable[0].name: 0 bytes, it has 1 to 256"},
+     "callable[0].name: 0 bytes, must have 1 to 256"},
     {"callable_long_name", [](auto& m) { m.add_callable()->set_name(std::string(257, 'n')); },
-     "callable[0].name: 257 bytes, it has 1 to 256"},
+     "callable[0].name: 257 bytes, must have 1 to 256"},
     {"callable_two_lines", [](auto& m) { m.add_callable()->set_name("a\nb"); },
      "callable[0].name: contains a control character"},
     {"callable_hash",
@@ -102,7 +102,7 @@ bad_request const bad_requests[] = {
        m.add_callable()->set_name("a");
        m.mutable_callable(0)->set_hash("abc");
      },
-     "callable[0].hash: 3 bytes, a hash has 32"},
+     "callable[0].hash: 3 bytes, must have 32"},
     {"input_position", [](auto& m) { m.add_input()->set_position(2); },
      "input[0].position: 2, the message has 2 closures"},
     {"input_token",
@@ -183,7 +183,7 @@ TEST(schedule_convert, inputs_of_bytes_are_in_the_clients_order_and_leave_no_gap
   m.mutable_input(1)->set_offset(3);
   submission refused;
   EXPECT_EQ(from_wire(m, known, held, refused),
-            "input[1].offset: 3, nothing is inserted into arguments in bytes");
+            "input[1].offset: 3, must be 0 for arguments in bytes");
 }
 
 TEST(schedule_convert, takes_open) {

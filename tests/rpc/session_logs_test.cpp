@@ -276,7 +276,7 @@ TEST_F(session_logs, wrong_requests_name_the_field) {
   r.set_limit(1'001);
   get(r);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "limit: 1001, the most is 1000");
+  EXPECT_EQ(status.error_message(), "limit: 1001, the limit is 1000");
   r = {};
   r.set_session("job_00000000000000ff");
   get(r);

@@ -50,7 +50,7 @@ TEST(session_stream, may_insist_that_somebody_has_the_function) {
 TEST(session_stream, protocol_errors_name_the_field) {
   test_server server;
   v1::SessionRequest m;
-  EXPECT_EQ(status_of(server, m).error_message(), "open: must come first");
+  EXPECT_EQ(status_of(server, m).error_message(), "open: must be the first message");
   m.mutable_open()->set_cluster("x");
   EXPECT_EQ(status_of(server, m).error_code(), grpc::StatusCode::NOT_FOUND);
   m.mutable_open()->set_cluster("default");
@@ -72,7 +72,7 @@ TEST(session_stream, opens_once) {
   v1::SessionRequest m;
   m.mutable_open();
   session.write(m);
-  EXPECT_EQ(session.finish().error_message(), "open: came a second time");
+  EXPECT_EQ(session.finish().error_message(), "open: must be sent only once");
 }
 
 TEST(session_stream, open_has_a_deadline) {

@@ -158,7 +158,7 @@ bad_message const bad_messages[] = {
      "encoding[1]: unknown number 9"},
     {"position", [](auto& m) { *m.add_failure() = failure_at(2); }, "failure[0].position: 2"},
     {"both", [](auto& m) { *m.add_failure() = failure_at(0); },
-     "failure[0].position: 0 has a value too"},
+     "failure[0].position: 0 also has a value"},
     {"twice",
      [](auto& m) {
        m.mutable_value(0)->clear();
@@ -292,10 +292,10 @@ TEST(worker_convert, takes_machines) {
   EXPECT_EQ(seen->gpus.at(0).name, "H100");
   EXPECT_FALSE(seen->gpus[0].busy);
   for (std::size_t i = 0; i < machine::gpus_max; ++i) m.add_gpu();
-  EXPECT_EQ(from_wire(m).error().message, "machine.gpu: 17 of them, at most 16");
+  EXPECT_EQ(from_wire(m).error().message, "machine.gpu: 17 entries, the limit is 16");
   m.clear_gpu();
   for (std::size_t i = 0; i <= machine::memory_users_max; ++i) m.add_memory_user();
-  EXPECT_EQ(from_wire(m).error().message, "machine.memory_user: 4 of them, at most 3");
+  EXPECT_EQ(from_wire(m).error().message, "machine.memory_user: 4 entries, the limit is 3");
 }
 
 }  // namespace

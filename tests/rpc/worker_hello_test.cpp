@@ -137,9 +137,9 @@ TEST(worker_hello, what_it_answers_again_is_checked) {
   auto& f = *a.add_failure();
   f.set_position(1);
   EXPECT_EQ(answers_from_wire(h).error().message,
-            "hello.answers.failure[0].position: 1 has a value too");
+            "hello.answers.failure[0].position: 1 also has a value");
   for (std::uint64_t n = 0; n < 4'096; ++n) a.add_closure(100 + n);
-  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers: 4098 of them, the limit is 4096");
+  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers: 4098 answers, the limit is 4096");
 }
 
 }  // namespace

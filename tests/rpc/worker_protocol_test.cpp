@@ -59,14 +59,14 @@ TEST(worker_protocol, hello_must_come_first) {
   worker.write({});
   auto const status = worker.finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "hello: must come first");
+  EXPECT_EQ(status.error_message(), "hello: must be the first message");
 }
 
 TEST(worker_protocol, stream_without_hello_is_refused) {
   test_server server;
   hand_worker worker(server.address());
   worker.half_close();
-  EXPECT_EQ(worker.finish().error_message(), "hello: the stream ended without it");
+  EXPECT_EQ(worker.finish().error_message(), "hello: required, but the stream ended first");
 }
 
 TEST(worker_protocol, hello_has_a_deadline) {
@@ -99,7 +99,7 @@ void answer_all(v1::WorkerMessage& m, v1::ServerMessage const& held) {
 
 offence const offences[] = {
     {"hello_twice", [](auto& m, auto&) { *m.mutable_hello() = make_hello(); },
-     "hello: came a second time"},
+     "hello: must be sent only once"},
     {"unequal_columns", [](auto& m, auto& h) { answer_all(m, h), m.add_attempt(1); },
      "attempt: 3 entries for 2 closures"},
     {"unknown_failure_kind",
@@ -113,7 +113,7 @@ offence const offences[] = {
      [](auto& m, auto& h) { answer_all(m, h), m.add_failure()->set_position(2); },
      "failure[0].position: 2, the message has 2 closures"},
     {"both_value_and_failure", [](auto& m, auto& h) { answer_all(m, h), m.add_failure(); },
-     "failure[0].position: 0 has a value too"},
+     "failure[0].position: 0 also has a value"},
     {"more_results_than_held",
      [](auto& m, auto& h) {
        m.add_closure(h.closure(0) + 1000);

@@ -51,7 +51,7 @@ TEST(command_reader, takes_another_for_what_the_cluster_says) {
   EXPECT_EQ(b.read(set + eighth), "SET ");
   EXPECT_EQ(b.read(text("x")), "APPEND ");
   EXPECT_EQ(b.read(byte(7) + text("/k")), "DELETE_KEY ");
-  EXPECT_EQ(a.read(byte(13)), "a command: number: 13 is no command of numbering A");
+  EXPECT_EQ(a.read(byte(13)), "a command: number: 13 is not a command of numbering A");
 }
 
 TEST(command_reader, a_key_has_a_limit) {
@@ -66,8 +66,7 @@ TEST(command_reader, a_value_has_a_limit) {
 }
 
 TEST(command_reader, the_keys_of_a_call_have_a_limit) {
-  EXPECT_EQ(reading().read(byte(5) + u64(131'073)),
-            "WAIT: keys: 131073 of them, the limit is 131072");
+  EXPECT_EQ(reading().read(byte(5) + u64(131'073)), "WAIT: keys: 131073 keys, the limit is 131072");
   EXPECT_EQ(reading().read(byte(5) + u64(~0ull)).substr(0, 11), "WAIT: keys:");
 }
 

@@ -378,7 +378,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
   EXPECT_EQ(r.status, 0) << r.err;
   EXPECT_CONTAINS(r.out, "worker:3 | store 127.0.0.1 True");
   EXPECT_CONTAINS(r.out, "worker:0 | rank 0 of 4: loss 0.0000");
-  EXPECT_CONTAINS(c.text("/api/v1/events"), "attempt 2 begins with no keys");
+  EXPECT_CONTAINS(c.text("/api/v1/events"), "attempt 2 starts with no keys");
   auto const wrong = c.run({"run", "--store", "server", "--", "true"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_CONTAINS(wrong.err, "--store server needs --declare");

@@ -217,7 +217,7 @@ TEST(torch_station, who_sends_what_is_no_command_is_refused_and_told_of) {
   EXPECT_TRUE(s.is_refused(web));
   ASSERT_EQ(s.told.size(), 1u);
   EXPECT_EQ(s.told[0].text,
-            "a client (10.0.0.9:5): a command: number: 71 is no command of numbering A");
+            "a client (10.0.0.9:5): a command: number: 71 is not a command of numbering A");
   auto const number = begin(s, 1);
   s.send(number, say::set("/n", "no number") + say::add("/n", 1));
   EXPECT_TRUE(s.is_refused(number));
@@ -238,7 +238,7 @@ TEST(torch_station, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
   EXPECT_FALSE(s.station.keys(1, "", "", 10)) << "it was forgotten";
   s.send(b, say::set("/3", ""));
   EXPECT_EQ(s.station.refusal(b),
-            "keys and values: there is no room, the limit is 3 keys and 1073741824 bytes");
+            "keys and values: the limit is reached: 3 keys and 1073741824 bytes");
 }
 
 TEST(torch_station, bytes_have_a_limit) {

@@ -30,9 +30,9 @@ muster::result<core::token> parse_line(std::string const& line, std::size_t numb
   std::string role_name, credential;
   words >> role_name >> credential;
   auto const role = enumerator_named<core::role>(role_name);
-  if (!role) return wrong(number, "begins with a role: viewer, submitter, worker or admin");
+  if (!role) return wrong(number, "must begin with a role: viewer, submitter, worker or admin");
   if (credential.size() < credential_bytes_min || credential.size() > credential_bytes_max)
-    return wrong(number, "its token has " + std::to_string(credential.size()) + " bytes, not " +
+    return wrong(number, "the token has " + std::to_string(credential.size()) + " bytes, not " +
                              std::to_string(credential_bytes_min) + " to " +
                              std::to_string(credential_bytes_max));
   core::token t;
@@ -45,10 +45,10 @@ muster::result<core::token> parse_line(std::string const& line, std::size_t numb
     else if (word.starts_with("cluster="))
       t.clusters = split(word.substr(8), ',');
     else
-      return wrong(number, "'" + word + "' is none of cluster=C[,C…], allow-exec");
+      return wrong(number, "'" + word + "' must be cluster=C[,C…] or allow-exec");
   }
   if (t.role == core::role::admin && !t.clusters.empty())
-    return wrong(number, "an admin's token is for the whole server, without cluster=");
+    return wrong(number, "an admin token is valid for the whole server; remove cluster=");
   seal(t, credential, salt);
   return t;
 }
@@ -66,7 +66,8 @@ muster::result<std::vector<core::token>> parse_token_file(std::string_view text)
     if (first == std::string::npos || line[first] == '#') continue;
     auto t = parse_line(line, number);
     if (!t) return t.error();
-    if (!ids.insert(t->id).second) return wrong(number, "a token with its id stands above");
+    if (!ids.insert(t->id).second)
+      return wrong(number, "an earlier line has a token with the same id");
     all.push_back(std::move(*t));
   }
   return all;

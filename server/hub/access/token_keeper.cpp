@@ -53,15 +53,15 @@ void token_keeper::start() {
 muster::status token_keeper::can_keep() const {
   if (dependencies_.write_down) return {};
   return {code::failed_precondition,
-          "this server has nowhere to keep tokens: start it with --data-dir or --store, or change "
-          "its --token-file"};
+          "this server cannot store tokens: start it with --data-dir or --store, or change its "
+          "--token-file"};
 }
 
 std::string token_keeper::warning() const {
   if (gate_.required()) return {};
   return std::string("this server accepts requests without a token ") +
          (gate_.required_after_restart()
-              ? "until it restarts, since it was started without tokens; restart it"
+              ? "until it restarts, because it was started without tokens; restart it"
               : "(--auth off)");
 }
 
@@ -133,7 +133,7 @@ void token_keeper::on_deadline() {
                           std::to_string(n) + " in a minute: " + std::to_string(r.without) +
                               " without a token, " + std::to_string(r.wrong) +
                               " with a wrong one, " + std::to_string(r.forbidden) +
-                              " that their role forbids; the last: " + r.last});
+                              " that their role does not allow; the last one: " + r.last});
     }
   }
   arm();

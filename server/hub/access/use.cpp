@@ -11,15 +11,15 @@ namespace muster::server {
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session) {
   auto const owner = h.state().sessions().submitter(session);
   if (!h.state().knows(session) || core::may_change(who, owner)) return {};
-  return {code::permission_denied, "it was submitted with '" + std::string(owner) +
-                                       "', and token '" + who->id + "' is not an admin's"};
+  return {code::permission_denied, "it was submitted with token '" + std::string(owner) +
+                                       "', and token '" + who->id + "' is not an admin token"};
 }
 
 muster::status check_function(core::caller const& who, std::string_view function) {
   if (!who || who->allow_exec || function != "muster.exec") return {};
   return {code::permission_denied, "'" + std::string(function) +
                                        "' runs programs on workers, which token '" + who->id +
-                                       "' does not allow: make one with --allow-exec"};
+                                       "' does not allow: create a token with --allow-exec"};
 }
 
 namespace {
@@ -37,9 +37,13 @@ std::uint64_t entries_of(core::submitter_usage const& u) {
 
 // Returns "3 queued closures", followed by ranks and per-worker values if there are any.
 std::string queue_text(core::submitter_usage const& u) {
-  auto text = std::to_string(u.queued) + " queued closures";
-  if (u.ranks > 0) text += ", " + std::to_string(u.ranks) + " ranks of programs";
-  if (u.per_worker > 0) text += ", " + std::to_string(u.per_worker) + " per-worker values";
+  auto text = std::to_string(u.queued) + (u.queued == 1 ? " queued closure" : " queued closures");
+  if (u.ranks > 0)
+    text += ", " + std::to_string(u.ranks) +
+            (u.ranks == 1 ? " rank of a program" : " ranks of programs");
+  if (u.per_worker > 0)
+    text += ", " + std::to_string(u.per_worker) +
+            (u.per_worker == 1 ? " per-worker value" : " per-worker values");
   return text;
 }
 

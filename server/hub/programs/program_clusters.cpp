@@ -94,7 +94,7 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
        core::text(sheet.program),
        {},
        "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
-           "' has no coordination cluster, process 0 serves the others: " + done.message});
+           "' has no coordination cluster, so process 0 serves the other ranks: " + done.message});
 }
 
 void program_clusters::begin_store(core::attempt_sheet const& sheet) {
@@ -103,12 +103,13 @@ void program_clusters::begin_store(core::attempt_sheet const& sheet) {
                         static_cast<std::uint32_t>(spec_for(sheet).size()));
   end_store(sheet.program);
   if (sheet.spec->store == core::store_place::rank0) return;
-  dependencies_.tell({core::coordination::severity::warning,
-                      "program_without_store",
-                      core::text(sheet.program),
-                      {},
-                      "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
-                          "': rank 0 has the store of torch, a worker is older than 'store'"});
+  dependencies_.tell(
+      {core::coordination::severity::warning,
+       "program_without_store",
+       core::text(sheet.program),
+       {},
+       "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
+           "': rank 0 serves the TCPStore, because a worker has a version without 'store'"});
 }
 
 void program_clusters::end_store(core::program_id program) {
@@ -117,11 +118,12 @@ void program_clusters::end_store(core::program_id program) {
 
 muster::status program_clusters::declare(core::attempt_sheet const& sheet) {
   auto spec = spec_for(sheet);
-  if (spec.jobs.empty()) return {code::failed_precondition, "it has no tasks that train"};
+  if (spec.jobs.empty())
+    return {code::failed_precondition, "it has no tasks that take part in training"};
   if (auto const known = all_.state().find(spec.name)) return all_.renew(*known, std::move(spec));
   if (count() >= limits_.clusters_max)
-    return {code::resource_exhausted,
-            std::to_string(limits_.clusters_max) + " programs have one, which is the limit"};
+    return {code::resource_exhausted, std::to_string(limits_.clusters_max) +
+                                          " programs have a coordination cluster, the limit"};
   auto const made = all_.create(std::move(spec));
   return made ? muster::status{} : made.error();
 }

@@ -167,8 +167,9 @@ void rank_steps::drain_worker(core::stream_id stream) {
     if (there == all->end()) continue;
     auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
       if (!step) return;
-      decisions_.push_back({program, number, core::program_steps_said::kind::preempted,
-                            who + " leaves; all were to end after step " + std::to_string(*step)});
+      decisions_.push_back(
+          {program, number, core::program_steps_said::kind::preempted,
+           who + " is leaving; all ranks were asked to stop after step " + std::to_string(*step)});
     };
     stops_.begin(hub_.now(), program, number, 0, workers_of({program, number}), std::move(done));
   }
@@ -199,12 +200,12 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
   if (p->state != core::program_state::running)
     return done(muster::status{muster::code::failed_precondition,
                                core::text(program) + " is " + std::string(core::name(p->state)) +
-                                   ": only one that is RUNNING stops at a step"});
+                                   ": only a RUNNING program can stop at a step"});
   if (!p->spec.step_pattern.empty())
     return done(muster::status{muster::code::failed_precondition,
                                core::text(program) +
-                                   " has a step_pattern: its steps are read off what its ranks "
-                                   "print, which can be told of none to stop at"});
+                                   " has a step_pattern: its ranks only print their "
+                                   "steps, and cannot be asked to stop at one"});
   recall_agreement(*p);
   auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
     if (!step) return done(step);

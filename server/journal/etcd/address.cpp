@@ -34,13 +34,13 @@ std::string address::text() const {
 muster::result<address> parse_address(std::string_view text) {
   address a;
   a.tls = text.starts_with("etcds://");
-  if (!a.tls && !text.starts_with("etcd://")) return bad("the store is no etcd:// address");
+  if (!a.tls && !text.starts_with("etcd://")) return bad("the store must be an etcd:// address");
   text.remove_prefix(a.tls ? 8 : 7);
   auto const slash = std::min(text.find('/'), text.size());
   auto hosts = text.substr(0, slash);
   auto prefix = text.substr(slash);
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  if (prefix.empty()) return bad("the store has no prefix, which keeps it apart from other keys");
+  if (prefix.empty()) return bad("the store has no prefix, which separates it from other keys");
   a.prefix = prefix;
   if (auto const at = hosts.rfind('@'); at != std::string_view::npos) {
     a.user = hosts.substr(0, at);
@@ -48,13 +48,13 @@ muster::result<address> parse_address(std::string_view text) {
     if (a.user.empty()) return bad("the store's user has no name");
     if (a.user.find(':') != std::string::npos)
       return bad(
-          "a password in the address could be read by every user of this machine: give "
+          "all users of this machine could read a password in the address: use "
           "--store-password-file");
   }
   for (bool more = true; more;) {
     auto const comma = std::min(hosts.find(','), hosts.size());
     auto const host = hosts.substr(0, comma);
-    if (!is_host_and_port(host)) return bad("'" + std::string(host) + "' is no HOST:PORT");
+    if (!is_host_and_port(host)) return bad("'" + std::string(host) + "' must be HOST:PORT");
     a.hosts.emplace_back(host);
     more = comma < hosts.size();
     hosts.remove_prefix(comma + (more ? 1 : 0));

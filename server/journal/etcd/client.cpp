@@ -63,7 +63,7 @@ std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
   if (has("onnection refused")) return "connection refused";
-  if (has("DNS resolution failed")) return "its name is not known";
+  if (has("DNS resolution failed")) return "its host name cannot be resolved";
   bool const silent = s.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
                       s.error_code() == grpc::StatusCode::CANCELLED || has("handshaker shutdown") ||
                       has("Timeout occurred");
@@ -195,7 +195,7 @@ grpc::Status client::call(member& m, milliseconds limit, attempt const& f) {
     if (!waiting_since_) waiting_since_ = clock::now();
   }
   connect(m, limit);
-  if (over_) return {grpc::StatusCode::CANCELLED, "given up"};
+  if (over_) return {grpc::StatusCode::CANCELLED, "cancelled"};
   auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
   auto s = with_token(m, std::max<milliseconds>(left, call_limit_min), f);
   m.trouble = s.ok() ? std::string() : reason(s);

@@ -54,7 +54,7 @@ muster::status etcd_store::confirm_term() {
   auto const answer = range(request, "for its data");
   if (!answer) return answer.error();
   if (!answer->kvs().empty() && answer->kvs(0).create_revision() == term_.created) return {};
-  return {code::unavailable, "the key of this leader in etcd is gone"};
+  return {code::unavailable, "the key of this leader was removed from etcd"};
 }
 
 // Applies a batch in parts if its end is stored, and drops incomplete ones.
@@ -100,7 +100,7 @@ muster::status etcd_store::recover_pieces() {
     request.set_key(kv.key());
     auto const answer = range(request, "for entries");
     if (!answer) return failed = answer.error(), false;
-    if (answer->kvs().empty()) return failed = damaged("a piece of an entry is gone"), false;
+    if (answer->kvs().empty()) return failed = damaged("a part of an entry is missing"), false;
     auto const n = std::stoull(number, nullptr, 16);
     pieces_.numbers.emplace(answer->kvs(0).value(), n);
     pieces_.next = std::max<std::uint64_t>(pieces_.next, n + 1);
@@ -145,7 +145,7 @@ muster::status etcd_store::commit(operations ops) {
                            found[0].response_range().kvs(0).create_revision() == term_.created &&
                            found[0].response_range().kvs(0).version() == term_.version + 1;
       if (!answer.succeeded() && !earlier)
-        options_.over("its key in etcd is gone, so another server may lead");
+        options_.over("its key was removed from etcd, so another server may lead");
       ++term_.version;
       revision_ = answer.header().revision();
       client_.require(revision_);
@@ -201,7 +201,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     auto wait = clock::duration(retry_pause);
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i].ok() && !answers[i].succeeded())
-        options_.over("its key in etcd is gone, so another server may lead");
+        options_.over("its key was removed from etcd, so another server may lead");
       if (told[i].ok()) client_.require(answers[i].header().revision());
       if (told[i].ok()) continue;
       if (out_of_space(told[i])) {
@@ -272,7 +272,7 @@ void etcd_store::hurry() {
 
 muster::status etcd_store::not_written() const {
   return {code::unavailable,
-          "the server stops, and etcd does not answer: what nobody was told of is not written; " +
+          "the server stops, and etcd does not answer: unacknowledged changes are not stored; " +
               client_.asked("to write")};
 }
 
@@ -339,7 +339,7 @@ muster::result<std::string> etcd_store::whole(std::string_view key, std::string_
         return true;
       });
   if (!read.ok()) return read;
-  if (!mine || pieces == 0) return damaged("the value of " + name_of(key).text() + " is gone");
+  if (!mine || pieces == 0) return damaged("the value of " + name_of(key).text() + " is missing");
   return all;
 }
 

@@ -40,7 +40,7 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
       bytes += kv.key().size() + kv.value().size();
       into.emplace(std::move(*kv.mutable_key()), std::move(*kv.mutable_value()));
     }
-    if (watch && !watch("reading", into.size(), bytes)) return {code::cancelled, "broken off"};
+    if (watch && !watch("reading", into.size(), bytes)) return {code::cancelled, "interrupted"};
     if (!answer.more() || into.empty()) return {};
     from = into.rbegin()->first + '\0';
   }
@@ -91,7 +91,7 @@ muster::status etcd_view::fill(client& c, watcher const& watch, lost_values lost
   map raw;
   if (auto const s = c.require_all_acknowledged(first_limit, "for entries"); !s.ok()) {
     if (s.code == code::unavailable) return s;
-    notes_.push_back("etcd does not say how recent its answers are (" + s.message +
+    notes_.push_back("etcd does not report how recent its answers are (" + s.message +
                      "), so the newest entries can be missing");
   }
   for (int n = 1;; ++n) {
@@ -123,7 +123,7 @@ muster::status etcd_view::take(map const& raw, std::string const& prefix, lost_v
     bool const there = mine && at->first.starts_with(pieces);
     if (!there && lost == lost_values::refuse)
       return {code::internal,
-              "its data are damaged (the value of " + name_of(name).text() + " is gone)"};
+              "its data are damaged (the value of " + name_of(name).text() + " is missing)"};
     if (!there) {
       whole = "\xff";
       continue;

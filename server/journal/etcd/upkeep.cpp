@@ -74,16 +74,15 @@ muster::result<sole_lead> lead_alone(access const& a, std::string who, std::stri
   auto const seen = lead->try_to_lead();
   if (!seen) return with_name(a, seen.error());
   if (seen->leads) return lead;
-  return refused(a, "a server has it: " + (seen->leader.empty() ? "unknown" : seen->leader) + "; " +
-                        what_then);
+  return refused(a, "a server uses it: " + (seen->leader.empty() ? "unknown" : seen->leader) +
+                        "; " + what_then);
 }
 
 muster::result<copied> restore_into(access const& a, view const& from, watcher const& watch,
                                     std::function<void(std::string const& why)> over) {
   auto const found = inspect(from, watch);
   if (!found) return found.error();
-  auto const lead =
-      lead_alone(a, "muster data restore", "stop it, and name a prefix that has nothing", over);
+  auto const lead = lead_alone(a, "muster data restore", "stop it, and name an empty prefix", over);
   if (!lead) return lead.error();
   client c(a);
   c.require((*lead)->begun().created);
@@ -92,7 +91,7 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
   if (!counted) return with_name(a, counted.error());
   if (keys > 1)
     return refused(a, "has " + std::to_string(keys - 1) +
-                          " keys already; name a prefix that has none, or remove them with "
+                          " keys already; name an empty prefix, or remove them with "
                           "'etcdctl del --prefix " +
                           a.where.prefix + "/'");
   return fill(a, (*lead)->begun(), from, found->entries(), watch, over);

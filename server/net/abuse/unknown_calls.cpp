@@ -56,7 +56,7 @@ class unknown_calls final : public coro::acceptor_base {
         peer = call->context.peer();
         server.call_reset(peer);
         server.engine().op_started();
-        call->stream.Finish({grpc::StatusCode::UNIMPLEMENTED, "nobody serves this method"},
+        call->stream.Finish({grpc::StatusCode::UNIMPLEMENTED, "this method does not exist"},
                             static_cast<coro::rpc_tag*>(this));
         return;
       }

@@ -23,7 +23,7 @@ muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
                                           std::to_string(size) + " bytes"};
 }
 muster::status client_gone() {
-  return {muster::code::cancelled, "the client is gone"};
+  return {muster::code::cancelled, "the client has disconnected"};
 }
 
 muster::status check_hash(std::string const& hash, char const* field = "sha256") {
@@ -50,7 +50,7 @@ muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;
   if (store_.holders().table().holds(asked_.holder(), asked_.name())) return {};
   return {muster::code::permission_denied,
-          "holder: does not hold " + blob_hex_of(asked_.name()) + ", so it may not put it"};
+          "holder: does not hold " + blob_hex_of(asked_.name()) + ", and cannot upload it"};
 }
 
 coro::task<muster::status> blob_put::take() {

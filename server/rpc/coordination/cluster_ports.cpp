@@ -230,7 +230,7 @@ muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   if (spec.agents == coordination::agent_wire::tls && !s.options.tls)
     return muster::status{
         muster::code::failed_precondition,
-        "cluster " + name + ": agents=tls needs a server that speaks TLS: --tls-cert, --tls-key"};
+        "cluster " + name + ": agents=tls needs a server with TLS: add --tls-cert and --tls-key"};
   bool const tls = s.speaks_tls(cluster);
   if (name == s.options.main_cluster && tls == s.options.tls) return s.main_address;
   if (s.stopped) return muster::status{muster::code::failed_precondition, "the server is stopping"};
@@ -270,7 +270,7 @@ muster::result<file_descriptor> cluster_ports::dial(cluster_id cluster,
   auto pair = net::loopback_pair();
   if (!pair)
     return muster::status{muster::code::resource_exhausted,
-                          "no connection can be made: " + pair.error().message};
+                          "the connection cannot be created: " + pair.error().message};
   auto const peer = net::text_of(net::endpoint_of(pair->served.get()));
   auto const of = peer_of(client);
   auto const fd = s.numbers.renumber(std::move(pair->served)).release();
@@ -308,8 +308,8 @@ muster::result<cluster_id> cluster_ports::pool_of(grpc::ServerContext const& con
   bool const plain = context.peer().starts_with("fd:");
   if (plain && s.options.tls)
     return muster::status{muster::code::failed_precondition,
-                          "this port is for agents that speak plaintext: workers, sessions and "
-                          "blobs are served at the --grpc port, over TLS"};
+                          "this port serves only agents without TLS; workers, sessions and blobs "
+                          "use the --grpc port, with TLS"};
   auto const c = cluster_of(context);
   return c || plain || s.own_connection_of(context) != nullptr ? c
                                                                : muster::result<cluster_id>(main());

@@ -71,7 +71,7 @@ std::string explanation_of(hub& h, core::session_id session, core::object_id id)
   if (o.state == state::ready)
     return what + " on " + task + " has " + std::to_string(o.waiting) +
            " waiting calls and executes " + std::to_string(o.executing);
-  if (o.state == state::starting) return what + " is being made on " + task;
+  if (o.state == state::starting) return what + " is being created on " + task;
   if (o.state != state::pending) return o.error;
   auto const row = h.state().workers().look(o.spec.job, o.spec.index);
   if (!row) return what + " waits for its task: no task " + task + " has connected to this server";
@@ -111,8 +111,8 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   auto const& r = c.request();
   auto spec = from_wire(r.open());
   if (!spec) co_return spec.error();
-  if (!r.open().resume().empty()) co_return invalid("open.resume: only streams are resumed");
-  if (r.open().detached()) co_return invalid("open.detached: only streams are detached");
+  if (!r.open().resume().empty()) co_return invalid("open.resume: only streams can be resumed");
+  if (r.open().detached()) co_return invalid("open.detached: only streams can be detached");
   auto const found = pool_of_call(pools_, options_, c.context(), r.open().cluster());
   if (!found)
     co_return muster::status{found.error().code, "open.cluster: " + found.error().message};
@@ -367,7 +367,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
   auto const session = session_of(r.session());
   if (!session) return session.error();
   if (r.limit() > lines_max)
-    return invalid("limit: " + std::to_string(r.limit()) + ", the most is " +
+    return invalid("limit: " + std::to_string(r.limit()) + ", the limit is " +
                    std::to_string(lines_max));
   auto const& h = pools_.of(*session);
   if (auto const known = h.state().sessions().look(*session); !known) return known.error();
@@ -397,7 +397,7 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   if (!view) return view.error();
   if (!view->resumable)
     return muster::status{muster::code::failed_precondition,
-                          r.session() + " was not opened by call"};
+                          r.session() + " belongs to a stream, and ends with it"};
   if (core::ended(view->state))
     return muster::status{muster::code::not_found, r.session() + " has ended"};
   h.apply(core::close_session{*session});

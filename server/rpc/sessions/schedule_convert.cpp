@@ -79,12 +79,12 @@ std::string add_options(Message const& m, submission& into) {
 std::string wrong_callable(v1::Callable const& c) {
   auto const size = c.name().size();
   if (size == 0 || size > core::callable_name_bytes_max)
-    return "name: " + std::to_string(size) + " bytes, it has 1 to " +
+    return "name: " + std::to_string(size) + " bytes, must have 1 to " +
            std::to_string(core::callable_name_bytes_max);
   for (unsigned char const b : c.name())
     if (b < 0x20 || b == 0x7f) return "name: contains a control character";
   if (!c.hash().empty() && c.hash().size() != core::callable_hash_bytes)
-    return "hash: " + std::to_string(c.hash().size()) + " bytes, a hash has " +
+    return "hash: " + std::to_string(c.hash().size()) + " bytes, must have " +
            std::to_string(core::callable_hash_bytes);
   return {};
 }
@@ -122,12 +122,12 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
     if (input.position() >= count)
       return at + "position: " + std::to_string(input.position()) + ", the message has " +
              std::to_string(count) + " closures";
-    if (extras && input.position() < position) return at + "position: not in order";
+    if (extras && input.position() < position) return at + "position: must be in ascending order";
     auto& closure = into[input.position()];
     bool const beside = closure.args.encoding() == core::encoding::bytes;
     if (beside && input.offset() != 0)
       return at + "offset: " + std::to_string(input.offset()) +
-             ", nothing is inserted into arguments in bytes";
+             ", must be 0 for arguments in bytes";
     if (!extras || input.position() != position) {
       position = input.position();
       extras = &submission::own_extras(closure);
@@ -257,7 +257,7 @@ std::string from_wire(v1::ScheduleRequest const& m, std::vector<core::function_i
 
 muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
                                                   std::vector<core::function_id> const& functions) {
-  if (asked.token() == 0) return invalid("token: 0 is none");
+  if (asked.token() == 0) return invalid("token: must not be 0");
   if (asked.function() >= functions.size())
     return invalid("function: number " + std::to_string(asked.function()) +
                    ", the stream has named " + std::to_string(functions.size()));

@@ -80,10 +80,10 @@ void session_stream::on_journal_failure(muster::status const& why) {
 muster::status session_stream::take(v1::SessionRequest const& m) {
   if (closing_) return {};
   if (!open_) {
-    if (!m.has_open()) return invalid("open: must come first");
+    if (!m.has_open()) return invalid("open: must be the first message");
     if (auto problem = take_open(m.open()); !problem.ok()) return problem;
   } else if (m.has_open()) {
-    return invalid("open: came a second time");
+    return invalid("open: must be sent only once");
   }
   // The stream is still read, since releases arrive over it.
   if (limited_ && resumable_ && m.token_size() > 0)
@@ -98,7 +98,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
     return invalid(problem);
   if (resumable_)
     for (int i = 0; i < m.token_size(); ++i)
-      if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: 0 is none");
+      if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: must not be 0");
   append_batch(m);
   if (behind_) return {};
   return take_rest(m);
@@ -268,7 +268,8 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
     return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
   if (open.resume_incarnation() != options_.server_incarnation())
     return {muster::code::not_found,
-            "open.resume: it is another server, or one that has restarted without a --data-dir"};
+            "open.resume: the session belongs to another server, or was lost in a restart without "
+            "--data-dir"};
   hub_ = &pools_.of(*session);
   auto const who = caller_of(options_.gate, call_.context());
   if (auto wrong = check_owner(who, *hub_, *session); !wrong.ok())
@@ -335,7 +336,7 @@ muster::status session_stream::take_per_worker(v1::SessionRequest const& m) {
 
 void session_stream::input_ended() {
   if (closing_) return;
-  if (!open_) return end(to_grpc(invalid("open: the stream ended without it")));
+  if (!open_) return end(to_grpc(invalid("open: required, but the stream ended first")));
   if (call_.cancelled()) return end(grpc::Status::CANCELLED);
   if (resumable_) return end_with_lines();  // the client has left the session, which can be resumed
   sealed_ = true;                           // after a broken connection, on_cancel follows

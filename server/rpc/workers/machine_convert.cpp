@@ -25,11 +25,11 @@ std::optional<std::uint64_t> amount(bool there, std::uint64_t value) {
 
 muster::result<machine> from_wire(v1::Machine const& m) {
   if (static_cast<std::size_t>(m.gpu_size()) > machine::gpus_max)
-    return invalid("machine.gpu: " + std::to_string(m.gpu_size()) + " of them, at most " +
+    return invalid("machine.gpu: " + std::to_string(m.gpu_size()) + " entries, the limit is " +
                    std::to_string(machine::gpus_max));
   if (static_cast<std::size_t>(m.memory_user_size()) > machine::memory_users_max)
     return invalid("machine.memory_user: " + std::to_string(m.memory_user_size()) +
-                   " of them, at most " + std::to_string(machine::memory_users_max));
+                   " entries, the limit is " + std::to_string(machine::memory_users_max));
   machine to;
   to.cpu = figure(m.has_cpu(), m.cpu());
   to.cpus = figure(m.has_cpus(), m.cpus());

@@ -115,10 +115,11 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
                              p.address()};
   if (p.first_port() == 0 || p.first_port() > p.last_port() || p.last_port() > 65'535)
     return wrong_offer("first_port", std::to_string(p.first_port()) + " to " +
-                                         std::to_string(p.last_port()) + " are no ports");
+                                         std::to_string(p.last_port()) +
+                                         " is not a range of ports");
   if (p.lease_ms() < lease_ms_min || p.lease_ms() > lease_ms_max)
     return wrong_offer("lease_ms",
-                       std::to_string(p.lease_ms()) + ", it is between a second and a day");
+                       std::to_string(p.lease_ms()) + ", must be between a second and a day");
   if (p.address().empty() || p.address().size() > address_bytes_max)
     return wrong_offer("address",
                        "required, at most " + std::to_string(address_bytes_max) + " bytes");
@@ -130,7 +131,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
   offer.torch = p.torch();
   auto const& key = p.tunnel_key();
   if (!key.empty() && (key.size() < tunnel_key_bytes_min || key.size() > tunnel_key_bytes_max))
-    return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, it is 16 to 64");
+    return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, must have 16 to 64");
   offer.tunnel_key = key;
   std::set<core::rank_name> seen;
   for (auto const& h : p.held()) {
@@ -187,7 +188,7 @@ void to_wire(rank_log_query const& query, v1::ReadLog& to) {
 muster::result<rank_log> from_wire(v1::RankLog&& log) {
   if (log.busy())
     return muster::status{code::resource_exhausted,
-                          "its worker reads as many logs as it may; ask again"};
+                          "its worker is reading too many logs; try again"};
   return rank_log{log.known(), log.offset(), std::move(*log.mutable_data()), log.size(),
                   log.complete()};
 }
@@ -281,13 +282,14 @@ std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_tab
     if (r.mark_step_size() > static_cast<int>(step_report::marks_max))
       return field + "rank.mark_step: " + std::to_string(r.mark_step_size()) + ", the limit is " +
              std::to_string(step_report::marks_max);
-    if (r.mark_us_size() != r.mark_step_size()) return field + "rank.mark_us: of another length";
+    if (r.mark_us_size() != r.mark_step_size())
+      return field + "rank.mark_us: must be as long as mark_step";
     if (r.step() > step_max) return field + "rank.step: at most 2^53";
     if (r.at_us() > steps.clock_us()) return field + "rank.at_us: in the future";
     step_report one{r.name().rank(), r.step(), at(r.at_us()), {}, r.left_out()};
     for (int i = 0; i < r.mark_step_size(); ++i) {
       if (r.mark_step(i) > r.step() || r.mark_us(i) > r.at_us())
-        return field + "rank.mark_step: behind the last";
+        return field + "rank.mark_step: must not be later than the last step";
       one.marks.push_back({r.mark_step(i), at(r.mark_us(i))});
     }
     core::program_id const program{r.name().program()};
@@ -314,7 +316,7 @@ ranks_killed from_wire(v1::LastStacks const& stacks) {
 muster::result<task_stack> from_wire(v1::TaskStack const& s) {
   if (s.busy())
     return muster::status{code::resource_exhausted,
-                          "its worker answers as many questions for stacks as it may; ask again"};
+                          "its worker is taking too many stacks; try again"};
   return task_stack{from_wire(s.state()), shown(s.text(), stack_text_max),
                     shown(s.process(), stack_process_max), s.pid()};
 }

@@ -43,10 +43,10 @@ void worker_connection::refused(muster::status const& why) {
 
 muster::status worker_connection::take(v1::WorkerMessage const& m) {
   if (!greeted_) {
-    if (!m.has_hello()) return invalid("hello: must come first");
+    if (!m.has_hello()) return invalid("hello: must be the first message");
     if (auto problem = take_hello(m.hello()); !problem.ok()) return problem;
   } else if (m.has_hello()) {
-    return invalid("hello: came a second time");
+    return invalid("hello: must be sent only once");
   }
   // Process reports first, since an answer ends the closure that they concern.
   if (attached_)
@@ -147,7 +147,7 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
 
 muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   if (!m.has_ranks() || !attached_) return {};
-  if (!takes_ranks_) return invalid("ranks: the hello has offered none");
+  if (!takes_ranks_) return invalid("ranks: the hello has not offered to run programs");
   core::rank_reports reports{stream_};
   if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
   std::vector<doctor::step_table::report> steps;
@@ -181,7 +181,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
                    std::to_string(how_bytes_max));
   core::held_closure const executed{core::closure_id{e.closure()}, e.attempt()};
   leave_hub(false, e.how(), false, executed);
-  end({grpc::StatusCode::ABORTED, "the worker's process has ended; attach again with another"});
+  end({grpc::StatusCode::ABORTED, "the worker's process has ended; reconnect with another one"});
   return {};
 }
 
@@ -217,7 +217,7 @@ void worker_connection::keep_blob_of(core::closure_id closure) {
 }
 
 void worker_connection::input_ended() {
-  if (!greeted_) return end(to_grpc(invalid("hello: the stream ended without it")));
+  if (!greeted_) return end(to_grpc(invalid("hello: required, but the stream ended first")));
   half_closed_ = true;
   end(grpc::Status::OK);
 }
@@ -238,7 +238,7 @@ void worker_connection::leave_hub(bool clean, std::string reason, bool may_retur
   if (!std::exchange(attached_, false)) return;
   hub_->detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
-              "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
+              "worker left task={} clean={} reason=\"{}\"", *task_, clean, reason);
   hub_->apply(
       core::worker_disconnected{stream_, clean, std::move(reason), may_return, process_ended});
 }

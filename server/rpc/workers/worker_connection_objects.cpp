@@ -19,12 +19,13 @@ void worker_connection::objects_attached(std::int64_t index) {
 
 muster::status worker_connection::take_objects(v1::WorkerMessage const& m) {
   if (!attached_ || (!m.has_objects() && m.object_requests_size() == 0)) return {};
-  if (!takes_objects_) return invalid("objects: the hello has offered none");
+  if (!takes_objects_) return invalid("objects: the hello has not offered to hold objects");
   if (m.has_objects())
     if (auto problem = take_object_reports(m.objects()); !problem.ok()) return problem;
   for (auto const& r : m.object_requests()) {
     if (r.create_size() + r.find_size() + r.drop_size() + r.create_dataset_size() > 0)
-      return invalid("object_requests: functions call objects, sessions make them");
+      return invalid(
+          "object_requests: functions can call objects, but only sessions can create them");
     std::vector<core::objects::call_spec> calls;
     if (auto bad = from_wire(r, calls); !bad.empty()) return invalid("object_requests." + bad);
     hub_->objects().call(incarnation_, r.ticket(), calls, {r.taken().begin(), r.taken().end()});
@@ -41,7 +42,7 @@ muster::status worker_connection::take_object_reports(v1::ObjectReports const& r
     core::failure why;
     if (auto bad = from_wire(f.failure(), why); !bad.empty())
       return invalid("objects.failed: " + bad);
-    if (why.message.empty()) why.message = "it could not be made";
+    if (why.message.empty()) why.message = "it could not be created";
     hub_->objects().built(stream_, core::object_id{f.object()}, std::move(why));
   }
   std::vector<object_hub::report> answers;

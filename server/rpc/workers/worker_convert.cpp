@@ -58,8 +58,9 @@ std::string take_failure(v1::Failure const& f, std::span<core::worker_result> re
     return ".position: " + std::to_string(f.position()) + ", the message has " +
            std::to_string(results.size()) + " closures";
   auto& r = results[f.position()];
-  if (!r.ok) return ".position: " + std::to_string(f.position()) + " failed already";
-  if (r.value.size() != 0) return ".position: " + std::to_string(f.position()) + " has a value too";
+  if (!r.ok) return ".position: " + std::to_string(f.position()) + " has already failed";
+  if (r.value.size() != 0)
+    return ".position: " + std::to_string(f.position()) + " also has a value";
   r.ok = false;
   r.value = {};
   auto wrong = from_wire(f, r.failure.emplace());

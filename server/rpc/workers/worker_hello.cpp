@@ -41,13 +41,14 @@ bool has_control(std::string_view text) {
 muster::status check_names(v1::Hello const& h) {
   if (h.job().size() > job_bytes_max)
     return wrong("job", longer_than(h.job().size(), job_bytes_max));
-  if (!is_name(h.job())) return wrong("job", "'" + h.job() + "' is not of A-Z a-z 0-9 _ . -");
+  if (!is_name(h.job()))
+    return wrong("job", "'" + h.job() + "' contains characters other than A-Z a-z 0-9 _ . -");
   if (h.host().size() > host_bytes_max)
     return wrong("host", longer_than(h.host().size(), host_bytes_max));
-  if (has_control(h.host())) return wrong("host", "has control characters");
+  if (has_control(h.host())) return wrong("host", "contains control characters");
   if (h.version().size() > version_bytes_max)
     return wrong("version", longer_than(h.version().size(), version_bytes_max));
-  if (has_control(h.version())) return wrong("version", "has control characters");
+  if (has_control(h.version())) return wrong("version", "contains control characters");
   return {};
 }
 
@@ -85,7 +86,7 @@ muster::status check_functions(v1::Hello const& h, core::config const& limits) {
     if (name.empty()) return wrong(field, "empty");
     if (name.size() > limits.function_name_bytes_max)
       return wrong(field, longer_than(name.size(), limits.function_name_bytes_max));
-    if (has_control(name)) return wrong(field, "has control characters");
+    if (has_control(name)) return wrong(field, "contains control characters");
     if (!seen.insert(name).second) return wrong(field, "'" + name + "' is declared twice");
   }
   return {};
@@ -101,7 +102,8 @@ muster::status check_labels(v1::Hello const& h) {
       return wrong("label", "key of " + longer_than(key.size(), label_key_bytes_max));
     if (value.size() > label_value_bytes_max)
       return wrong("label", "'" + key + "': " + longer_than(value.size(), label_value_bytes_max));
-    if (has_control(key) || has_control(value)) return wrong("label", "has control characters");
+    if (has_control(key) || has_control(value))
+      return wrong("label", "contains control characters");
   }
   return {};
 }
@@ -111,7 +113,8 @@ muster::status check_resources(v1::Hello const& h, core::config const& limits) {
     return wrong("resource", std::to_string(h.resource_size()) + " resources, the limit is " +
                                  std::to_string(labels_max));
   for (auto const& [name, amount] : h.resource()) {
-    if (name.empty() || has_control(name)) return wrong("resource", "a name that is no name");
+    if (name.empty() || has_control(name))
+      return wrong("resource", "a name is empty or contains control characters");
     if (name.size() > label_key_bytes_max)
       return wrong("resource", "name of " + longer_than(name.size(), label_key_bytes_max));
   }
@@ -172,8 +175,8 @@ muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& 
   }
   for (auto const i : h.held_waits()) {
     if (i >= held.size())
-      return wrong("held_waits", std::to_string(i) + ", there are " + std::to_string(held.size()) +
-                                     " held closures");
+      return wrong("held_waits", std::to_string(i) + ", but there are " +
+                                     std::to_string(held.size()) + " held closures");
     held[i].waits = true;
   }
   return held;
@@ -182,7 +185,7 @@ muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& 
 muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello const& h) {
   auto const& a = h.answers();
   if (a.closure_size() > kept_answers_max)
-    return wrong("answers", std::to_string(a.closure_size()) + " of them, the limit is " +
+    return wrong("answers", std::to_string(a.closure_size()) + " answers, the limit is " +
                                 std::to_string(kept_answers_max));
   std::unordered_set<std::uint64_t> seen(h.held_closure().begin(), h.held_closure().end());
   for (int i = 0; i < a.closure_size(); ++i)

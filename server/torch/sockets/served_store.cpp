@@ -77,7 +77,7 @@ void served_store::tell(incident what) {
   auto& pace = pace_[static_cast<unsigned>(what.what)];
   if (!pace.may_say(all_.options.now())) return;
   if (auto const n = pace.take_left_out(); n > 0)
-    what.text += " (" + std::to_string(n) + " more like it were not told)";
+    what.text += " (" + std::to_string(n) + " similar ones were not reported)";
   all_.options.tell({name_, std::move(what)});
 }
 
@@ -126,7 +126,7 @@ void served_store::take(tcp::socket socket, tcp::endpoint const& peer) {
   auto const from = net::text_of(peer);
   if (!muster::server::any_contains(all_.options.from, host_of(from)))
     return tell({incident::kind::refused, from,
-                 "a client (" + from + ") is in no network of --torch-from"});
+                 "a client (" + from + ") is in none of the networks of --torch-from"});
   begin(std::move(socket), from, {});
 }
 
@@ -139,7 +139,7 @@ void served_store::adopt(file_descriptor socket, std::string peer, std::uint32_t
   if (!station_.has_room())
     return tell({incident::kind::refused, peer,
                  "rank " + std::to_string(rank) + " (" + peer + "): there are " +
-                     std::to_string(station_.connections()) + " connections, which is the limit"});
+                     std::to_string(station_.connections()) + " connections, the limit"});
   begin(std::move(served), peer, rank);
 }
 

@@ -86,7 +86,7 @@ muster::result<file_descriptor> torch_server::dial(std::uint64_t cluster, carrie
   auto pair = net::loopback_pair();
   if (!pair)
     return muster::status{muster::code::resource_exhausted,
-                          "no connection can be made: " + pair.error().message};
+                          "the connection cannot be created: " + pair.error().message};
   asio::post(s.context, [&s, cluster, peer = std::move(peer), rank,
                          served = std::move(pair->served)]() mutable {
     auto const it = s.stores.find(cluster);

@@ -73,7 +73,7 @@ muster::result<bool> command_reader::begin() {
   auto const byte = static_cast<std::uint8_t>(take_number(1));
   auto const found = command_of(numbering_, byte);
   if (!found)
-    return refusal("number", std::to_string(byte) + " is no command of numbering " +
+    return refusal("number", std::to_string(byte) + " is not a command of numbering " +
                                  std::string(name(numbering_)));
   what_ = *found;
   shape_ = shape_of(what_);
@@ -89,7 +89,7 @@ muster::result<bool> command_reader::read_count() {
   if (n > limits_->keys_of_a_call)
     return refusal(
         "keys",
-        std::to_string(n) + " of them, the limit is " + std::to_string(limits_->keys_of_a_call),
+        std::to_string(n) + " keys, the limit is " + std::to_string(limits_->keys_of_a_call),
         limits_->keys_of_a_call);
   words_left_ = n * shape_.words;
   has_count_ = true;

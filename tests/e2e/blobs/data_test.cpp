@@ -71,13 +71,13 @@ TEST(data_blobs, that_are_damaged_or_missing_are_named) {
            {"data", "check", data}, {"data", "backup", data, to}, {"data", "restore", data, to}}) {
     auto const f = c.run(verb);
     EXPECT_EQ(f.status, 1);
-    EXPECT_CONTAINS(f.err, file + ": this blob is damaged: its bytes have the SHA-256 a52d159f");
+    EXPECT_CONTAINS(f.err, file + ": this blob is damaged: its content has the SHA-256 a52d159f");
     EXPECT_EQ(std::count(f.err.begin(), f.err.end(), '\n'), 1) << f.err;
     EXPECT_FALSE(fs::exists(to));
     EXPECT_FALSE(fs::exists(to + ".partial"));
   }
   fs::remove(file);
-  auto const line = "note: blob " + abc + " is not there; the value of cl_";
+  auto const line = "note: blob " + abc + " is missing; the value of cl_";
   auto const checked = c.run({"data", "check", data});
   EXPECT_EQ(checked.status, 1);
   EXPECT_CONTAINS(checked.err, line);

@@ -310,7 +310,7 @@ TEST(tls, agents_speak_plaintext_on_a_port_of_their_own_unless_told_otherwise) {
     plain.wait_open();
     FAIL() << "work does not come in plaintext";
   } catch (session_error const& e) {
-    EXPECT_CONTAINS(std::string(e.what()), "this port is for agents");
+    EXPECT_CONTAINS(std::string(e.what()), "this port serves only agents without TLS");
   }
 }
 

@@ -243,10 +243,10 @@ TEST(token_file, is_read_by_lines) {
 TEST(token_file, says_which_line_is_wrong_and_never_the_token) {
   std::string const secret(40, 's');
   for (auto const& [text, expected] : std::vector<std::pair<std::string, std::string>>{
-           {"root " + secret, "line 1: begins with a role"},
-           {"\nviewer short", "line 2: its token has 5 bytes, not 32 to 512"},
+           {"root " + secret, "line 1: must begin with a role"},
+           {"\nviewer short", "line 2: the token has 5 bytes, not 32 to 512"},
            {"viewer " + secret + " cluser=a", "line 1: 'cluser=a' is none of"},
-           {"admin " + secret + " cluster=a", "line 1: an admin's token"},
+           {"admin " + secret + " cluster=a", "line 1: an admin token"},
            {"viewer " + secret + "\nviewer " + secret, "line 2: a token with its id"}}) {
     auto const all = parse_token_file(text);
     ASSERT_FALSE(all) << text;

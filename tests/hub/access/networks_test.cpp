@@ -14,8 +14,9 @@ TEST(networks, so_many_of_a_setting) {
   EXPECT_FALSE(any_contains(*parsed, "11.1.2.3"));
   all.push_back("fd00::/8");
   EXPECT_EQ(parse_networks(all).error().message, "65 networks, the limit is 64");
-  EXPECT_EQ(parse_networks({"10.0.0.1", "10.0.0.0/33"}).error().message,
-            "'10.0.0.0/33' is no network: write 10.0.0.0/8, 192.168.1.7 or fd00::/8");
+  EXPECT_EQ(
+      parse_networks({"10.0.0.1", "10.0.0.0/33"}).error().message,
+      "'10.0.0.0/33' is not a network; write, for example, 10.0.0.0/8, 192.168.1.7 or fd00::/8");
 }
 
 }  // namespace

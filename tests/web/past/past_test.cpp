@@ -225,7 +225,7 @@ TEST_F(past_fixture, a_reader_that_has_enough_to_do_refuses) {
   for (auto const* path : {"/api/v1/history/jobs", "/api/v1/events?from_ms=1",
                            "/api/v1/samples?from_ms=1", "/api/v1/history/stream?from_ms=1",
                            "/api/v1/logs/search?text=a", "/api/v1/machines?to_ms=1"})
-    EXPECT_TRUE(contains(get_json(path, 429).at("detail").as_string(), "ask again")) << path;
+    EXPECT_TRUE(contains(get_json(path, 429).at("detail").as_string(), "try again")) << path;
   get_json("/api/v1/clusters/default/runs", 429);
   go_on.set_value();
   EXPECT_TRUE(eventually([&] { return get("/api/v1/history/jobs").status == 200; }));
