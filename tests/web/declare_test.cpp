@@ -75,7 +75,7 @@ TEST_F(declare, what_is_wrong_is_named) {
   EXPECT_EQ(refusal(R"({"name":"x","heartbeat_timeout":"0"})"),
             "heartbeat_timeout: must be positive");
   EXPECT_NE(refusal(R"({"name":"x","jobs":{"w":1},"recoverable_jobs":["v"]})", 422)
-                .find("recoverable_jobs[0]: 'v' is none of the cluster's jobs"),
+                .find("recoverable_jobs[0]: 'v' is not a role of the cluster"),
             std::string::npos);
   EXPECT_NE(refusal(R"({"name":"x","recoverable":1})").find("expected a boolean"),
             std::string::npos);

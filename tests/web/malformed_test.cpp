@@ -50,7 +50,7 @@ std::vector<bad_request> bad_requests() {
        "x: unknown field"},
       {"POST", "/api/v1/per_worker_values", json,
        R"({"function":"f","args":[{"$remote_value":"#0"}]})", 400,
-       "the arguments of a builder are plain"},
+       "the arguments of a builder cannot contain references"},
       {"GET", "/api/v1/per_worker_values/pw_1", "", "", 404, "pw_1"},
       {"DELETE", "/api/v1/per_worker_values/pw_0000000000000001", "", "", 404, "there is no"},
       {"POST", jobs, json, R"({"cluster":"mars","closures":[]})", 404, "mars"},

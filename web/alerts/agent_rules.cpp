@@ -47,8 +47,9 @@ void failed_run(agents_facts const& a, alerts& out) {
   item.since = g.ended;
   if (g.cause) {
     item.since = g.cause->at;
-    item.detail = g.cause->task.empty() ? g.cause->message
-                                        : "it began at " + g.cause->task + ": " + g.cause->message;
+    item.detail = g.cause->task.empty()
+                      ? g.cause->message
+                      : "first failure: " + g.cause->task + ": " + g.cause->message;
   }
   item.link = tasks_page(a, "ERROR");
   item.command = "muster clusters show " + a.view.spec.name;
@@ -65,9 +66,9 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
     return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::missing; });
   alert item{.rule = "agents-missing", .subject = a.view.spec.name, .count = missing};
-  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not there yet";
+  item.title = plural(missing, "task") + " of cluster " + a.view.spec.name + " not registered yet";
   item.detail = some_of(who.names, missing) + "; the first of " +
-                std::to_string(a.view.spec.size()) + " registered then and waits";
+                std::to_string(a.view.spec.size()) + " tasks has registered and waits";
   item.since = g.started;
   item.link = tasks_page(a, "MISSING");
   out.push_back(std::move(item));
@@ -134,7 +135,7 @@ void stuck_barriers(agents_facts const& a, alerts& out) {
     std::vector<std::string> names;
     for (auto const& m : b.missing) {
       if (names.size() == 3) break;
-      names.push_back(m.name + (m.peer.empty() ? " (never came)" : ""));
+      names.push_back(m.name + (m.peer.empty() ? " (never connected)" : ""));
     }
     item.title = plural(missing, "task") + " missing at barrier " + b.id;
     item.detail = some_of(names, missing) + "; " + std::to_string(b.arrived_count) + " of " +

@@ -204,7 +204,8 @@ void without_worker(pool_facts const& p, alert_facts const& f, alerts& out) {
   for (auto const& fn : p.unserved) {
     alert item{.rule = "no-function", .subject = p.cluster + "/" + fn.name};
     item.count = fn.queued;
-    item.title = plural(fn.queued, "closure") + " of " + fn.name + " queued, no worker has it";
+    item.title =
+        plural(fn.queued, "closure") + " of " + fn.name + " queued, but no worker provides it";
     item.detail = fn.ever_had ? "the workers that provided it have left"
                               : core::text_of_missing_function(fn.name);
     item.since = p.waits_since;
@@ -217,7 +218,7 @@ void nothing_finishes(pool_facts const& p, alerts& out) {
   auto const& o = p.overview;
   if (o.quiet_since == core::time_point{}) return;
   alert item{.rule = "nothing-finishes", .subject = p.cluster};
-  item.title = "Nothing finishes";
+  item.title = "No closure finishes";
   item.count = o.closures.running;
   item.detail = plural(o.closures.running, "closure") + " running, " +
                 plural(o.closures.queued, "closure") + " queued";
@@ -236,8 +237,8 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   for (auto const& c : p.overview.exclusive) {
     alert item{.rule = "closure-alone", .subject = core::text(c.closure)};
     item.title = c.function + " has lost " + plural(c.workers_lost, "worker");
-    item.detail =
-        c.worker.empty() ? "it waits for a worker of its own" : "it runs alone on " + c.worker;
+    item.detail = c.worker.empty() ? "it waits for a worker without other work"
+                                   : "it runs alone on " + c.worker;
     item.since = c.since;
     auto const job = c.job == core::session_id{} ? std::string() : core::text(c.job);
     item.link =
@@ -248,7 +249,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   auto const rest = p.overview.closures_exclusive - p.overview.exclusive.size();
   if (rest == 0) return;
   alert item{.rule = "closures-alone", .subject = p.cluster, .count = rest};
-  item.title = plural(rest, "more closure") + " lost worker after worker";
+  item.title = plural(rest, "more closure") + " repeatedly lost their workers";
   item.since = p.overview.exclusive.back().since;
   out.push_back(std::move(item));
 }
@@ -266,7 +267,7 @@ void failing_builds(pool_facts const& p, alerts& out) {
     auto const what = first.name.empty() ? core::text(first.id) : first.name;
     item.title =
         "The builder of per-worker value " + what + " has lost " + plural(item.count, "worker");
-    item.detail = first.task + ": " + first.error + "; it is built again after a pause";
+    item.detail = first.task + ": " + first.error + "; the worker builds it again after a pause";
     item.link = page_link("/per-worker", {{"cluster", p.cluster}});
     item.command = "muster per-worker" + cluster_flag(p.cluster);
     out.push_back(std::move(item));
@@ -295,8 +296,8 @@ void disk_fails(pool_facts const& p, alerts& out) {
   alert item{.rule = "disk-fails", .subject = p.cluster};
   item.title = "Values cannot be written to --spill-dir";
   item.detail =
-      "they stay in memory, and the oldest are dropped when that is full; the events "
-      "say why";
+      "values stay in memory, and the oldest are dropped when memory is full; the events show the "
+      "cause";
   item.since = p.disk_fails_since;
   item.link = page_link("/events", {{"q", "spill"}});
   out.push_back(std::move(item));

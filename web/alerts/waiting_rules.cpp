@@ -62,7 +62,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
     item.title = plural(w.queued, "closure") + " queued for " + text_of(w.needs) +
-                 (w.workers > 0 ? ", whose workers take none" : ", which no worker has");
+                 (w.workers > 0 ? ", whose workers accept none" : ", which no worker has");
     item.detail = text(w.lack);
     item.since = w.since;
     item.link = closure_page(w.first, w.job, p);
@@ -73,7 +73,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   rest.link = page_link("/gangs", {{"cluster", p.cluster}});
   tell(
       unmet, item_of, [](auto const& w) { return w.queued; }, std::move(rest), "more closure",
-      " queued for what no worker has", out);
+      " queued for needs that no worker meets", out);
 }
 
 void impossible_gangs(pool_facts const& p, alerts& out) {
@@ -120,7 +120,7 @@ void short_of_memory(pool_facts const& p, alerts& out) {
     item.title = (those.size() == 1 ? names.front() + " on " + host : "host " + host) + " has " +
                  std::to_string(static_cast<int>(100 * part)) + " % of its memory in use";
     if (those.size() > 1) item.detail = some_of(names, names.size()) + "; ";
-    item.detail += "when it is full, the kernel kills what has most";
+    item.detail += "when memory is full, the kernel kills the process that uses the most";
     std::stable_sort(users.begin(), users.end(),
                      [](auto const& a, auto const& b) { return a.bytes > b.bytes; });
     if (users.size() > machine::memory_users_max) users.resize(machine::memory_users_max);

@@ -298,7 +298,7 @@ class engine_link {
   }
   static muster::status too_slow(std::chrono::milliseconds limit) {
     return {muster::code::unavailable,
-            "the engine did not answer within " + std::to_string(limit.count()) + " ms"};
+            "the server did not answer within " + std::to_string(limit.count()) + " ms"};
   }
 
   boost::asio::io_context& context_;

@@ -78,14 +78,14 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
       auto const key = m.key();
       if (key == "$per_worker") {
         note_per_worker(check, m.value(), per_worker);
-        if (m.next()) check.fail(at, "{\"$per_worker\": …} stands alone");
+        if (m.next()) check.fail(at, "{\"$per_worker\": …} cannot have other members");
         return;
       }
       if (key == "$bytes")
         refuse(check, at, "{\"$bytes\": …} is supported as the only argument of a closure");
       if (key == "$remote_value") {
         auto const input = input_of(check, m.value());
-        if (m.next()) check.fail(at, "{\"$remote_value\": …} stands alone");
+        if (m.next()) check.fail(at, "{\"$remote_value\": …} cannot have other members");
         if (check.failed()) return;
         found.push_back(
             {static_cast<std::size_t>(at.text().data() - origin), at.text().size(), *input});
@@ -181,11 +181,11 @@ std::vector<schema::named> argument_schemas() {
   any.push_back(schema::described(
       schema::closed_object(
           {{"$remote_value", schema::matching("^(rv_[0-9a-f]{16}|#[0-9]{1,9})$")}}),
-      "another closure's output; #N: of the closure at position N of this request"));
+      "output of another closure; #N is the closure at position N of this request"));
   any.push_back(schema::described(schema::closed_object({{"$per_worker", schema::id("pw_")}}),
-                                  "the worker's own component of a per-worker value"));
-  return {{"Argument", schema::described(schema::any_of(any),
-                                         "any JSON; references may stand in it at any depth")},
+                                  "the component of a per-worker value on the executing worker"));
+  return {{"Argument",
+           schema::described(schema::any_of(any), "any JSON; can contain references at any depth")},
           {"PlainArgument", schema::any_of(plain)}};
 }
 

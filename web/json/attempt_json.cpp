@@ -36,29 +36,29 @@ void event_members(member_list const& m, with_rank<core::attempt_record::event> 
   m("at_ms", e.at);
   m("kind", e.kind);
   m.some("about", e.about, "a task of the program, or a worker of the cluster");
-  m.when(one.rank && !of_worker)("rank", one.rank.value_or(0), "of the task in 'about'");
+  m.when(one.rank && !of_worker)("rank", one.rank.value_or(0), "rank of the task in 'about'");
   m.some("text", e.text);
 }
 
 void meeting_members(member_list const& m, with_rank<core::attempt_record::meeting> const& one) {
   auto const& b = one.of;
   late_barrier_members(m, b.barrier, b);
-  m.when(one.rank.has_value())("last_rank", one.rank.value_or(0), "of the task in 'last'");
+  m.when(one.rank.has_value())("last_rank", one.rank.value_or(0), "rank of the task in 'last'");
   using arrival = core::attempt_record::meeting::arrival;
   m.when(!b.came.empty())
       .list(
           "ranks", b.came, [](arrival const& a) { return a.rank; },
-          "missing where so many have no room");
+          "ranks in order of arrival; missing if there are too many");
   m.when(!b.came.empty())
       .list(
           "came_us", b.came, [](arrival const& a) { return a.after_us; },
-          "when each of them came, after the first");
+          "arrival of each rank, after the first rank");
 }
 
 void latecomer_members(member_list const& m,
                        with_rank<core::attempt_record::latecomer> const& one) {
   late_task_members(m, one.of.task, one.of);
-  m.when(one.rank.has_value())("rank", one.rank.value_or(0), "of this task");
+  m.when(one.rank.has_value())("rank", one.rank.value_or(0), "rank of this task");
 }
 
 void rank_members(member_list const& m, core::attempt_record::ended_rank const& r) {
@@ -101,8 +101,8 @@ void members(member_list const& m, stacked_rank const& r) {
 void members(member_list const& m, stack_group const& g) {
   m("state", g.state);
   m.some("stack", g.stack,
-         "of each of these ranks, as faulthandler writes it; those of processes that the first of "
-         "them has started follow");
+         "stack of each of these ranks in the format of faulthandler, followed by the stacks of "
+         "processes that the first rank started");
   m("ranks", g.ranks);
 }
 
@@ -111,17 +111,19 @@ void members(member_list const& m, attempt_detail const& a) {
   auto const& r = a.record;
   using record = core::attempt_record;
   m.list("events", with_ranks(a, r.events, &record::event::about), event_members,
-         "failures told by its coordination, lost workers");
+         "failures reported by the coordination cluster, and lost workers");
   m.list("barriers", with_ranks(a, r.barriers, &record::meeting::last), meeting_members,
-         "the newest that all came to, newest first");
+         "the newest barriers at which all tasks arrived, newest first");
   m.list("latecomers", with_ranks(a, r.latecomers, &record::latecomer::task), latecomer_members,
-         "over these and more; the worst first");
-  m("stacks", groups_of(r), "where ranks were that were killed, the smallest group first");
+         "lateness at these and earlier barriers; the latest task first");
+  m("stacks", groups_of(r), "stacks of killed ranks, smallest group first");
   m.list("ended", r.ranks, rank_members,
-         "ranks in the order of their ends, with the last they said");
-  m.some("events_left_out", r.events_left_out, "that had no room");
-  m.some("stacks_left_out", r.stacks_left_out, "ranks whose stacks had no room");
-  m.some("ranks_left_out", r.ranks_left_out, "that had no room in 'ended'");
+         "ranks in the order in which they ended, with their last lines");
+  m.some("events_left_out", r.events_left_out, "events that were left out to limit the size");
+  m.some("stacks_left_out", r.stacks_left_out,
+         "ranks whose stacks were left out to limit the size");
+  m.some("ranks_left_out", r.ranks_left_out,
+         "ranks that were left out of 'ended' to limit the size");
 }
 
 }  // namespace muster::web

@@ -40,7 +40,7 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
     for (auto& job : into.jobs)
       if (job.name == name) found = job.recoverable = true;
     if (!found && !check.failed())
-      check.fail(impossible(names.value().path(), "'" + name + "' is none of the cluster's jobs"));
+      check.fail(impossible(names.value().path(), "'" + name + "' is not a role of the cluster"));
   }
 }
 
@@ -135,7 +135,7 @@ json_object<coordination::fail_cluster> const& failure_table() {
   using e = coordination::fail_cluster;
   auto reason = a_text(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
-  reason.missing = "required, why the run has failed";
+  reason.missing = "required, why the run failed";
   static json_object<e> const all({required("message", &e::message, reason),
                                    field("code", &e::code, a_failure_code()),
                                    field("refuse_calls", &e::refuses, a_flag())});
@@ -146,7 +146,7 @@ json_object<coordination::report_error> const& task_error_table() {
   using e = coordination::report_error;
   auto reason = a_text(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
-  reason.missing = "required, what has gone wrong in the task";
+  reason.missing = "required, what went wrong in the task";
   static json_object<e> const all(
       {required("message", &e::message, reason), field("code", &e::code, a_failure_code())});
   return all;
@@ -163,7 +163,7 @@ coordination::report_error read_task_error(json_check& check, json_ref const& bo
   e.code = code::aborted;
   task_error_table().read(check, body, e);
   if (e.message.empty() && !check.failed())
-    check.fail(invalid("message", "empty: the other tasks are told what has gone wrong"));
+    check.fail(invalid("message", "must not be empty; say what went wrong in the task"));
   return e;
 }
 
@@ -175,7 +175,7 @@ coordination::fail_cluster read_cluster_failure(json_check& check, json_ref cons
   coordination::fail_cluster e;
   failure_table().read(check, body, e);
   if (e.message.empty() && !check.failed())
-    check.fail(invalid("message", "empty: everybody is told why the run has failed"));
+    check.fail(invalid("message", "must not be empty; say why the run failed"));
   return e;
 }
 

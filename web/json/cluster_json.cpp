@@ -76,8 +76,7 @@ void agent_counts(member_list const& m, coordination::generation_view const& g) 
   constexpr std::string_view states[] = {"missing", "registering", "connected",
                                          "late",    "error",       "disconnected"};
   for (std::size_t i = 0; i < std::size(states); ++i) m(states[i], g.by_health[i]);
-  m("unheard", g.unheard,
-    "of the connected ones: known from before a restart of the server, and not heard of since");
+  m("unheard", g.unheard, "connected agents that have not reconnected since the server restarted");
 }
 
 void members(member_list const& m, coordination::generation_view const& g) {
@@ -114,8 +113,8 @@ void members(member_list const& m, coordination::agent_view const& a, core::time
   m("last_seen_ms", a.last_heartbeat);
   m("heartbeat_age_ms", age(a.last_heartbeat, now));
   m.some("unheard", a.unheard,
-         "known from before a restart of the server, and not heard of since; agents are told what "
-         "`state` says");
+         "true if the agent has not reconnected since the server restarted; `state` is reported to "
+         "agents all the same");
   m("devices", a.devices);
   m.some("device_names", a.device_names);
   m("recoverable", a.recoverable);

@@ -21,10 +21,10 @@ void late_barrier_members(member_list const& m, std::string const& id, Barrier c
   m("counter", b.counter);
   m("ended_ms", b.ended);
   m("participants", b.participants);
-  m("last", b.last, "the task that came last");
+  m("last", b.last, "the task that arrived last");
   m("host", b.host);
-  m("late_ms", milliseconds(b.late), "after half of them were there");
-  m("spread_ms", milliseconds(b.spread), "from the first to the last");
+  m("late_ms", milliseconds(b.late), "arrival of the last task, after half of the tasks");
+  m("spread_ms", milliseconds(b.spread), "time from the first to the last arrival");
 }
 
 /// Writes a task that arrived late.
@@ -32,8 +32,8 @@ template <class Task>
 void late_task_members(member_list const& m, std::string const& name, Task const& t) {
   m("task", name);
   m("host", t.host);
-  m("last", t.last, "how often it was the last");
-  m("barriers", t.barriers, "that it took part in");
+  m("last", t.last, "number of barriers at which the task was last");
+  m("barriers", t.barriers, "number of barriers of the task");
   m("late_mean_ms", milliseconds(t.late_mean));
   m("late_max_ms", milliseconds(t.late_max));
 }

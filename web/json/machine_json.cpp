@@ -46,7 +46,7 @@ void column(member_list const& m, std::string_view name, std::vector<sample> con
 
 void sample_members(member_list const& m, std::vector<sample> const& all) {
   m.list(
-      "seconds", all, [](sample const& s) { return s.at; }, "Unix time; null is not known");
+      "seconds", all, [](sample const& s) { return s.at; }, "Unix time; null means unknown");
   column(m, "cpu", all, &sample::cpu);
   column(m, "memory_bytes", all, &sample::memory);
   column(m, "gpu_busy", all, &sample::gpu);
@@ -60,18 +60,19 @@ void sample_members(member_list const& m, std::vector<sample> const& all) {
 }  // namespace
 
 void machine_members(member_list const& m, machine const& seen) {
-  figure(m, "cpu", seen.cpu, "cores that are busy");
-  figure(m, "cpus", seen.cpus, "cores that may be used");
+  figure(m, "cpu", seen.cpu, "busy cores");
+  figure(m, "cpus", seen.cpus, "usable cores");
   figure(m, "memory_bytes", seen.memory);
-  figure(m, "memory_total_bytes", seen.memory_total, "the control group's limit, else all");
+  figure(m, "memory_total_bytes", seen.memory_total,
+         "limit of the control group, otherwise memory of the machine");
   figure(m, "received_per_s", seen.received, "bytes");
   figure(m, "sent_per_s", seen.sent);
-  figure(m, "read_per_s", seen.read, "from disks");
+  figure(m, "read_per_s", seen.read, "bytes read from disks per second");
   figure(m, "written_per_s", seen.written);
   m.list("gpus", seen.gpus, gpu_members);
   m.when(!seen.memory_users.empty())
       .list("memory_users", seen.memory_users, user_members,
-            "while memory is short: the largest of the worker and what it has started");
+            "while memory is short: the largest processes of the worker and its children");
 }
 
 void members(member_list const& m, seen_machine const& s) {
@@ -80,8 +81,9 @@ void members(member_list const& m, seen_machine const& s) {
   m.some("task", s.task);
   m("host", s.newest.host);
   m("seen_ms", s.seen);
-  m("fresh", s.fresh, "false: it is gone, or has not said anything for 20 s");
-  m.some_object("machine", s.fresh ? &s.newest : nullptr, machine_members, "while it is fresh");
+  m("fresh", s.fresh, "false if the worker is lost or has sent nothing for 20 s");
+  m.some_object("machine", s.fresh ? &s.newest : nullptr, machine_members,
+                "present while `fresh` is true");
   m.when(!s.samples.empty()).object("samples", [&s](member_list const& of) {
     sample_members(of, s.samples);
   });
@@ -90,7 +92,8 @@ void members(member_list const& m, seen_machine const& s) {
 void members(member_list const& m, core::task_view const& t, core::time_point now,
              std::optional<machine> const& seen) {
   members(m, t, now);
-  m.some_object("machine", seen, machine_members, "none: its worker is gone, or says nothing");
+  m.some_object("machine", seen, machine_members,
+                "missing if the worker is lost or reports nothing");
 }
 
 std::optional<machine> machine_of(history::machines const& all, core::task_view const& t,

@@ -9,50 +9,51 @@ void members(member_list const& m, core::objects::object_view const& o) {
   m.some("name", o.spec.name);
   m("class", o.spec.class_name);
   m("task", o.spec.job + ":" + std::to_string(o.spec.index));
-  m("state", o.state, "PENDING: its task is not here yet");
-  m.some("reason", o.end, "why it is FAILED or LOST");
-  m.some("error", o.error, "the same for people");
+  m("state", o.state, "PENDING: the task has not connected yet");
+  m.some("reason", o.end, "why the object is FAILED or LOST");
+  m.some("error", o.error, "the reason as a sentence");
   m.when(o.incarnation != core::incarnation{})(
       "incarnation", hex16(core::raw(o.incarnation)),
-      "of the process that has it, or makes it; none while that is away");
+      "the process that holds or creates the object; missing while it is disconnected");
   m("detached", o.spec.detached);
   m("concurrency", o.spec.concurrency);
-  m("session", o.owner, "that has made it");
-  m.some("submitted_by", o.submitter, "the token that it was made with");
+  m("session", o.owner, "session that created the object");
+  m.some("submitted_by", o.submitter, "token that created the object");
   m.object(
       "calls",
       [&o](member_list const& of) {
-        of("waiting", o.waiting, "for the object, or behind other calls");
+        of("waiting", o.waiting, "calls that wait for the object or behind other calls");
         of("executing", o.executing);
         of("answered", o.answered);
       },
-      "waiting and executing as far as the server has heard");
-  m.some("last_error", o.last_error, "of the last call that failed in a method");
+      "counts of calls; waiting and executing as last reported to the server");
+  m.some("last_error", o.last_error, "error of the last call whose method failed");
   m("created_ms", o.created);
-  m("since_ms", o.since, "since when it is in its state");
+  m("since_ms", o.since, "time at which the current state began");
 }
 
 void members(member_list const& m, core::datasets::dataset_view const& d) {
   m("id", d.id);
   m.some("name", d.name);
-  m("session", d.owner, "that has made it");
-  m.some("submitted_by", d.submitter, "the token that it was made with");
+  m("session", d.owner, "session that created the dataset");
+  m.some("submitted_by", d.submitter, "token that created the dataset");
   m("epochs", d.epochs);
-  m("epoch", d.epoch, "that goes on, from 0; as many as there are: all are done");
+  m("epoch", d.epoch, "current epoch, from 0; equal to `epochs` when all are done");
   m("splits", d.splits);
-  m("queued", d.queued, "of the epoch, as drawn and done");
-  m("drawn", d.drawn, "by functions that have not ended");
+  m("queued", d.queued, "queued splits of the epoch; so are drawn and done");
+  m("drawn", d.drawn, "splits held by functions that have not ended");
   m("done", d.done);
-  m("waiting", d.waiting, "functions that draw, for what others may give back");
-  m("given_back", d.given_back, "ever, by functions that failed or whose worker was lost");
+  m("waiting", d.waiting, "functions that wait for a split that others can give back");
+  m("given_back", d.given_back,
+    "total splits given back by functions that failed or whose worker was lost");
   m.list(
       "workers", d.workers,
       [](member_list const& of, auto const& w) {
-        of("task", w.first, "or \"others\"");
+        of("task", w.first, "name of the task, or \"others\"");
         of("drawn", w.second.drawn, "now");
-        of("done", w.second.done, "in all epochs");
+        of("done", w.second.done, "splits done in all epochs");
       },
-      "that have drawn from it");
+      "workers whose functions have drawn splits");
   m("created_ms", d.created);
 }
 

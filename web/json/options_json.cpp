@@ -23,7 +23,8 @@ json_field<core::closure_options> task_field() {
       else
         o.task_job.clear();
     }
-    if (o.task_job.empty()) check.fail(at, "expected a task such as \"worker:3\", or a job");
+    if (o.task_job.empty())
+      check.fail(at, "expected a task such as \"worker:3\", or a role such as \"worker\"");
   };
   return {"task", schema::matching(R"(^(?:[^:]+|[\s\S]+:[0-9]{1,18})$)", option_name_bytes_max),
           read};

@@ -56,11 +56,11 @@ void problem_members(member_list const& m, problem const& p) {
   m.json(
       "code", schema_of_codes, [&p](json_out& out) { out.string(name(p.code)); },
       "name of the gRPC status");
-  m.some("field", p.field, "the parameter or member that is wrong: closures[3].args");
+  m.some("field", p.field, "the wrong parameter or member, such as closures[3].args");
   m.some("limit", p.limit, "the limit that was hit, with its unit");
-  m.some("leader", p.leader, "of a standby: the server that serves, host:port");
-  m.some("line", p.line, "of NDJSON, the first that was not taken");
-  m.some("accepted", p.accepted, "how many closures were taken before it");
+  m.some("leader", p.leader, "from a standby: address of the leader, host:port");
+  m.some("line", p.line, "the first line of NDJSON that was not accepted");
+  m.some("accepted", p.accepted, "number of closures accepted before this line");
   m.some("failure", p.failure);
 }
 

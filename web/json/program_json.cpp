@@ -37,7 +37,7 @@ core::program_tasks read_group(json_check& check, json_ref const& at) {
     group_table().read(check, at, g);
   bool const range = g.tasks.min != 0 || g.tasks.max != 0;
   if (!check.failed() && range == (g.count != 0))
-    check.fail(impossible(at.path(), "say either 'count' or 'min' and 'max'"));
+    check.fail(impossible(at.path(), "expected either 'count', or 'min' and 'max'"));
   if (!range) g.tasks.min = g.tasks.max = g.count;
   if (g.tasks.min == 0) g.tasks.min = 1;
   if (!check.failed() && g.tasks.max == 0) check.fail(impossible(at.path(), "'min' needs a 'max'"));
@@ -54,7 +54,7 @@ json_field<core::program_spec> tasks_field() {
   };
   auto each = schema::any_of({schema::integer(1, UINT32_MAX), group_table().schema()});
   return {"tasks", schema::map(std::move(each)), read,
-          "required: the types of tasks and their numbers, {\"worker\": 8}"};
+          "required, number of ranks by role, such as {\"worker\": 8}"};
 }
 
 json_object<program_request> const& program_table() {
@@ -128,7 +128,7 @@ void spec_members(member_list const& m, core::program_spec const& s) {
     if (name == "tasks")
       m.json(name, tasks_schema, [&s](json_out& out) { write_tasks(out, s.tasks); });
     else if (name == "env")
-      m.some(name, names_of(s.env), "names alone");
+      m.some(name, names_of(s.env), "names of the variables, without values");
     else if (name == "metadata")
       m.when(!s.metadata.empty())
           .json(
@@ -159,14 +159,16 @@ double as_ms(core::duration d) {
 void slow_members(member_list const& m, core::program_steps_view::slow const& s) {
   m("rank", s.rank);
   m("host", s.host);
-  m("worker", s.worker, "which a cordon keeps out of the next attempt");
-  m("chronic", s.chronic, "in step after step; else a step is odd now and then");
-  m.some("percent", s.permille / 10.0, "of a step, by which it is behind");
-  m.some("arrives_late", s.arrives_late, "seen by when it arrives, not by how long its steps take");
-  m.some("attempts", s.attempts, "in so many a rank on this host was behind");
-  m.some("runs", s.runs, "and in so many programs, this one among them");
-  m.some("odd_steps", s.times, "of the newest");
-  m.when(s.times > 0)("step", s.step, "the last odd one");
+  m("worker", s.worker, "the worker of the rank; cordon it to keep it out of the next attempt");
+  m("chronic", s.chronic, "true: slow in every step; false: only some steps are slow");
+  m.some("percent", s.permille / 10.0, "delay in percent of a step");
+  m.some("arrives_late", s.arrives_late,
+         "true if the rank was found by its arrival times, not by the length of its steps");
+  m.some("attempts", s.attempts, "number of attempts in which a rank on this host was slow");
+  m.some("runs", s.runs,
+         "number of programs in which a rank on this host was slow, including this program");
+  m.some("odd_steps", s.times, "number of slow steps among the newest steps");
+  m.when(s.times > 0)("step", s.step, "number of the last slow step");
   m.when(s.times > 0)("took_ms", as_ms(s.took));
   m.when(s.times > 0)("usual_ms", as_ms(s.usual));
 }
@@ -174,22 +176,24 @@ void slow_members(member_list const& m, core::program_steps_view::slow const& s)
 void lost_worker_members(member_list const& m, core::lost_worker_view const& l) {
   m("worker", l.worker);
   m("host", l.host);
-  m("ranks", l.ranks, "of the attempt that run there and are not known to be dead");
-  m("since_ms", l.since, "its connection ended, or the server started");
-  m("given_up_ms", l.given_up, "its --program-lease has run out");
-  m.some("next_attempt", l.next_attempt, "begins then; absent: the program is being stopped");
-  m.some("next_hosts", l.next_hosts, "have spares for it");
-  m("text", l.text, "for people, with the times that are left");
+  m("ranks", l.ranks, "ranks of the attempt on the worker that are not known to have ended");
+  m("since_ms", l.since, "time at which the connection ended or the server started");
+  m("given_up_ms", l.given_up, "time at which its --program-lease expires");
+  m.some("next_attempt", l.next_attempt,
+         "the attempt that starts then; missing if the program is being stopped");
+  m.some("next_hosts", l.next_hosts, "hosts with spares for the next attempt");
+  m("text", l.text, "a sentence with the remaining times");
 }
 
 void steps_members(member_list const& m, core::program_steps_view const& s) {
-  m("least", s.least, "the last step of the rank that is farthest behind");
+  m("least", s.least, "the lowest step of all ranks");
   m("most", s.most);
-  m("ranks", s.ranks, "that say steps");
+  m("ranks", s.ranks, "ranks that report steps");
   m.some("median_ms", as_ms(s.took));
   m.when(s.stop_after.has_value())("stop_after", s.stop_after.value_or(0),
-                                   "all ranks end behind this step");
-  m.list("slow", s.slow_ones, slow_members, "of one program that is asked for, the worst first");
+                                   "all ranks stop after this step");
+  m.list("slow", s.slow_ones, slow_members,
+         "slow ranks, slowest first; only when one program is requested");
 }
 
 }  // namespace
@@ -217,28 +221,29 @@ schema::named stop_schema() {
 void members(member_list const& m, core::program_view const& p) {
   m("id", p.id);
   m("cluster", p.cluster);
-  m.some("coordination_cluster", p.coordination_cluster, "its own, of the last attempt");
+  m.some("coordination_cluster", p.coordination_cluster,
+         "the coordination cluster of the last attempt");
   m("name", p.spec.name);
   m("state", p.state);
-  m("attempt", p.attempt, "the last; 0: none yet");
-  m("restarts", p.restarts, "those that count");
-  m("ranks", p.ranks, "of the last attempt");
+  m("attempt", p.attempt, "number of the last attempt; 0 before the first attempt");
+  m("restarts", p.restarts, "restarts that count towards max_restarts");
+  m("ranks", p.ranks, "ranks of the last attempt");
   m("started", p.started);
-  m("alive", p.alive, "not known to be dead");
-  m.when(p.spec.spares > 0)("spares_free", p.spares, "places that are put by now");
+  m("alive", p.alive, "ranks that are not known to have ended");
+  m.when(p.spec.spares > 0)("spares_free", p.spares, "spare places that are reserved now");
   m("created_ms", p.created);
   m.when(p.finished != core::never)("finished_ms", p.finished);
   m.some("waits_for", p.waits_for);
   m.some("cannot_start", p.cannot_start,
-         "it waits, and no connected worker has what it needs, even when idle");
-  m.some_object("cause", p.cause, program_cause_members, "the first thing that went wrong");
-  m.some_object("steps", p.steps, steps_members, "where its ranks say them");
+         "the program waits, and the connected workers could not run it even if they were idle");
+  m.some_object("cause", p.cause, program_cause_members, "the first failure");
+  m.some_object("steps", p.steps, steps_members, "present if ranks report steps");
   m.when(p.stop_at.has_value())("stop_at_step", p.stop_at.value_or(core::agreed_stop{}).step,
-                                "it was asked to stop behind it, in this attempt or a later one");
-  m.some_object("hang", p.hang, hang_members, "while nothing moves");
+                                "step after which the program stops, in this or a later attempt");
+  m.some_object("hang", p.hang, hang_members, "present while no rank makes progress");
   m.when(!p.lost_workers.empty())
       .list("lost_workers", p.lost_workers, lost_worker_members,
-            "of one program that is asked for: workers without a connection that have ranks of it");
+            "disconnected workers with ranks of the program; only when one program is requested");
   spec_members(m, p.spec);
 }
 
@@ -256,14 +261,14 @@ void members(member_list const& m, core::rank_view const& r) {
   m.when(over)("exit_status", r.exit_status);
   m.some("signal", r.signal);
   m.some("not_started", r.not_started);
-  m.some("not_preloaded", r.not_preloaded, "why it began without 'preload'");
+  m.some("not_preloaded", r.not_preloaded, "why the rank started without 'preload'");
   m.some("out_of_memory", r.out_of_memory);
-  m.some("worker_lost", r.worker_lost, "its worker has no connection: see 'lost_workers'");
+  m.some("worker_lost", r.worker_lost, "true if the worker is disconnected; see 'lost_workers'");
   m.some("resources", r.resources);
-  m.when(r.step.has_value())("step", r.step.value_or(0), "the last that it has said");
+  m.when(r.step.has_value())("step", r.step.value_or(0), "the last step that the rank reported");
   m.when(r.step.has_value())("step_reached_ms", r.step_reached);
-  m.some("step_ms", as_ms(r.step_took), "the median of the last ones");
-  m.some("last_line", r.last_line, "the newest that it has printed, where they were asked for");
+  m.some("step_ms", as_ms(r.step_took), "median duration of the last steps");
+  m.some("last_line", r.last_line, "the newest printed line, with last_lines=true");
 }
 
 void members(member_list const& m, core::program_attempt_view const& a) {
@@ -272,20 +277,21 @@ void members(member_list const& m, core::program_attempt_view const& a) {
   m("ranks", a.ranks);
   m("hosts", a.hosts);
   m("begun_ms", a.begun);
-  m.when(a.running_since != core::never)("running_ms", a.running_since, "all ranks had started");
+  m.when(a.running_since != core::never)("running_ms", a.running_since,
+                                         "time at which all ranks had started");
   m.when(a.ended != core::never)("ended_ms", a.ended);
   m.some_object("cause", a.cause, program_cause_members);
 }
 
 void members(member_list const& m, server::rank_log const& l) {
   auto const data = whole_characters(l.data, !l.complete || l.offset + l.data.size() < l.size);
-  m("known", l.known, "its worker has it");
-  m("offset", l.offset, "of the first byte");
+  m("known", l.known, "true if the worker has output of the rank");
+  m("offset", l.offset, "offset of the first byte");
   m("data", to_utf8(data));
   m("next_offset", l.offset + data.size());
-  m("size", l.size, "so far, in bytes");
-  m("complete", l.complete, "nothing will be added");
-  m("task", l.task, "whose it is");
+  m("size", l.size, "current size in bytes");
+  m("complete", l.complete, "true if the output is complete");
+  m("task", l.task, "the task of the rank");
 }
 
 }  // namespace muster::web

@@ -11,9 +11,9 @@ json_kind<std::string> a_step_pattern() {
     if (check.failed()) return text;
     re2::RE2 const pattern(text, re2::RE2::Quiet);
     if (!pattern.ok())
-      check.fail(impossible(at.path(), "no regular expression of RE2: " + pattern.error()));
+      check.fail(impossible(at.path(), "expected a regular expression of RE2: " + pattern.error()));
     else if (pattern.NumberOfCapturingGroups() < 1)
-      check.fail(impossible(at.path(), "needs a group for the number: step (\\d+)"));
+      check.fail(impossible(at.path(), "must have a group for the number, such as step (\\d+)"));
     return text;
   };
   return {schema::text(0, bytes_max), read};

@@ -52,27 +52,27 @@ class stream_writer {
     m("now_ms", a_.now);
     m("base_ms", base_);
     m("since_ms", a_.since, "spans are complete since then");
-    m("next", a_.next, "ask again with after=");
-    m("more", a_.more, "there is more behind `next` already");
+    m("next", a_.next, "value of `after` for the next request");
+    m("more", a_.more, "true if more spans are available after `next`");
     auto const lane = [this](member_list const& of, auto const& numbered) {
       auto const& [number, l] = numbered;
       of("lane", number);
       of("task", l.job + ":" + std::to_string(l.index));
-      of("cluster", a_.cluster, "empty: the main one");
-      of("slots", l.slots, "most that a worker of it has had");
+      of("cluster", a_.cluster, "name of the cluster; empty for the main cluster");
+      of("slots", l.slots, "highest number of slots that a worker with this name had");
     };
-    m.list("lanes", a_.lanes, lane, "those that this answer names; a task keeps its number");
+    m.list("lanes", a_.lanes, lane, "tasks in this response; a task keeps its number");
     m.list("functions", a_.functions, [](auto const& named) { return named.second; });
     m.list("jobs", jobs_, text_or_none<core::session_id>,
-           "empty: of sums and of the server's own closures");
+           "ids of jobs; empty for sums and closures of the server");
     m.object("bars", [this](member_list const& of) { say_spans(of); });
     m.object(
         "running", [this](member_list const& of) { say_running(of); },
-        "what the slots of workers work on now");
+        "closures that workers execute now");
     m.when(!a_.minutes.empty())
         .object(
             "minutes", [this](member_list const& of) { say_minutes(of); },
-            "of the time before since_ms, in the first answer only");
+            "work before since_ms; only in the first response");
   }
 
  private:
@@ -91,27 +91,29 @@ class stream_writer {
     using span = core::span_view const&;
     m.list("lane", spans, [](span b) { return b.lane; });
     m.list(
-        "start_us", spans, [this](span b) { return since_base(b.started); }, "after base_ms");
+        "start_us", spans, [this](span b) { return since_base(b.started); },
+        "start time, after base_ms");
     m.list("duration_us", spans, [](span b) { return b.lasted.count(); });
     m.list(
         "busy_us", spans, [](span b) { return b.busy.count(); },
-        "of a sum: what its closures took together");
+        "for a sum: total duration of its closures");
     m.list(
         "function", spans, [this](span b) { return place(b.function); },
-        "position in functions; beyond them: a sum of several functions");
+        "index in functions; a larger number is a sum of several functions");
     m.list(
         "state", spans, [](span b) { return state_number{b.state}; },
-        "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; of a sum 1 when one has "
+        "0 succeeded, 1 failed, 2 cancelled, 3 lost with its worker; a sum has 1 if a closure "
         "failed");
     m.list(
         "count", spans, [](span b) { return b.count; },
-        "1 or, of those of less than 1 ms, how many of the function the task ended within "
-        "100 ms");
+        "number of closures: 1, or the closures of less than 1 ms that the task ended within 100 "
+        "ms");
     m.list("failed", spans, [](span b) { return b.failed; });
     m.list(
-        "closure", spans, [](span b) { return text_or_none(b.closure); }, "empty: a sum");
+        "closure", spans, [](span b) { return text_or_none(b.closure); },
+        "id of the closure; empty for a sum");
     m.list(
-        "job", spans, [this](span b) { return place(b.job); }, "position in jobs");
+        "job", spans, [this](span b) { return place(b.job); }, "index in jobs");
   }
 
   void say_running(member_list const& m) const {
@@ -130,12 +132,12 @@ class stream_writer {
     m.list("lane", all, [](row r) { return r.lane; });
     m.list("start_ms", all, [](row r) { return r.begin; });
     m.list(
-        "count", all, [](row r) { return r.count; }, "that ended in the minute");
+        "count", all, [](row r) { return r.count; }, "closures that ended in the minute");
     m.list("failed", all, [](row r) { return r.failed; });
     m.list("busy_ms", all, [](row r) { return r.busy; });
     m.list(
         "function", all, [this](row r) { return place(r.function); },
-        "position in functions; beyond them: several functions");
+        "index in functions; a larger number stands for several functions");
   }
 
   stream_answer const& a_;
@@ -168,14 +170,14 @@ void members(member_list const& m, worker_history const& h) {
   using row = core::minute_view const&;
   m("step_ms", minute);
   m.list(
-      "t", all, [](row r) { return r.begin; }, "when each minute began");
+      "t", all, [](row r) { return r.begin; }, "start of each minute");
   m.list(
       "finished", all, [](row r) { return r.count; },
       "closures that ended in each minute, failed and cancelled ones included");
   m.list(
       "failed", all, [](row r) { return r.failed; }, "the finished closures that failed");
   m.list(
-      "busy_ms", all, [](row r) { return r.busy; }, "of its slots together");
+      "busy_ms", all, [](row r) { return r.busy; }, "total busy time of all slots");
 }
 
 schema::json trace_json::schema() {
@@ -183,8 +185,8 @@ schema::json trace_json::schema() {
   auto const event = object({{"ph", one_of({"X", "M"})},
                              {"name", text()},
                              {"cat", text(), optional},
-                             {"pid", described(count(), "a host, or a cluster")},
-                             {"tid", described(count(), "a slot of a task")},
+                             {"pid", described(count(), "number of a host or cluster")},
+                             {"tid", described(count(), "number of a slot of a task")},
                              {"ts", described(count(), "us since the epoch"), optional},
                              {"dur", count(), optional},
                              {"args", map(any())}});

@@ -21,7 +21,7 @@ json_kind<core::closure_options> closure_options() {
 // Has the limit of the wire format. Required, since a hash alone is not readable.
 json_kind<std::string> a_display_name() {
   static_assert(core::callable_name_bytes_max == function_characters_max);
-  return a_function("empty, it has 1 to 256 bytes");
+  return a_function("must have 1 to 256 bytes");
 }
 
 json_kind<std::string> a_hash() {
@@ -39,8 +39,7 @@ json_kind<std::string> a_hash() {
 std::uint32_t calling(json_check& check, json_ref const& at, core::callable_name const& called,
                       server::submission& into) {
   if (!called.name.empty()) return into.calling(called);
-  if (!called.hash.empty())
-    check.fail(impossible(at.path(), "'callable' is a hash and needs a 'display_name'"));
+  if (!called.hash.empty()) check.fail(impossible(at.path(), "'callable' requires 'display_name'"));
   return 0;
 }
 
@@ -184,7 +183,7 @@ job_request read_job(json_check& check, json_ref const& body) {
   job_request job{std::move(members.cluster), std::move(members.spec), {}};
   if (check.failed()) return job;
   if (members.closures && members.map)
-    check.fail(*members.map, "'closures' and 'map' exclude each other");
+    check.fail(*members.map, "'closures' and 'map' cannot be combined");
   else if (members.closures)
     read_closures(check, *members.closures, job.closures);
   else if (members.map)
@@ -209,7 +208,8 @@ per_worker_request read_per_worker(json_check& check, json_ref const& body) {
                  members.kwargs ? &*members.kwargs : nullptr, builder);
   if (builder.extras)
     check.fail(body,
-               "the arguments of a builder are plain: it runs again when a worker comes back");
+               "the arguments of a builder cannot contain references, because it runs again on "
+               "every reconnected worker");
   members.request.args = std::move(builder.args);
   return std::move(members.request);
 }

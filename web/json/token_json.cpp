@@ -34,7 +34,7 @@ json_object<server::wanted_token> const& token_table() {
   using w = server::wanted_token;
   static auto const limit = [] { return an_integer(0, static_cast<std::int64_t>(limit_max)); };
   auto role = a_word<core::role>();
-  role.missing = "missing: viewer, submitter, worker or admin";
+  role.missing = "required, viewer, submitter, worker or admin";
   static json_object<w> const table(
       {required("role", &w::role, std::move(role)), field("name", &w::name, a_text(name_max)),
        field("clusters", &w::clusters, some_clusters()),
@@ -58,12 +58,12 @@ json_object<sign_in> const& sign_in_table() {
 void token_members(member_list const& m, core::token const& t, bool from_files) {
   m("id", t.id);
   m("role", t.role);
-  m.some("clusters", t.clusters, "none: all");
+  m.some("clusters", t.clusters, "missing: all clusters");
   m.when(t.expires != core::never)("expires_ms", t.expires);
   m("allow_exec", t.allow_exec);
   m.when(!t.from_file)("created_ms", t.created);
-  m.some("created_by", t.created_by, "id of a token");
-  if (from_files) m.some("from_file", t.from_file, "a line of --token-file");
+  m.some("created_by", t.created_by, "id of the token that created it");
+  if (from_files) m.some("from_file", t.from_file, "true if the token is from --token-file");
   m.some("queued_max", t.queued_max);
   m.some("sessions_max", t.sessions_max);
   m.some("value_bytes_max", t.value_bytes_max);
@@ -71,10 +71,10 @@ void token_members(member_list const& m, core::token const& t, bool from_files) 
 
 // Writes these members first. /openapi.json lists them last.
 void session_members(member_list const& m, session_state const& s) {
-  m("required", s.required, "whether anybody is asked who they are");
+  m("required", s.required, "true if the server requires a token");
   m("signed_in", s.signed_in);
   m.when(s.read_only)("read_only", s.read_only,
-                      "the data of a stopped server is shown, and changes are refused");
+                      "true if the server shows the data of a stopped server and refuses changes");
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ void members(member_list const& m, core::token const& t) {
 
 void members(member_list const& m, server::new_token const& t) {
   token_members(m, t.token, false);
-  m("token", t.credential, "to be sent as 'Authorization: Bearer …'");
-  m.some("warning", t.warning, "the server accepts requests without a token, and why");
+  m("token", t.credential, "the secret, sent as 'Authorization: Bearer …'");
+  m.some("warning", t.warning, "why the server accepts requests without a token");
 }
 
 void write(json_out& out, session_state const& s) {

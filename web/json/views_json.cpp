@@ -15,7 +15,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::string_view with_token = "id of the token that it came with";
+constexpr std::string_view with_token = "id of the token that submitted it";
 
 struct hex_id {
   core::incarnation value{};
@@ -39,7 +39,7 @@ void attempt_members(member_list const& m, core::attempt_view const& a) {
       "took_us", std::max<std::int64_t>(0, (a.ended - a.started).count()),
       "the duration in microseconds; missing until the attempt has ended");
   m("outcome", text(a.outcome));
-  m("end", name(a.outcome.how), "what the outcome says, as a code: WORKER_LOST");
+  m("end", name(a.outcome.how), "the outcome as a code, such as WORKER_LOST");
 }
 
 void component_members(member_list const& m, core::per_worker_view::component const& c) {
@@ -48,7 +48,7 @@ void component_members(member_list const& m, core::per_worker_view::component co
   m("since_ms", c.since);
   m.some("error", c.error);
   m.some("queued_behind", c.queued_behind,
-         "NOT_READY: the function that the worker executes before it builds this");
+         "for NOT_READY: the function that the worker executes before it builds this");
 }
 
 std::string task_text(core::closure_options const& o) {
@@ -80,7 +80,8 @@ void option_members(member_list const& m, core::closure_view const& c) {
   needs_members(m, o, true);
   m.some("per_worker", c.per_worker);
   auto const needed = m.when(!c.dependents.empty());
-  needed.list("dependents", c.dependents, as_value_id, "some that wait for it, or did");
+  needed.list("dependents", c.dependents, as_value_id,
+              "some of the closures that wait or waited for this closure");
   needed.some("dependents_more", c.dependents_more);
   auto const needs = m.when(!c.inputs.empty());
   needs("inputs_missing", c.inputs_missing);
@@ -91,24 +92,24 @@ void gang_members(member_list const& m, core::gang_view const& g) {
   m("job", g.job);
   m("gang", g.waits.name);
   m("size", g.waits.size);
-  m("here", g.waits.ready, "members that only wait to be started");
+  m("here", g.waits.ready, "members that are ready to start");
   m("first", g.first);
   m("function", g.function);
   m("since_ms", g.since);
-  m("possible", g.waits.possible, "the connected workers could hold it");
+  m("possible", g.waits.possible, "true if the connected workers could run the whole gang");
   m("why", text(g.waits) + (g.lack ? "; " + text(*g.lack) : std::string()));
 }
 
 void demand_members(member_list const& m, core::demand_view const& w) {
   m.object("needs", [&w](member_list const& of) { needs_members(of, w.needs, false); });
-  m("functions", w.functions, "at most ten");
+  m("functions", w.functions, "up to ten functions of these closures");
   m("queued", w.queued);
-  m("workers", w.workers, "that would do, but are draining or cordoned");
+  m("workers", w.workers, "workers that meet the needs but are draining or cordoned");
   m("first", w.first);
   m("job", w.job);
   m("since_ms", w.since);
   m("why", text(w.lack));
-  m("reason", name(w.lack.why), "the same as a code: UNSATISFIABLE");
+  m("reason", name(w.lack.why), "the reason as a code, such as UNSATISFIABLE");
 }
 
 void write_resources(json_out& out, core::task_view const& t) {
@@ -161,19 +162,19 @@ void members(member_list const& m, core::job_view const& j) {
   });
   m("on_error", j.on_error);
   m("counts", j.counts);
-  m.some(
-      "not_kept", j.not_kept,
-      "of a session: closures from before a restart that its client had released; not in counts");
+  m.some("not_kept", j.not_kept,
+         "for a session: closures that the client released before a restart of the server; not in "
+         "counts");
   m("values", j.values);
   m("value_bytes", j.value_bytes);
   m("put_back", j.requeued);
   m("retried", j.retried);
-  m.some("client", j.client, "who has the session, or had it last");
+  m.some("client", j.client, "the current or last client of the session");
   m.some("submitted_by", j.submitted_by, with_token);
   m.some("retry_of", j.retry_of);
   m.when(!j.streaming && core::ended(j.state))(
-      "retryable", j.retryable, "something of it failed, and its arguments are kept");
-  m.some("durable", j.durable, "it outlives the server; absent: it does not");
+      "retryable", j.retryable, "true if a closure failed and the arguments are kept");
+  m.some("durable", j.durable, "true if the job survives a restart of the server");
   m.when(j.weight != 1)("weight", j.weight);
   m.when(j.deadline != core::never)("deadline_ms", j.deadline);
   m("created_ms", j.created);
@@ -204,13 +205,13 @@ void members(member_list const& m, core::closure_view const& c,
   m("job", c.job);
   m("index", c.index);
   m("function", c.function);
-  m.some("display_name", c.display_name, "of what the function calls; absent: not known");
-  m.some("callable", absl::BytesToHexString(c.callable), "its SHA-256, hexadecimal");
+  m.some("display_name", c.display_name, "name of the called function; missing if unknown");
+  m.some("callable", absl::BytesToHexString(c.callable), "hexadecimal SHA-256 of the callable");
   m("state", c.state);
   m("cancel_requested", c.cancel_requested);
   m("alone", c.exclusive,
-    "it has lost worker after worker: the one it runs on does nothing else meanwhile");
-  m.some("history", c.history, "only a row is left of it: no arguments, no value");
+    "true if the closure repeatedly lost its worker; its current worker runs nothing else");
+  m.some("history", c.history, "true if only a summary is kept, without arguments and value");
   m.some("sent_to", c.sent_to);
   m("remote_value", value_id{c.id});
   m("value_status", c.value);
@@ -224,7 +225,7 @@ void members(member_list const& m, core::closure_view const& c,
       write_value(out, c.args);
   });
   m.some("args_text", args_text(c),
-         "of a pickled call: its arguments as the client describes them");
+         "for a pickled call: description of the arguments by the client");
   option_members(m, c);
   m("created_ms", c.created);
   m("finished_ms", c.finished);
@@ -307,7 +308,7 @@ void members(member_list const& m, core::gangs_view const& all) {
 
 void members(member_list const& m, core::unmet_demand_view const& all) {
   m.list("wishes", all.items, demand_members);
-  m("complete", all.complete, "false: there is more than was looked at");
+  m("complete", all.complete, "false if not all queued closures were examined");
 }
 
 void members(member_list const& m, server::log_line const& l) {

@@ -44,7 +44,8 @@ void function_members(member_list const& m, core::function_view const& f);
 /// their displayed names.
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
-  m("waiting", f.waiting, "for an input, a time or their gang; not among the queued");
+  m("waiting", f.waiting,
+    "closures that wait for an input, a time or their gang; not included in queued");
   m("queued", f.queued);
   m("running", f.running);
   m("succeeded", f.succeeded);

@@ -92,7 +92,9 @@ std::size_t subscriber::subscriptions() const {
 subscriber::place* subscriber::place_of(std::string const& name) {
   if (auto const known = watched_.find(name); known != watched_.end()) return &known->second;
   if (watched_.size() >= websocket_watched_max || subscriptions() >= websocket_subscriptions_max) {
-    say_error("RESOURCE_EXHAUSTED", "4 subscriptions to logs and single programs are the limit");
+    say_error(
+        "RESOURCE_EXHAUSTED",
+        "the limit is 4 subscriptions to logs and single programs; unsubscribe from one first");
     return nullptr;
   }
   if (!topics_->watched(name)) hub_.hurry();
@@ -102,7 +104,8 @@ subscriber::place* subscriber::place_of(std::string const& name) {
 
 void subscriber::subscribe(topic_name t) {
   if (subscriptions() >= websocket_subscriptions_max)
-    return say_error("RESOURCE_EXHAUSTED", "32 subscriptions are the limit");
+    return say_error("RESOURCE_EXHAUSTED",
+                     "the limit is 32 subscriptions; unsubscribe from one first");
   at(t).on = true;
   if (!topics_->topic_of(t).live) hub_.hurry();
 }

@@ -135,13 +135,13 @@ std::optional<problem> websocket_hub::refusal(std::string_view subprotocols,
     return p;
   };
   if (clients_.size() >= options_.websocket_clients_max)
-    return full("all WebSocket places are taken",
+    return full("the server has reached its limit of WebSocket clients",
                 std::to_string(options_.websocket_clients_max) + " clients");
   if (!topics_for(scope))
-    return full("pages look at as many different sets of clusters as there may be",
+    return full("WebSocket clients use the maximum number of different sets of clusters",
                 std::to_string(bound_max) + " sets of clusters");
   if (subprotocols.empty() || subprotocols.find("muster.v1") != std::string_view::npos) return {};
-  return invalid("Sec-WebSocket-Protocol", "this server speaks muster.v1");
+  return invalid("Sec-WebSocket-Protocol", "expected muster.v1");
 }
 
 coro::task<muster::result<std::string>> websocket_hub::hello(std::string boot) {

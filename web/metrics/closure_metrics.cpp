@@ -13,23 +13,24 @@ namespace muster::web {
 namespace {
 
 void write_times(metric_text& m, history::closure_metrics const& c) {
-  m.histogram("muster_closure_queue_wait_seconds",
-              "From being ready to run to being started, for each attempt.", c.queue_wait);
+  m.histogram("muster_closure_queue_wait_seconds", "Time from ready to started, for each attempt.",
+              c.queue_wait);
   m.histogram("muster_closure_execution_seconds",
-              "From being sent to a worker to its answer, for each attempt.", c.execution);
-  m.histogram("muster_closure_total_seconds", "From being scheduled to the end, however it ended.",
+              "Time from dispatch to a worker to its answer, for each attempt.", c.execution);
+  m.histogram("muster_closure_total_seconds", "Time from scheduling to the end, with any result.",
               c.total);
   m.histogram("muster_remote_value_wait_seconds",
-              "From asking for a value to its being there; 0 when it was there.", c.value_wait);
-  m.histogram("muster_task_recovery_seconds", "From the loss of a task to its attaching again.",
+              "Time from a request for a value until it is available; 0 if it already was.",
+              c.value_wait);
+  m.histogram("muster_task_recovery_seconds", "Time from the loss of a task until it reconnects.",
               c.recovery);
 }
 
 void write_values(metric_text& m, history::closure_metrics const& c) {
-  m.counter("muster_value_spills_total", "Values that were written to the disk.", c.values_written);
-  m.counter("muster_value_loads_total", "Values that were read back from the disk.", c.values_read);
+  m.counter("muster_value_spills_total", "Values written to disk.", c.values_written);
+  m.counter("muster_value_loads_total", "Values read back from disk.", c.values_read);
   m.family("muster_values_dropped_total", "counter",
-           "Values that were released to stay within a limit, by reason.");
+           "Values released to stay within a limit, by reason.");
   for (std::size_t i = 0; i < c.values_dropped.size(); ++i)
     if (auto const why = static_cast<core::release_reason>(i);
         why >= core::release_reason::jobs || c.values_dropped[i] > 0)
@@ -58,15 +59,15 @@ void write_tasks(metric_text& m, measured_closures const& c) {
     m.family(name, type, help);
     for (auto const& t : c.tasks) write_task(m, t, value(t));
   };
-  each("muster_task_finished_total", "counter", "Closures that a task answered.",
+  each("muster_task_finished_total", "counter", "Closures that ended on a task.",
        [](auto const& t) { return t.finished; });
-  each("muster_task_failed_total", "counter", "Of those, the ones that failed.",
+  each("muster_task_failed_total", "counter", "Closures that failed on a task.",
        [](auto const& t) { return t.failed; });
-  each("muster_task_running", "gauge", "Closures that the slots of a task work on.",
+  each("muster_task_running", "gauge", "Closures that a task executes.",
        [](auto const& t) { return t.running; });
-  each("muster_task_sent_ahead", "gauge", "Closures that a task holds beyond those; queued.",
+  each("muster_task_sent_ahead", "gauge", "Queued closures that were prefetched to a task.",
        [](auto const& t) { return t.prefetched; });
-  m.gauge("muster_tasks_unmeasured", "Tasks beyond those that have lines of their own.",
+  m.gauge("muster_tasks_unmeasured", "Tasks without samples of their own, because of the limit.",
           c.tasks_more);
 }
 
@@ -78,7 +79,7 @@ void write_machines(metric_text& m, measured_closures const& c) {
       if (auto const v = c.machines[i] ? value(*c.machines[i]) : std::nullopt)
         write_task(m, c.tasks[i], *v);
   };
-  each("muster_worker_cpu_cores", "Cores that are busy on the machine of a worker.",
+  each("muster_worker_cpu_cores", "Busy cores on the machine of a worker.",
        [](machine const& s) { return s.cpu; });
   each("muster_worker_usable_cpu_cores", "Cores that a worker may use.",
        [](machine const& s) { return s.cpus; });
@@ -86,9 +87,9 @@ void write_machines(metric_text& m, measured_closures const& c) {
        [](machine const& s) { return s.memory; });
   each("muster_worker_memory_limit_bytes", "Memory that a worker may use.",
        [](machine const& s) { return s.memory_total; });
-  each("muster_worker_received_rate_bytes", "What the machine of a worker receives in a second.",
+  each("muster_worker_received_rate_bytes", "Bytes per second received by the machine of a worker.",
        [](machine const& s) { return s.received; });
-  each("muster_worker_sent_rate_bytes", "What the machine of a worker sends in a second.",
+  each("muster_worker_sent_rate_bytes", "Bytes per second sent by the machine of a worker.",
        [](machine const& s) { return s.sent; });
   auto const gpus = [&](std::string_view name, std::string_view help, auto value) {
     m.family(name, "gauge", help);
@@ -99,22 +100,21 @@ void write_machines(metric_text& m, measured_closures const& c) {
           m.sample({"task", name_of(c.tasks[i])}, {"gpu", std::to_string(g)}, *v);
     }
   };
-  gpus("muster_worker_gpu_busy", "Part of the time in which a GPU is busy.",
+  gpus("muster_worker_gpu_busy", "Fraction of the time in which a GPU is busy.",
        [](machine::gpu const& g) { return g.busy; });
   gpus("muster_worker_gpu_memory_bytes", "Memory in use of a GPU.",
        [](machine::gpu const& g) { return g.memory; });
 }
 
 void write_functions(metric_text& m, measured_closures const& c) {
-  m.family("muster_function_closures", "gauge",
-           "Closures that wait or run, by what is shown of their function, and by state.");
+  m.family("muster_function_closures", "gauge", "Unfinished closures by display name and state.");
   for (auto const& f : c.functions) {
     m.sample({"function", f.name}, {"state", "waiting"}, f.waiting);
     m.sample({"function", f.name}, {"state", "queued"}, f.queued);
     m.sample({"function", f.name}, {"state", "running"}, f.running);
   }
   m.family("muster_function_finished_total", "counter",
-           "Closures that ended, by what is shown of their function, and by how.");
+           "Closures that ended, by display name and result.");
   for (auto const& f : c.functions) {
     m.sample({"function", f.name}, {"state", "succeeded"}, f.succeeded);
     m.sample({"function", f.name}, {"state", "failed"}, f.failed);
@@ -165,13 +165,13 @@ void measure(server::hub& h, bool main, measured_closures& into) {
 }
 
 void write_pools(metric_text& m, measured_closures const& c) {
-  m.family("muster_cluster_closures", "gauge", "Closures that wait or run, by cluster and state.");
+  m.family("muster_cluster_closures", "gauge", "Unfinished closures by cluster and state.");
   for (auto const& p : c.pools) {
     m.sample({"cluster", p.cluster}, {"state", "blocked"}, p.now.closures.blocked);
     m.sample({"cluster", p.cluster}, {"state", "queued"}, p.now.closures.queued);
     m.sample({"cluster", p.cluster}, {"state", "running"}, p.now.closures.running);
   }
-  m.family("muster_cluster_workers", "gauge", "Closure workers that are connected, by cluster.");
+  m.family("muster_cluster_workers", "gauge", "Connected closure workers by cluster.");
   for (auto const& p : c.pools)
     m.sample("cluster", p.cluster, p.now.tasks_connected + p.now.tasks_late);
 }
@@ -187,27 +187,27 @@ measured_closures measure_closures(server::pools& all) {
 
 void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_times(m, c.metrics);
-  m.counter("muster_worker_failures_total",
-            "Workers that were lost; what they held went back to the queue.",
+  m.counter("muster_worker_failures_total", "Lost workers whose closures were queued again.",
             c.metrics.worker_failures);
   m.counter("muster_closures_recalled_total",
-            "Closures prefetched to one worker and given back for another.", c.metrics.retracted);
+            "Prefetched closures that were moved from one worker to another.", c.metrics.retracted);
   m.counter("muster_closure_stop_requests_total",
             "Running closures that their workers were asked to stop.", c.metrics.stop_requests);
   auto full = c.metrics.full;
   if (c.metrics.full_since != core::never) full += c.now - c.metrics.full_since;
   m.counter("muster_queue_full_seconds_total",
-            "Time in which at least one session's queue was full.", seconds(full));
+            "Time in which the queue of at least one session was full.", seconds(full));
   write_values(m, c.metrics);
   write_pools(m, c);
   write_functions(m, c);
   write_tasks(m, c);
   write_machines(m, c);
-  m.counter("muster_log_lines_total", "Lines that closures logged and printed.", c.logs.lines);
-  m.counter("muster_log_lines_dropped_total", "Of those, dropped to make room.", c.logs.dropped);
-  m.counter("muster_log_strays_total",
-            "Reports on closures that their worker did not hold (any more).", c.logs.strays);
-  m.gauge("muster_log_bytes", "Memory that lines and progress take.", c.logs.bytes);
+  m.counter("muster_log_lines_total", "Lines logged and printed by closures.", c.logs.lines);
+  m.counter("muster_log_lines_dropped_total", "Lines of closures dropped to make room.",
+            c.logs.dropped);
+  m.counter("muster_log_strays_total", "Reports from workers on closures that they did not hold.",
+            c.logs.strays);
+  m.gauge("muster_log_bytes", "Memory used by lines and progress of closures.", c.logs.bytes);
 }
 
 }  // namespace muster::web

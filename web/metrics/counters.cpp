@@ -16,32 +16,32 @@ constexpr std::size_t shown_max = 200;
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
                      std::uint64_t blob_bytes) {
   m("data_dir", d.store.directory);
-  m("epoch", d.store.epoch, "starts of servers there");
+  m("epoch", d.store.epoch, "number of server starts with this data");
   m("restored_in_ms", d.store.restored_in);
   m("changes", d.written);
-  m("changes_waiting", d.written - d.durable, "not on the disk yet");
+  m("changes_waiting", d.written - d.durable, "changes that are not on disk yet");
   m("waiting_bytes", d.store.waiting_bytes);
   m("disk_bytes", d.store.disk_bytes, "bytes of the state on disk, without blobs and history");
   m("blob_bytes", blob_bytes, "bytes of blob files on disk");
   m.when(d.store.free_bytes.has_value())("free_bytes", d.store.free_bytes.value_or(0),
-                                         "of its disk, or of etcd's quota");
+                                         "free bytes of the disk or of etcd's quota");
   auto const full = m.when(d.full());
   full("full_since_ms", d.store.full_since, "new durable work is refused until there is room");
-  full("full", d.store.full, "where, and how much is free");
+  full("full", d.store.full, "the full disk and its free space");
   m.json(
       "store",
       [] {
         return schema::one_of({"rocksdb", "etcd"});
       },
-      [&d](json_out& out) { out.string(d.store.kind); }, "what holds it");
+      [&d](json_out& out) { out.string(d.store.kind); }, "kind of store");
   m.some("store_version", d.store.version, "etcd: the version of the member that this server uses");
-  m.some("leader", d.store.leader, "etcd: the address that others follow");
+  m.some("leader", d.store.leader, "etcd: address of the leader");
   m.when(!d.store.leader.empty())("lease_left_ms", d.store.lease_left,
-                                  "etcd: for so long this server may answer");
+                                  "etcd: remaining lease of this server");
   auto const kept = d.store.history.value_or(server::store_view::kept_history{});
   auto const history = m.when(d.store.history.has_value());
-  history("history_since_ms", kept.since, "of what people look at; 0: nothing was there");
-  history("history_bytes", kept.bytes, "on the disk");
+  history("history_since_ms", kept.since, "start of the stored history; 0 if there is none");
+  history("history_bytes", kept.bytes, "bytes of history on disk");
   history("history_dropped", kept.dropped,
           "records that are missing: no room, a failed write, or unreadable");
   history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
@@ -58,10 +58,10 @@ void stalled_members(member_list const& m, core::stalled_closure const& s) {
 
 void exclusive_members(member_list const& m, core::exclusive_closure const& a) {
   m("closure", a.closure);
-  m.some("job", a.job, "none: it makes a lost value again");
+  m.some("job", a.job, "missing if the closure recomputes a lost value");
   m("function", a.function);
   m("workers_lost", a.workers_lost);
-  m.some("worker", a.worker, "that it runs on; none: it waits for one");
+  m.some("worker", a.worker, "the worker that runs it; missing while it waits for a worker");
   m("since_ms", a.since);
 }
 
@@ -139,7 +139,7 @@ std::vector<core::shown_function_view> busiest(std::vector<core::shown_function_
 void progress_members(member_list const& m, std::vector<core::shown_function_view> const& all) {
   auto const told = busiest(all);
   m.list("functions", told, shown_members);
-  m("more", all.size() - told.size(), "that are not listed");
+  m("more", all.size() - told.size(), "further closures that are not listed");
 }
 
 }  // namespace
@@ -216,19 +216,19 @@ void members(member_list const& m, counters const& c) {
   auto const durable = [&c](member_list const& of, server::coordination_hub::durability const& d) {
     durable_members(of, d, c.blob_bytes);
   };
-  m.some_object("durable", c.durable, durable, "none: everything is in memory");
+  m.some_object("durable", c.durable, durable, "missing if everything is only in memory");
   m.object(
       "alone",
       [&o](member_list const& of) {
         of("count", o.closures_exclusive);
         of.list("oldest", o.exclusive, exclusive_members);
       },
-      "closures that have lost worker after worker and run alone on the next; at most 20 are "
+      "closures that repeatedly lost their worker and run alone on the next worker; at most 20 are "
       "listed");
   m.list("functions", c.functions, function_members);
   m.object(
       "progress", [&c](member_list const& of) { progress_members(of, c.shown); },
-      "closures by what is shown of them: the callable's name where there is one; the busiest");
+      "closures by display name; the busiest");
 }
 
 }  // namespace muster::web

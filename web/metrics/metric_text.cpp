@@ -39,7 +39,7 @@ void write_states(metric_text& m, std::vector<coordination::cluster_view> const&
 }
 
 void write_parked(metric_text& m, std::vector<coordination::cluster_view> const& clusters) {
-  m.family("muster_cluster_parked_calls", "gauge", "Calls of agents that wait, by what for.");
+  m.family("muster_cluster_parked_calls", "gauge", "Waiting calls of agents, by kind.");
   for (auto const& c : clusters) {
     auto const& g = c.generation;
     auto const sample = [&](std::string_view kind, std::size_t n) {
@@ -102,14 +102,14 @@ metric_text& metric_text::write(std::initializer_list<label> labels, double valu
 
 void write_clusters(metric_text& m, std::vector<coordination::cluster_view> const& clusters) {
   write_states(m, clusters);
-  write_family(m, clusters, "muster_cluster_generation", "Number of the run that goes on now.",
+  write_family(m, clusters, "muster_cluster_generation", "Number of the current run.",
                [](auto& g) { return g.number; });
-  write_family(m, clusters, "muster_cluster_barriers_running", "Barriers that somebody waits at.",
+  write_family(m, clusters, "muster_cluster_barriers_running", "Barriers at which tasks wait.",
                [](auto& g) { return g.barriers_running; });
   write_family(m, clusters, "muster_cluster_keys", "Keys of a cluster.",
                [](auto& g) { return g.keys; });
-  write_family(m, clusters, "muster_cluster_key_bytes", "Bytes of a cluster's keys and values.",
-               [](auto& g) { return g.key_bytes; });
+  write_family(m, clusters, "muster_cluster_key_bytes",
+               "Bytes of the keys and values of a cluster.", [](auto& g) { return g.key_bytes; });
   write_parked(m, clusters);
 }
 

@@ -22,18 +22,18 @@ double as_double(T n) {
 
 void write_closures(metric_text& m, counters const& c) {
   auto const& n = c.overview.closures;
-  m.family("muster_closures", "gauge", "Closures that wait or run, by state.")
+  m.family("muster_closures", "gauge", "Unfinished closures by state.")
       .sample("state", "blocked", n.blocked)
       .sample("state", "queued", n.queued)
       .sample("state", "running", n.running);
-  m.family("muster_closures_finished_total", "counter", "Closures that ended, by how.")
+  m.family("muster_closures_finished_total", "counter", "Closures that ended, by result.")
       .sample("state", "succeeded", n.succeeded)
       .sample("state", "failed", n.failed)
       .sample("state", "cancelled", n.cancelled);
   m.gauge("muster_queue_depth", "Closures that wait for a worker.", n.queued);
   m.counter("muster_closures_put_back_total",
             "Times a closure was taken from a lost worker and queued again.", c.overview.requeued);
-  m.counter("muster_closures_retried_total", "Times a closure that raised was tried again.",
+  m.counter("muster_closures_retried_total", "Times a closure was retried after an exception.",
             c.overview.retried);
 }
 
@@ -45,21 +45,21 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("state", "error", o.tasks_error)
       .sample("state", "disconnected", o.tasks_disconnected);
   m.family("muster_heartbeat_age_seconds", "summary",
-           "Time since the last sign of life, over connected tasks.")
+           "Time since the last message of connected tasks.")
       .sample("quantile", "0.5", seconds(o.heartbeat_p50))
       .sample("quantile", "0.99", seconds(o.heartbeat_p99))
       .sample("quantile", "1", seconds(o.heartbeat_max));
   m.gauge("muster_remote_values_not_ready", "RemoteValues whose closure has not ended.",
           o.values_not_ready);
-  m.family("muster_remote_values_total", "counter", "RemoteValues that were decided, by status.")
+  m.family("muster_remote_values_total", "counter",
+           "RemoteValues that are no longer pending, by status.")
       .sample("status", "ready", o.values_ready)
       .sample("status", "aborted", o.values_aborted);
-  m.gauge("muster_remote_values_held", "RemoteValues kept for look-up.", o.values_held);
-  m.gauge("muster_remote_values_held_bytes",
-          "Bytes of values kept for look-up, with the blobs that they name.", o.values_held_bytes);
-  m.gauge("muster_values_spilled", "Values on the disk, among those that are held.",
-          o.values_spilled);
-  m.gauge("muster_values_spilled_bytes", "Bytes of values on the disk.", o.values_spilled_bytes);
+  m.gauge("muster_remote_values_held", "RemoteValues kept.", o.values_held);
+  m.gauge("muster_remote_values_held_bytes", "Bytes of kept values, including their blobs.",
+          o.values_held_bytes);
+  m.gauge("muster_values_spilled", "Kept values that are on disk.", o.values_spilled);
+  m.gauge("muster_values_spilled_bytes", "Bytes of kept values on disk.", o.values_spilled_bytes);
   m.family("muster_jobs", "gauge", "Jobs, by state; ended ones since the server started.")
       .sample("state", "queued", o.jobs_queued)
       .sample("state", "running", o.jobs_running)
@@ -67,14 +67,12 @@ void write_cluster(metric_text& m, counters const& c) {
       .sample("state", "failed", o.jobs_failed)
       .sample("state", "cancelled", o.jobs_cancelled);
   m.gauge("muster_closures_alone",
-          "Closures that have lost worker after worker and run alone on the next.",
+          "Closures that repeatedly lost their worker and run alone on the next worker.",
           o.closures_exclusive);
-  m.gauge("muster_tasks_cordoned", "Tasks that get nothing new until they are uncordoned.",
-          o.tasks_cordoned);
+  m.gauge("muster_tasks_cordoned", "Cordoned tasks, which receive no new work.", o.tasks_cordoned);
   m.gauge("muster_sessions", "gRPC sessions that are open.", o.sessions);
   m.gauge("muster_session_rows_bytes",
-          "Bytes of what is remembered of closures of gRPC sessions that left no record.",
-          o.session_rows_bytes);
+          "Bytes of the summaries of removed closures of gRPC sessions.", o.session_rows_bytes);
   m.gauge("muster_parked_calls", "Calls that wait for a job or a value.", o.parked_calls);
 }
 
@@ -90,7 +88,7 @@ void write_web(metric_text& m, web_metrics const& w) {
   m.counter("muster_websocket_slow_total", "Clients closed because they were too slow.",
             w.websocket_slow);
   auto const notices = w.notices();
-  m.family("muster_webhook_posts_total", "counter", "Notices of alerts, by what became of them.")
+  m.family("muster_webhook_posts_total", "counter", "Messages sent about alerts, by result.")
       .sample("result", "posted", notices.posted)
       .sample("result", "failed", notices.failed)
       .sample("result", "dropped", notices.dropped);
@@ -119,31 +117,32 @@ void write_listeners(metric_text& m, connection_counts const& http, connection_c
   m.gauge("muster_grpc_connection_memory_bytes",
           "Bytes of unfinished messages and header blocks that gRPC connections hold.",
           grpc.held_bytes);
-  m.gauge("muster_grpc_connection_memory_max_bytes", "Their limit, --connection-memory-max.",
-          grpc.memory_max);
+  m.gauge("muster_grpc_connection_memory_max_bytes",
+          "Limit of the bytes held by gRPC connections, --connection-memory-max.", grpc.memory_max);
   m.family("muster_out_of_descriptors_total", "counter",
-           "Times that a connection found no file descriptor left.")
+           "Times a connection had to wait for a file descriptor.")
       .sample("port", "http", http.out_of_descriptors)
       .sample("port", "grpc", grpc.out_of_descriptors);
 }
 
 void write_journal(metric_text& m, server::coordination_hub::durability const& d) {
-  m.counter("muster_journal_batches_total", "What single steps changed, given to the journal.",
-            d.written);
-  m.counter("muster_journal_durable_batches_total", "Of them, on the disk.", d.durable);
-  m.gauge("muster_journal_waiting_bytes", "What waits to be written.", d.store.waiting_bytes);
+  m.counter("muster_journal_batches_total", "Batches of changes given to the journal.", d.written);
+  m.counter("muster_journal_durable_batches_total", "Batches of changes that are on disk.",
+            d.durable);
+  m.gauge("muster_journal_waiting_bytes", "Bytes that wait to be written.", d.store.waiting_bytes);
   m.gauge("muster_journal_disk_bytes", "Size of the data directory.", d.store.disk_bytes);
-  m.gauge("muster_journal_epoch", "Starts of servers with the data directory.", d.store.epoch);
-  m.gauge("muster_journal_failed", "1: the disk has failed, nothing is written any more.",
+  m.gauge("muster_journal_epoch", "Number of server starts with the data directory.",
+          d.store.epoch);
+  m.gauge("muster_journal_failed", "1 if the disk has failed and nothing is written.",
           d.failed() ? 1 : 0);
   m.gauge("muster_journal_disk_full",
-          "1: the disk of the data directory is full, and new durable work is refused.",
+          "1 if the disk of the data directory is full and new durable work is refused.",
           d.full() ? 1 : 0);
   if (d.store.free_bytes)
     m.gauge("muster_journal_disk_free_bytes", "Free bytes of the data directory's disk.",
             *d.store.free_bytes);
   if (auto const& h = d.store.history) {
-    m.gauge("muster_history_bytes", "Of the disk, for what people look at of the past.", h->bytes);
+    m.gauge("muster_history_bytes", "Bytes of the stored history on disk.", h->bytes);
     m.counter("muster_history_dropped_total",
               "Records of the history that are missing: no room, a failed write, or unreadable.",
               h->dropped);
@@ -151,7 +150,8 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
               "Records of the history on disk that cannot be read.", h->unreadable);
   }
   if (d.store.leader.empty()) return;
-  m.gauge("muster_store_leader", "1: of the servers with this store it is the one that serves.", 1);
+  m.gauge("muster_store_leader", "1 if this server is the leader of the servers with this store.",
+          1);
 }
 
 /// Returns when the kernel started this process, in seconds since the Unix epoch; 0 if it is
@@ -220,12 +220,13 @@ std::string prometheus_text(counters const& c, measured_closures const& closures
   write_listeners(m, w.http_listener(), w.grpc_listener());
   if (w.certificate_expiry)
     m.gauge("muster_tls_certificate_expiry_seconds",
-            "Until when the certificate is good, since the Unix epoch.", w.certificate_expiry());
-  m.counter("process_cpu_seconds_total", "User and system time.", p.cpu_seconds);
+            "Expiry of the certificate, in seconds since the Unix epoch.", w.certificate_expiry());
+  m.counter("process_cpu_seconds_total", "User and system CPU time in seconds.", p.cpu_seconds);
   m.gauge("process_resident_memory_bytes", "Resident memory.", p.resident_bytes);
   m.gauge("process_open_fds", "Open files.", p.open_files);
   m.gauge("process_max_fds", "Limit of open files.", p.open_files_max);
-  m.gauge("process_start_time_seconds", "Start, since the Unix epoch.", p.start_time_s);
+  m.gauge("process_start_time_seconds", "Start of the process, in seconds since the Unix epoch.",
+          p.start_time_s);
   return m.take();
 }
 

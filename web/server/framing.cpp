@@ -32,9 +32,9 @@ void for_each_coding(http::fields const& head, Take take) {
 
 std::optional<problem> check_framing(http::fields const& head, bool is_http_1_0, bool in_chunks) {
   if (head.count(http::field::transfer_encoding) == 0) return {};
-  if (is_http_1_0) return invalid(header, "HTTP/1.0 has none");
+  if (is_http_1_0) return invalid(header, "HTTP/1.0 does not support this header");
   if (head.count(http::field::content_length) > 0)
-    return invalid(header, "given together with Content-Length");
+    return invalid(header, "cannot be combined with Content-Length");
   std::size_t codings = 0, chunked = 0;
   bool ends_chunked = false;
   for_each_coding(head, [&](std::string_view coding) {
@@ -43,10 +43,10 @@ std::optional<problem> check_framing(http::fields const& head, bool is_http_1_0,
     chunked += ends_chunked ? 1 : 0;
   });
   if (!in_chunks || !ends_chunked || chunked > 1)
-    return invalid(header, "expected chunked as the last, and once");
+    return invalid(header, "expected 'chunked' once, as the last coding");
   if (codings > 1)
     return make_problem(501, muster::code::unimplemented,
-                        "Transfer-Encoding: expected chunked alone", header);
+                        "Transfer-Encoding: only 'chunked' is supported", header);
   return {};
 }
 

@@ -195,7 +195,7 @@ std::optional<problem> connection::take_head() {
     return invalid("Host", "this header is repeated; send it once");
   auto const question = std::min(req.target.find('?'), req.target.size());
   req.path = req.target.substr(0, question);
-  if (!req.path.starts_with('/')) return invalid({}, "the request's target is no path");
+  if (!req.path.starts_with('/')) return invalid({}, "the target of the request must be a path");
   if (question == req.target.size()) return {};
   return parse_query(std::string_view(req.target).substr(question + 1), req);
 }
@@ -243,7 +243,8 @@ coro::task<bool> connection::upgrade() {
   if (!p) p = check_caller(context_, req, core::permission::view, delay, place);
   if (delay.count() > 0) co_await context_.engine.pause(delay);
   if (!p && !wants_websocket_) {
-    p = make_problem(426, muster::code::failed_precondition, "this is a WebSocket: muster.v1");
+    p = make_problem(426, muster::code::failed_precondition,
+                     "this path requires a WebSocket with the protocol muster.v1");
   }
   if (!p && !is_websocket_key(parser_->get()[http::field::sec_websocket_key]))
     p = invalid("Sec-WebSocket-Key", "expected 16 bytes in base64");

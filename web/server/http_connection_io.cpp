@@ -40,9 +40,11 @@ coro::task<muster::result<std::string>> connection::read_some() {
   auto [ec, n] = co_await http::async_read(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.body_timeout;
   if (ec == beast::error::timeout)
-    co_return muster::status{muster::code::deadline_exceeded, "the request's body took too long"};
+    co_return muster::status{muster::code::deadline_exceeded,
+                             "receiving the request's body timed out"};
   if (ec && ec != http::error::need_buffer)
-    co_return muster::status{muster::code::invalid_argument, "the body broke off: " + ec.message()};
+    co_return muster::status{muster::code::invalid_argument,
+                             "the request's body is incomplete: " + ec.message()};
   spoke();
   piece.resize(piece.size() - body.size);
   co_return piece;

@@ -116,7 +116,8 @@ TEST_F(alert_rules, a_builder_that_loses_workers_is_one_item_for_one_value) {
   ASSERT_EQ(items.size(), 2u);
   EXPECT_EQ(items[0].rule, "builder-quarantined");
   EXPECT_EQ(items[0].title, "The builder of per-worker value model has lost 7 workers");
-  EXPECT_EQ(items[0].detail, "worker:0: quarantined: killed; it is built again after a pause");
+  EXPECT_EQ(items[0].detail,
+            "worker:0: quarantined: killed; the worker builds it again after a pause");
   EXPECT_EQ(items[0].since, now - 9s);
   EXPECT_EQ(items[0].count, 7u);
   EXPECT_EQ(items[0].link, "/per-worker");
@@ -248,7 +249,7 @@ TEST_F(alert_rules, a_function_that_nobody_has_is_named) {
   f.name = "trian";
   f.queued = 2;
   pool().unserved = {f};
-  EXPECT_EQ(only().title, "2 closures of trian queued, no worker has it");
+  EXPECT_EQ(only().title, "2 closures of trian queued, but no worker provides it");
   EXPECT_EQ(only().detail,
             "no connected worker provides 'trian'; 'muster functions' lists the functions of "
             "workers");
@@ -277,12 +278,12 @@ TEST_F(alert_rules, demand_that_no_connected_worker_meets) {
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007?job=job_0000000000000002");
   EXPECT_EQ(i.command, "muster explain cl_0000000000000007");
   pool().unmet_demand.items[0].workers = 1;
-  EXPECT_NE(only().title.find("whose workers take none"), std::string::npos);
+  EXPECT_NE(only().title.find("whose workers accept none"), std::string::npos);
   pool().unmet_demand.items.resize(30, w);
   auto const many = alerts_of(facts);
   ASSERT_EQ(many.size(), 4u);
   EXPECT_EQ(many[3].since, now - 19min);
-  EXPECT_EQ(many[3].title, "324 more closures queued for what no worker has");
+  EXPECT_EQ(many[3].title, "324 more closures queued for needs that no worker meets");
 
   // Demand for a function alone is reported by another alert.
   pool().unmet_demand.items.resize(1);
@@ -314,7 +315,7 @@ TEST_F(alert_rules, the_watchdog_speaks_while_it_is_quiet) {
   o.oldest_running = {{core::closure_id{7}, "train", "worker:1", now - 6min}};
   auto const i = only();
   EXPECT_EQ(i.rule, "nothing-finishes");
-  EXPECT_EQ(i.title, "Nothing finishes");
+  EXPECT_EQ(i.title, "No closure finishes");
   EXPECT_EQ(i.since, now - 5min);
   EXPECT_NE(i.detail.find("train on worker:1"), std::string::npos);
   EXPECT_EQ(i.link, "/closures/cl_0000000000000007");
@@ -331,7 +332,7 @@ TEST_F(alert_rules, closures_that_lose_worker_after_worker) {
   EXPECT_EQ(items[0].title, "poison has lost 3 workers");
   EXPECT_EQ(items[0].detail, "it runs alone on worker:0");
   EXPECT_EQ(items[0].link, "/closures/cl_0000000000000007?job=job_0000000000000002");
-  EXPECT_EQ(items[1].title, "2 more closures lost worker after worker");
+  EXPECT_EQ(items[1].title, "2 more closures repeatedly lost their workers");
 }
 
 TEST_F(alert_rules, limits_that_are_near) {
@@ -383,7 +384,7 @@ TEST_F(alert_rules, a_failed_run_says_where_it_began_and_nothing_of_its_victims)
   facts.agents[0].troubled = {agent(5, agent_health::error)};
   auto const i = only();
   EXPECT_EQ(i.title, "Run 2 of cluster train failed");
-  EXPECT_EQ(i.detail, "it began at worker:5: out of memory");
+  EXPECT_EQ(i.detail, "first failure: worker:5: out of memory");
   EXPECT_EQ(i.since, now - 40s);
 }
 
@@ -396,8 +397,8 @@ TEST_F(alert_rules, agents_that_do_not_come_once_others_wait_for_them) {
   EXPECT_TRUE(said().empty()) << "not for as long as a barrier may take";
   g.started = now - 11s;
   auto const i = only();
-  EXPECT_EQ(i.title, "2 tasks of cluster train not there yet");
-  EXPECT_EQ(i.detail, "worker:3, worker:6; the first of 8 registered then and waits");
+  EXPECT_EQ(i.title, "2 tasks of cluster train not registered yet");
+  EXPECT_EQ(i.detail, "worker:3, worker:6; the first of 8 tasks has registered and waits");
   EXPECT_EQ(i.link, "/tasks?state=MISSING&cluster=train");
 }
 
@@ -423,7 +424,7 @@ TEST_F(alert_rules, a_barrier_that_waits_for_somebody) {
   facts.agents[0].stuck = {b};
   auto const i = only();
   EXPECT_EQ(i.title, "2 tasks missing at barrier step 12; rm -rf /");
-  EXPECT_EQ(i.detail, "worker:3, worker:6 (never came); 6 of 8 wait in cluster train");
+  EXPECT_EQ(i.detail, "worker:3, worker:6 (never connected); 6 of 8 wait in cluster train");
   EXPECT_EQ(i.command, "muster barriers show 'step 12; rm -rf /' --cluster train");
   EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
 }

@@ -34,7 +34,7 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^programs?-hangs?$/, 'program hangs', 'programs hang'],
   [/^(no-|wish|gang)/, 'closure cannot start', 'closures cannot start'],
   [/^barrier-stuck$/, 'barrier waits', 'barriers wait'],
-  [/^agents-missing$/, 'task not there yet', 'tasks not there yet'],
+  [/^agents-missing$/, 'task not registered yet', 'tasks not registered yet'],
   [/^programs?-waits?$/, 'program waits', 'programs wait'],
   [/^run-failed$/, 'run failed', 'runs failed'],
   [/^programs?-failed$/, 'program failed', 'programs failed'],
