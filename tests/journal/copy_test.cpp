@@ -107,7 +107,7 @@ TEST(copy, needs_a_target_that_is_free) {
   auto const before = state_of(t / "d");
   expect_refused(copy_store(t / "d", t / "d"), code::failed_precondition,
                  "is not an empty directory");
-  expect_refused(copy_store(t / "d", t / "d/b"), code::failed_precondition, "is inside of");
+  expect_refused(copy_store(t / "d", t / "d/b"), code::failed_precondition, "is inside ");
   EXPECT_EQ(state_of(t / "d"), before);
   std::ofstream(t / "file") << "x";
   expect_refused(copy_store(t / "d", t / "file"), code::failed_precondition,

@@ -109,7 +109,7 @@ TEST_F(proxied, a_header_from_elsewhere_is_closed_and_told_once) {
   EXPECT_NE(why_not(grpc.address()), "");
   auto const log = server.errors();
   EXPECT_CONTAINS(log, "a PROXY header from 127.0.0.1:");
-  EXPECT_CONTAINS(log, "is refused: the sender is in none of the networks of --proxy-from");
+  EXPECT_CONTAINS(log, "was refused: the sender is in none of the networks of --proxy-from");
 }
 
 TEST_F(proxied, muster_proxy_sends_what_the_server_believes) {

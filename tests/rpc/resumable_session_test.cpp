@@ -106,7 +106,7 @@ TEST_F(resumable_stream, error_and_drain_are_noticed_around_the_outcomes) {
 TEST_F(resumable_stream, token_zero_is_refused) {
   hand_session s(server.address(), resumable());
   s.schedule(0, 1);
-  EXPECT_EQ(s.finish().error_message(), "token[0]: 0 is none");
+  EXPECT_EQ(s.finish().error_message(), "token[0]: must not be 0");
 }
 
 TEST_F(resumable_stream, survives_a_broken_stream) {

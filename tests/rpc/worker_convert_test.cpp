@@ -165,7 +165,7 @@ bad_message const bad_messages[] = {
        *m.add_failure() = failure_at(0);
        *m.add_failure() = failure_at(0);
      },
-     "failure[1].position: 0 failed already"},
+     "failure[1].position: 0 has already failed"},
     {"kind",
      [](auto& m) {
        m.mutable_value(0)->clear();

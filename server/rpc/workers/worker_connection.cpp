@@ -238,7 +238,7 @@ void worker_connection::leave_hub(bool clean, std::string reason, bool may_retur
   if (!std::exchange(attached_, false)) return;
   hub_->detach(stream_);
   spdlog::log(clean ? spdlog::level::info : spdlog::level::warn,
-              "worker left task={} clean={} reason=\"{}\"", *task_, clean, reason);
+              "worker gone task={} clean={} reason=\"{}\"", *task_, clean, reason);
   hub_->apply(
       core::worker_disconnected{stream_, clean, std::move(reason), may_return, process_ended});
 }

@@ -169,7 +169,7 @@ TEST(datasets, an_epoch_that_is_named_is_waited_for_and_is_empty_once_it_is_over
   EXPECT_EQ(b.told(), (texts{{past, "null"}}));
   early.epoch = 1;
   auto const other = b.draw(id, early);
-  EXPECT_NE(b.told()[other].find("one epoch each"), std::string::npos);
+  EXPECT_NE(b.told()[other].find("each function can read one epoch"), std::string::npos);
 }
 
 TEST(datasets, a_split_of_elements_is_done_only_past_its_end) {
@@ -216,7 +216,7 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
     return b.told()[n];
   };
   b.drawn(id, 1);
-  EXPECT_NE(go(1, at).find("a function has drawn 1 splits and has not ended"), std::string::npos);
+  EXPECT_NE(go(1, at).find("a function has drawn 1 split and has not ended"), std::string::npos);
   b.table.closure_ended(closure_id{1}, true);
   EXPECT_NE(go(2, at).find("\"epoch\":1"), std::string::npos);
   EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {2}}));

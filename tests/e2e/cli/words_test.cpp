@@ -250,8 +250,8 @@ TEST(cli_words_queue, without_a_limit_is_taken_and_told_of) {
   auto& server = c.serve({"--queue-capacity", "0"});
   auto const f = c.run({"submit", "muster.echo", "1", "--no-wait"});
   EXPECT_EQ(f.status, 0) << f.err;
-  EXPECT_TRUE(
-      says(server.output() + server.errors(), "queues without a limit of their own max=16777216"))
+  EXPECT_TRUE(says(server.output() + server.errors(),
+                   "queues of jobs have no limit of their own max=16777216"))
       << server.errors();
 }
 

@@ -43,7 +43,7 @@ TEST(webhooks, flags_that_cannot_be_are_named) {
   cluster c;
   auto const f = c.run({"serve", "--webhook", "http://hooks.example/T0/secret"});
   EXPECT_EQ(f.status, 2);
-  EXPECT_NE(f.err.find("--webhook http://hooks.example/…: notices would cross"), std::string::npos)
+  EXPECT_NE(f.err.find("--webhook http://hooks.example/…: alerts would cross"), std::string::npos)
       << f.err;
 }
 

@@ -134,7 +134,8 @@ TEST_F(rest_programs, give_what_a_rank_of_an_earlier_attempt_has_printed) {
   EXPECT_NE(refused.body.find("attempt 1 of " + core::text(id) + " has no rank 2"),
             std::string::npos)
       << refused.body;
-  EXPECT_NE(get(path + "/logs?rank=0&attempt=3").body.find("its last is 2"), std::string::npos);
+  EXPECT_NE(get(path + "/logs?rank=0&attempt=3").body.find("the last attempt is 2"),
+            std::string::npos);
 }
 
 TEST_F(rest_programs, give_the_last_line_of_each_rank_where_it_is_asked_for) {
