@@ -35,7 +35,7 @@ export async function frames(page, act) {
 /** Returns a quantile of a sorted list. */
 export const at = (list, share) => list[Math.min(list.length - 1, Math.floor(list.length * share))];
 
-/** Counts received bytes: decompressed text of WebSockets, and transferred bytes of all else. */
+/** Counts received bytes: decompressed text of WebSockets, and transferred bytes of other requests. */
 export async function counted(tools) {
   const seen = { bytes: 0, topics: {} };
   await tools.send('Network.enable');

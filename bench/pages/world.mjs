@@ -28,7 +28,7 @@ async function server(...flags) {
 export async function crowd(agents, waiting) {
   const cluster = await server();
   for (const index of [0, 1]) cluster.worker(index, '--slots', '2');
-  // A busy host is no failure.
+  // A long timeout, so that a busy host causes no failure.
   const { address } = await cluster.declare('train', { worker: agents }, { heartbeat_timeout: '600s' });
   const beats = spawn(process.env.MUSTER_BINARY, ['bench', 'heartbeats', '--server', address, '--agents', `${agents}`, '--seconds', '36000'], { stdio: ['ignore', 'ignore', 'inherit'] });
   process.on('exit', () => beats.kill());

@@ -26,7 +26,7 @@ WORKER = re.compile(r"^.*\bmuster worker\b.*&[ \t]*$", re.M)
 READ_ONLY = 'mount --bind /tmp /tmp && mount -o remount,bind,ro / && cd "$PWD" && exec "$0" "$@"'
 """Begins a mount namespace in which only /tmp can be written: pages also have commands for administrators."""
 HOSTS = re.compile(r"\b(?:head|host-?[a-zA-Z])\b")
-"""What pages call this machine; the test runs on `head`."""
+"""The name of this host in pages; the test runs on `head`."""
 
 
 def with_waiting(commands):

@@ -1,5 +1,5 @@
-// Stacks of ranks that wait in collective operations. Those of JAX and torch were recorded from
-// processes of these versions, by the signal that workers send.
+// Stacks of ranks that wait in collective operations. The stacks of JAX and torch were recorded
+// from processes of these versions, by the signal that workers send.
 #include <gtest/gtest.h>
 
 #include "tests/doctor/model_ranks.hpp"

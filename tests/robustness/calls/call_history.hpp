@@ -1,4 +1,4 @@
-// What a client writes about its calls: one JSON object a line, as the clients in Python do.
+// The record of a client's calls: one JSON object per line, as the clients in Python do.
 #pragma once
 
 #include <fcntl.h>
