@@ -1,4 +1,3 @@
-// Trees that are packed and unpacked again.
 #include "base/archive/pack.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Malicious and damaged archives.
 #include "base/archive/unpack.hpp"
 
 #include <archive.h>

@@ -1,4 +1,3 @@
-// Small files are read completely; endless devices only up to the limit.
 #include "base/bounded_file.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// A full disk is recognized by a mark, independent of the error's text.
 #include "base/no_room.hpp"
 
 #include <gtest/gtest.h>

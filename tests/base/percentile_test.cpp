@@ -1,4 +1,3 @@
-// Percentiles by nearest rank.
 #include "base/percentile.hpp"
 
 #include <gtest/gtest.h>

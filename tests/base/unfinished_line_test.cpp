@@ -1,4 +1,3 @@
-// Display of unfinished lines on a terminal.
 #include "base/unfinished_line.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// A large value in the memory of several workers: notifications, requests and loss.
 #include <gtest/gtest.h>
 
 #include "server/core/api/explanation.hpp"

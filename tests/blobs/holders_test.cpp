@@ -1,4 +1,3 @@
-// Values in the memory of the process that created them, as the store lists them.
 #include <gtest/gtest.h>
 
 #include "server/hub/blob_store.hpp"

@@ -1,5 +1,3 @@
-// Coordination clients in a real browser: a server without closure workers, and the task that is
-// always last.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

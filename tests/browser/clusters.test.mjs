@@ -1,4 +1,3 @@
-// The pages on clusters, in a real browser with a real server and coordination clients.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

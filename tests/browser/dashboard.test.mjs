@@ -1,4 +1,3 @@
-// The dashboard in a real browser with a real server and real workers.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

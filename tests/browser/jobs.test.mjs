@@ -1,4 +1,3 @@
-// Each job has its own address, in a real browser with a real server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

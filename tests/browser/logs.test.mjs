@@ -1,4 +1,3 @@
-// Log search: across closures and programs, persistent filters, and links to a line.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,3 @@
-// A dashboard in a background tab: the count in its title, the dot on its icon, and an optional
-// notification.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

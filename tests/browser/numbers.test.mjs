@@ -1,4 +1,3 @@
-// Numbers on the dashboard equal the state they describe.
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-// Objects on the dashboard: a session as in Python creates them on a task that is not connected.
-// They are found, inspected and deleted.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 

@@ -1,4 +1,3 @@
-// Ctrl-K, the cluster switch, dismissed alerts, saved filters and the time zone.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

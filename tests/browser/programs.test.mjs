@@ -1,5 +1,3 @@
-// Programs on the dashboard, with ranks of real workers: why they wait, ranks, logs, attempts and
-// actions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 

@@ -1,5 +1,3 @@
-// A server that requires tokens: the page asks for a token, keeps it inaccessible to scripts, and
-// closes when the token ends.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';

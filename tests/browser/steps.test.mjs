@@ -1,4 +1,3 @@
-// Steps of ranks in the timeline of a run. All charts of a page share a crosshair and a range.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,5 +1,3 @@
-// Activity of workers and dependencies of closures, in a real browser with a real server and
-// workers.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

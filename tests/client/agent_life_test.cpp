@@ -1,4 +1,3 @@
-// Coordination clients during errors, broken connections, restarts and shutdown.
 #include "tests/client/agent_fixture.hpp"
 #include "tests/support/proxy.hpp"
 

@@ -1,4 +1,3 @@
-// Functions of the C++ coordination client: keys, barriers and tasks, in threads and coroutines.
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

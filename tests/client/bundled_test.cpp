@@ -1,4 +1,3 @@
-// The built-in functions, called over the network.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,3 @@
-// Full queues, time limits, and sessions that continue after errors.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>

@@ -1,4 +1,3 @@
-// muster::cluster_coordinator with a real server and real workers.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>

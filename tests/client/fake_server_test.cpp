@@ -1,4 +1,3 @@
-// A worker and a session with a server that breaks the protocol.
 #include "tests/client/fake_server.hpp"
 
 #include <gtest/gtest.h>

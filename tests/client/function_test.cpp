@@ -1,4 +1,3 @@
-// Callables as functions: conversion of arguments and results, and the errors.
 #include "muster/function.hpp"
 
 #include <gtest/gtest.h>

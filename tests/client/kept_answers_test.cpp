@@ -1,4 +1,3 @@
-// Workers keep answers until the server reports that they are durable.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Objects that closures share on a worker with several slots.
 #include "muster/one_at_a_time.hpp"
 
 #include <atomic>

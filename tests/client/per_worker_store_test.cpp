@@ -1,4 +1,3 @@
-// A worker's stored values, and their use as arguments.
 #include "client/worker/per_worker_store.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Launchers of programs with `preload`, which survive attempts, with a scripted server.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 

@@ -1,4 +1,3 @@
-// The worker's rank bookkeeping, without processes.
 #include "client/programs/rank_table.hpp"
 
 #include <gtest/gtest.h>

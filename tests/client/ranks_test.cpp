@@ -1,4 +1,3 @@
-// A worker that runs ranks of programs, and a scripted server.
 #include "tests/client/ranks_fixture.hpp"
 
 namespace muster::test {

@@ -1,4 +1,3 @@
-// Order of reports, and behaviour when the buffer is full.
 #include "client/worker/report_buffer.hpp"
 
 #include <gtest/gtest.h>

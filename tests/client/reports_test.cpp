@@ -1,4 +1,3 @@
-// Logs and progress of functions on a real worker, as the server stores them.
 #include <gtest/gtest.h>
 
 #include <latch>

@@ -1,4 +1,3 @@
-// Sessions and workers with several server addresses.
 #include <gtest/gtest.h>
 
 #include <future>

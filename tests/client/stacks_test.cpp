@@ -1,4 +1,3 @@
-// Stacks of ranks: Python programs write their stacks; other programs are reported as unsupported.
 #include <map>
 
 #include "client/programs/native_stacks.hpp"

@@ -1,4 +1,3 @@
-// The worker's side of tunnels: connections of ranks, and a server that echoes data.
 #include "client/programs/tunnels.hpp"
 
 #include <grpcpp/server.h>

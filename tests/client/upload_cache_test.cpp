@@ -1,4 +1,3 @@
-// Uploads are unpacked once, copied to ranks, and removed when unused.
 #include "client/programs/upload_cache.hpp"
 
 #include <gtest/gtest.h>

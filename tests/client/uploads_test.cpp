@@ -1,4 +1,3 @@
-// Ranks of a worker whose code is an upload from a scripted server.
 #include <absl/strings/escaping.h>
 #include <openssl/sha.h>
 

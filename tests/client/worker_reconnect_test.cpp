@@ -1,4 +1,3 @@
-// Workers whose server is lost, restarts, or refuses them.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -1,4 +1,3 @@
-// Workers and servers that start, stop, refuse and drain.
 #include <gtest/gtest.h>
 
 #include <latch>

@@ -1,4 +1,3 @@
-// Jobs of a killed server with `--data-dir`.
 #include <gtest/gtest.h>
 #include <signal.h>
 

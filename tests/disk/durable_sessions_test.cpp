@@ -1,4 +1,3 @@
-// Client programs of a killed server with a `--data-dir`.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// A server with a full disk.
 #include <gtest/gtest.h>
 
 #include <thread>

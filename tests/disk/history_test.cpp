@@ -1,4 +1,3 @@
-// Stored history after a kill, and read-only without its server.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 

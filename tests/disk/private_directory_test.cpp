@@ -1,4 +1,3 @@
-// Only the server's user can access its directories.
 #include "server/disk/private_directory.hpp"
 
 #include <gtest/gtest.h>

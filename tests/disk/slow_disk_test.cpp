@@ -1,4 +1,3 @@
-// A slow disk delays only requests that depend on it, and refused changes are never acknowledged.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,3 @@
-// Simulated runs: healthy programs that pause for a while, and programs that hang.
 #include <gtest/gtest.h>
 
 #include <random>

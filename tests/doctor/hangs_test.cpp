@@ -1,4 +1,3 @@
-// The named rank, the evidence and the time of detection, and cases without a verdict.
 #include <gtest/gtest.h>
 
 #include "tests/doctor/model_ranks.hpp"

@@ -1,4 +1,3 @@
-// Times of steps: reports, assembly, packing and removal.
 #include "server/doctor/step_log.hpp"
 
 #include <gtest/gtest.h>

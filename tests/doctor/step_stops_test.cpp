@@ -1,4 +1,3 @@
-// Agreement on the step after which all ranks stop, by sequences of events.
 #include "server/doctor/step_stops.hpp"
 
 #include <gtest/gtest.h>

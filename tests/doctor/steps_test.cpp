@@ -1,4 +1,3 @@
-// The stored steps of ranks, by sequences of reports.
 #include "server/doctor/steps.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,3 @@
-// Coordination clients of the C++ library and a shell script against a real server: failures and
-// restarts.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// Parts of the command line that need no server: durations, tables, progress, addresses.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,4 +1,3 @@
-// The --cluster flag.
 #include "cli/cluster_flag.hpp"
 
 #include <gtest/gtest.h>

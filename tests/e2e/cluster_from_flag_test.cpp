@@ -1,4 +1,3 @@
-// The --cluster-from flag.
 #include <gtest/gtest.h>
 
 #include "app/cluster_following.hpp"

@@ -1,5 +1,3 @@
-// `muster serve --cluster-from`: the server declares the cluster that a resolver reports, and
-// follows its changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Clusters, coordination clients, barriers, keys and events on the command line.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 

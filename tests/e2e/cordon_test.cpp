@@ -1,4 +1,3 @@
-// Operators cordon and drain workers, and retry failed closures, from the command line.
 #include <gtest/gtest.h>
 
 #include <algorithm>

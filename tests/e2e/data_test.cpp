@@ -1,4 +1,3 @@
-// `muster data` with the directory of a real server.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// A closure that has killed three workers runs alone afterwards.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

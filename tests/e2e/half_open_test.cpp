@@ -1,4 +1,3 @@
-// A server whose ports are flooded, and a server without free file descriptors.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

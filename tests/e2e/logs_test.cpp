@@ -1,4 +1,3 @@
-// Output of running closures on the command line, during and after their execution.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// The network between worker and server fails, and recovers before or after the heartbeat timeout.
 #include "tests/e2e/network.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Options of closures, and outputs as arguments, with real workers.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

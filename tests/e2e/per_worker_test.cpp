@@ -1,4 +1,3 @@
-// PerWorkerValues, affinity and resources with real workers.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,3 @@
-// Clusters with their own closure workers, jobs and sessions, as processes.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

@@ -1,4 +1,3 @@
-// Real workers distinguish running closures from prefetched closures.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

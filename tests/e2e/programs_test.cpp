@@ -1,4 +1,3 @@
-// Programs as real processes: a server, workers that allow programs, ranks.
 #include <gtest/gtest.h>
 
 #include <chrono>

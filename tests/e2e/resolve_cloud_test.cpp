@@ -1,4 +1,3 @@
-// `muster resolve` with cloud services: the real program over TLS against a fake service.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

@@ -1,4 +1,3 @@
-// `muster resolve` on the command line, without a server.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// `muster serve --data-dir`: state that survives kill -9.
 #include <gtest/gtest.h>
 #include <signal.h>
 

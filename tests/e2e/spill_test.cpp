@@ -1,4 +1,3 @@
-// Values above the memory limit, with a real server, its files and small limits.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
 

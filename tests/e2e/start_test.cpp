@@ -1,4 +1,3 @@
-// How the server starts, refuses to start, and is configured.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Shutdown of the server with every kind of connection and request open.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,3 @@
-// `muster serve --supervise`: the server restarts by itself on the same sockets.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// Activity of workers, saved as a trace through the command line.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,3 @@
-// Closures that real workers execute, submitted through the command line, also while workers and
-// server fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-// `muster data` with a store in etcd, while servers use it, and copies between etcd and
-// directories.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// Etcd members that answer with data older than they have acknowledged.
 #include <gtest/gtest.h>
 
 #include "muster/journal/v1/records.pb.h"

@@ -1,4 +1,3 @@
-// A server takes over while etcd answers with data older than an acknowledged job.
 #include <gtest/gtest.h>
 #include <signal.h>
 

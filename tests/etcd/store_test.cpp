@@ -1,5 +1,3 @@
-// The store in one real etcd member: contents, cleanup after an interrupted leader, and rejected
-// writes of former leaders.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,3 @@
-// Tokens created in etcd without a running server: `muster token --store`.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// A store in etcd, read while its server writes, and restored.
 #include <gtest/gtest.h>
 
 #include <atomic>

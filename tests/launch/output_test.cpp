@@ -1,4 +1,3 @@
-// Output of tasks, in files of bounded size.
 #include "launch/output.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Less obvious parts of a launch plan: addresses, gaps, missing tasks.
 #include "launch/plan.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Ranks that are forks of a Python process with imported modules.
 #include "tests/launch/rank_launcher_fixture.hpp"
 
 namespace muster::launch {

@@ -1,4 +1,3 @@
-// Commands that a fork server can start, and their common prefix.
 #include "launch/ranks/python_command.hpp"
 
 #include <gtest/gtest.h>

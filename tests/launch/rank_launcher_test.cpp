@@ -1,4 +1,3 @@
-// The end of ranks, and of the processes they started.
 #include "tests/launch/rank_launcher_fixture.hpp"
 
 namespace muster::launch {

@@ -1,4 +1,3 @@
-// Settings that ranks receive through a worker's orders.
 #include "launch/ranks/rank_orders.hpp"
 
 #include <gtest/gtest.h>

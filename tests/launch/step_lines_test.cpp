@@ -1,4 +1,3 @@
-// Steps in the output of ranks.
 #include "launch/ranks/step_lines.hpp"
 
 #include <gtest/gtest.h>

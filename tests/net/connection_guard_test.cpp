@@ -1,4 +1,3 @@
-// A gRPC server that bounds the memory of its connections, with clients that try to exceed it.
 #include "server/net/inspect/connection_guard.hpp"
 
 #include <atomic>

@@ -1,4 +1,3 @@
-// Header blocks and messages of a connection, in pieces of every size.
 #include "server/net/inspect/frame_inspector.hpp"
 
 #include <gtest/gtest.h>

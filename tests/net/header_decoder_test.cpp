@@ -1,4 +1,3 @@
-// `authorization` in HPACK blocks, in every form that clients use.
 #include "server/net/inspect/header_decoder.hpp"
 
 #include <gtest/gtest.h>

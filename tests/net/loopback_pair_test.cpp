@@ -1,4 +1,3 @@
-// A connection of this process with itself.
 #include "server/net/loopback_pair.hpp"
 
 #include <gtest/gtest.h>

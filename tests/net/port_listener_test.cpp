@@ -1,4 +1,3 @@
-// Accepted and closed connections, and which are closed to make room, over real sockets.
 #include "server/net/port_listener.hpp"
 
 #include <sys/resource.h>

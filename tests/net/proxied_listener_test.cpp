@@ -1,4 +1,3 @@
-// Connections of relays on behalf of clients, at the port of a listener.
 #include "server/net/proxied/proxy_header.hpp"
 #include "tests/net/listener_test_support.hpp"
 

@@ -1,4 +1,3 @@
-// PROXY headers: recordings of haproxy, Muster's own, and invalid ones.
 #include "server/net/proxied/proxy_header.hpp"
 
 #include <gtest/gtest.h>

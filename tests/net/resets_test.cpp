@@ -1,4 +1,3 @@
-// Connections that reset calls rapidly, and how resets are counted.
 #include <functional>
 #include <thread>
 

@@ -1,4 +1,3 @@
-// The service manager protocol, with the test as the manager.
 #include "server/net/service_manager.hpp"
 
 #include <arpa/inet.h>

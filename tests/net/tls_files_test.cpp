@@ -1,4 +1,3 @@
-// Loading of TLS files, errors, and reloading after changes.
 #include "server/net/tls_files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// The advice of muster doctor for each result of a request, by kind and number, not by text.
 #include "cli/doctor/finding.hpp"
 
 #include <gtest/gtest.h>

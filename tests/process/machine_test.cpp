@@ -1,4 +1,3 @@
-// Host metrics from the kernel's files and the driver's library.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/resource.h>

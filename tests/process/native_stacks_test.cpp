@@ -1,4 +1,3 @@
-// Stacks of real processes, sampled without disturbing their threads, and symbolized.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>

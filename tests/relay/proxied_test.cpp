@@ -1,5 +1,3 @@
-// Servers behind relays that forward the client's address: coordination clients, REST and the log
-// use the true address.
 #include <gtest/gtest.h>
 
 #include <muster/coordination_agent.hpp>

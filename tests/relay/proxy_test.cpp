@@ -1,4 +1,3 @@
-// `muster proxy` in front of two servers, of which one runs at a time.
 #include <gtest/gtest.h>
 #include <signal.h>
 

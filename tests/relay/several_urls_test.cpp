@@ -1,4 +1,3 @@
-// Commands with several addresses in --url.
 #include <gtest/gtest.h>
 #include <signal.h>
 

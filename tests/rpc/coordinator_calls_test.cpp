@@ -1,4 +1,3 @@
-// Sessions by unary calls, for clients without streams.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -1,4 +1,3 @@
-// Decompression of coordination requests: accepted formats and the size limit.
 #include "server/rpc/coordination/gzip_request.hpp"
 
 #include <gtest/gtest.h>

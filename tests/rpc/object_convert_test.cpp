@@ -1,4 +1,3 @@
-// Messages of callers of objects, and of the workers that host them.
 #include "server/rpc/object_convert.hpp"
 
 #include <gtest/gtest.h>

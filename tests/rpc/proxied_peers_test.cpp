@@ -1,4 +1,3 @@
-// The client behind a relayed connection, as long as the connection exists.
 #include "server/rpc/proxied_peers.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Tunnels of workers to the coordination clusters of programs: permissions, contents and end.
 #include <gtest/gtest.h>
 
 #include "muster/v1/programs.grpc.pb.h"

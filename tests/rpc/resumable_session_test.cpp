@@ -1,4 +1,3 @@
-// Sessions that hold values: release, notices, inputs, resume, take-over.
 #include <gtest/gtest.h>
 
 #include "server/core/queries/value_queries.hpp"

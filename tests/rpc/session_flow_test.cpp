@@ -1,4 +1,3 @@
-// Flow control of sessions, and clients that vanish.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,4 +1,3 @@
-// Log lines of a session's closures, on its stream on request, and by call.
 #include <gtest/gtest.h>
 
 #include <thread>

@@ -1,4 +1,3 @@
-// The server reports to workers which answers are durable.
 #include <gtest/gtest.h>
 
 #include "tests/support/hand_worker.hpp"

@@ -1,4 +1,3 @@
-// Workers that vanish: a killed process, a cancelled stream.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>

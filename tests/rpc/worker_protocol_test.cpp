@@ -1,4 +1,3 @@
-// Workers that break the protocol get an error, and their closures are requeued.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,3 @@
-// Report columns on the wire: accepted from the closure's worker, dropped from others, refused if
-// malformed.
 #include <gtest/gtest.h>
 
 #include <functional>

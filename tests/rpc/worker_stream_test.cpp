@@ -1,4 +1,3 @@
-// The worker stream without errors: welcome, dispatch, credits, leaving.
 #include <gtest/gtest.h>
 
 #include "server/core/queries/worker_queries.hpp"

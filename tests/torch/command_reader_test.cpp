@@ -1,5 +1,3 @@
-// Detection of a client's command numbering, and lengths that are refused before memory is
-// allocated.
 #include "server/torch/wire/command_reader.hpp"
 
 #include <gtest/gtest.h>

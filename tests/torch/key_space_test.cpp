@@ -1,4 +1,3 @@
-// The store, compared with a simple model, and its special cases.
 #include "server/torch/key_space.hpp"
 
 #include <gtest/gtest.h>

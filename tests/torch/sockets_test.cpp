@@ -1,4 +1,3 @@
-// Stores on real sockets, with hand-written client messages.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -1,4 +1,3 @@
-// Connections, attempts and ranks, as torch's clients and users see them.
 #include "server/torch/station.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Coordination clients in the listing of tasks, and their barriers.
 #include "tests/web/agents.hpp"
 
 #include "tests/web/fixture.hpp"

@@ -1,4 +1,3 @@
-// Waits at a barrier over REST together with coordination clients.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

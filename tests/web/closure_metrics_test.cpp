@@ -1,4 +1,3 @@
-// Text of the metric families on closures, tasks and logs.
 #include "web/metrics/closure_metrics.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// WebSocket topics on clusters.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"

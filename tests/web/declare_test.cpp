@@ -1,4 +1,3 @@
-// Clusters over REST: declare, read, delete.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Slow and silent clients: which are disconnected, also to make room for others.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

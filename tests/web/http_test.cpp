@@ -1,4 +1,3 @@
-// The HTTP protocol: framing, limits, slow clients, keep-alive, accepted hosts and origins.
 #include "tests/web/fixture.hpp"
 #include "web/http/route.hpp"
 

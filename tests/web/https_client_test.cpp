@@ -1,4 +1,3 @@
-// The HTTP client over TLS, and against misbehaving servers.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,3 @@
-// Key-values and events over REST.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Live logs over the WebSocket: snapshot, deltas, end, bounds.
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 #include "web/live/log_topic.hpp"

@@ -1,4 +1,3 @@
-// Log lines and progress of closures over REST.
 #include <future>
 
 #include "tests/web/fixture.hpp"

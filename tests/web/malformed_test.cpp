@@ -1,4 +1,3 @@
-// Malformed requests: each gets a problem that names the error, and the server keeps working.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

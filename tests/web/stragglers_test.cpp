@@ -1,4 +1,3 @@
-// Latecomers at barriers over REST.
 #include "tests/web/agents.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// The C interface of the shared library that Python uses.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,3 @@
-// cluster_coordinator::submit: each call reports its own error.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>

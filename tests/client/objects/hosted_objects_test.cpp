@@ -1,4 +1,3 @@
-// A worker's objects with a server that repeats messages, or sends invalid ones.
 #include "client/worker/hosted_objects.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Messages of a caller of objects, and when it waits.
 #include "client/objects/object_calls.hpp"
 
 #include <gtest/gtest.h>

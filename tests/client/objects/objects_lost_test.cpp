@@ -1,4 +1,3 @@
-// Objects after broken streams and lost tasks, and functions and methods that call them.
 #include <future>
 #include <memory>
 

@@ -1,4 +1,3 @@
-// C++ objects on C++ tasks, created and called by a C++ coordinator.
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

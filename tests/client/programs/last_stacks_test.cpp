@@ -1,4 +1,3 @@
-// Stacks of ranks that Muster has killed.
 #include "client/programs/last_stacks.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Stacks of a C++ worker's own threads while its functions run.
 #include <gtest/gtest.h>
 
 #include <future>

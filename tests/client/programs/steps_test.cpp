@@ -1,4 +1,3 @@
-// Steps that ranks report, and stops at a step. The worker survives any content of a rank's file.
 #include <map>
 
 #include "tests/client/ranks_fixture.hpp"

@@ -1,4 +1,3 @@
-// Resource usage of ranks and their descendants, from a fake /proc and the real one.
 #include "client/programs/vitals.hpp"
 
 #include <gtest/gtest.h>

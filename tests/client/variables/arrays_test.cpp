@@ -1,4 +1,3 @@
-// Array encoding, compared with Python's byte for byte, and invalid encodings.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,3 @@
-// Checkpoints on disk: truncated or changed ones are ignored.
 #include "client/variables/checkpoint_files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Checkpoints of objects and variables, on request and periodic.
 #include "muster/checkpoints.hpp"
 
 #include <condition_variable>

@@ -1,4 +1,3 @@
-// C++ variables on C++ tasks.
 #include <cmath>
 #include <filesystem>
 #include <limits>

@@ -1,4 +1,3 @@
-// Parsing of server addresses, and connection errors.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,4 +1,3 @@
-// A worker reports to servers that a function waits for a value.
 #include <gtest/gtest.h>
 
 #include <algorithm>

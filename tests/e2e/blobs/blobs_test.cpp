@@ -1,4 +1,3 @@
-// C++ programs that store and read blobs on real servers.
 #include "muster/blobs.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Callable names that C++ clients send with closures, as REST and metrics show them.
 #include <gtest/gtest.h>
 
 #include "muster/cluster_coordinator.hpp"

@@ -1,4 +1,3 @@
-// `muster data` copies blobs that stored values refer to.
 #include <gtest/gtest.h>
 #include <signal.h>
 

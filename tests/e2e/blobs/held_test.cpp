@@ -1,4 +1,3 @@
-// Values that a client process holds and serves itself, with a real server.
 #include <gtest/gtest.h>
 
 #include <iomanip>

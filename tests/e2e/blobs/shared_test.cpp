@@ -1,4 +1,3 @@
-// Large values that C++ programs exchange through shared memory, with real servers.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// What the command line shows of a finished attempt, also after a restart of the server.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,3 @@
-// The first steps of a new user: parsing of flags and files, errors, help and progress.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>

@@ -1,4 +1,3 @@
-// Host metrics that a real worker and a real server report.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cluster.hpp"

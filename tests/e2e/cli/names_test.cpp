@@ -1,4 +1,3 @@
-// Every command of the command line accepts names in place of ids.
 #include <gtest/gtest.h>
 
 #include <algorithm>

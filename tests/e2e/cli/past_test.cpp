@@ -1,4 +1,3 @@
-// Queries for past events and past output from the command line.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/cli/run_words.hpp"

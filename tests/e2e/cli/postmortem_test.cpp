@@ -1,4 +1,3 @@
-// Reports of a real server on a failed program and a failed job.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

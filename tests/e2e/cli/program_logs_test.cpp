@@ -1,5 +1,3 @@
-// Output of ranks on the command line: short attempts, selected ranks and attempts, and ranks that
-// ended during a server outage.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Programs on a cluster with the server, its workers and the command line as processes.
 #include <gtest/gtest.h>
 
 #include <csignal>

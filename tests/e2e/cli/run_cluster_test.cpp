@@ -1,4 +1,3 @@
-// Which cluster `muster run` finds, and which settings each process receives.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,3 @@
-// No process of a run survives if either of its two own processes is killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

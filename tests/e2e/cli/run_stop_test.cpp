@@ -1,4 +1,3 @@
-// How `muster run` is stopped.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

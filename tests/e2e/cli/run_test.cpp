@@ -1,4 +1,3 @@
-// `muster run` with real programs: output, exit and restarts.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,3 @@
-// `muster run` with torchrun's flags, and the environment variables of torchrun that it sets.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

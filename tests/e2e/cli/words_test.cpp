@@ -1,4 +1,3 @@
-// Texts of the command line: help, misspelt commands, and messages for people besides results.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>

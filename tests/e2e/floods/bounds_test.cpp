@@ -1,4 +1,3 @@
-// `muster top` and `muster doctor` request bounded amounts, however much a server has.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-// Limits on the queued closures of one token, over all streams and calls.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 

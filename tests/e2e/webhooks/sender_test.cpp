@@ -1,4 +1,3 @@
-// Delivery of webhooks: signatures, retries, bounds, and refused addresses.
 #include <gtest/gtest.h>
 
 #include <atomic>

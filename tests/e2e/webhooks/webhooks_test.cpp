@@ -1,4 +1,3 @@
-// A server that sends its alerts to webhooks.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

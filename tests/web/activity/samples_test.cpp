@@ -1,4 +1,3 @@
-// Time series of server metrics, with a fake clock.
 #include "web/metrics/samples.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Each alert rule: when it fires, its text, and that it clears.
 #include "web/alerts/alerts.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Alert rules on programs.
 #include <gtest/gtest.h>
 
 #include "web/alerts/alerts.hpp"

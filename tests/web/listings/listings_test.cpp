@@ -1,5 +1,3 @@
-// Listings of closures and values, graphs, and a worker's closures: filters, bad input and unknown
-// ids.
 #include <algorithm>
 #include <atomic>
 #include <thread>

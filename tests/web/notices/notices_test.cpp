@@ -1,4 +1,3 @@
-// Alerts that are sent to people who do not watch the dashboard.
 #include "web/notices/notices.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Search in log lines: of closures on disk, and of ranks at their workers.
 #include "tests/web/past/past_fixture.hpp"
 #include "tests/web/rest/program_fixture.hpp"
 

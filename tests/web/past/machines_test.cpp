@@ -1,4 +1,3 @@
-// Hosts at a past time, and of a program.
 #include "tests/web/past/past_fixture.hpp"
 #include "tests/web/rest/program_fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Data that is too old for memory is read from disk, by time and page by page.
 #include "tests/web/past/past_fixture.hpp"
 #include "web/rest/past/past_charts.hpp"
 

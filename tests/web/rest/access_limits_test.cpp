@@ -1,4 +1,3 @@
-// Limits of a token, over REST.
 #include <deque>
 
 #include "tests/web/fixture.hpp"

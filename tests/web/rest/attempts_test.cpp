@@ -1,4 +1,3 @@
-// Details of an attempt over REST.
 #include "tests/web/rest/program_fixture.hpp"
 
 namespace muster::web::test {

@@ -1,4 +1,3 @@
-// Blobs over REST: put, get, head, and every refusal.
 #include <sys/resource.h>
 
 #include <csignal>

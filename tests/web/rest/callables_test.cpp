@@ -1,5 +1,3 @@
-// The callable of a Python closure over REST: in the listing of its job, in values, by itself, and
-// explained.
 #include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Datasets over REST: permissions and pages.
 #include "server/hub/id_parsing.hpp"
 #include "tests/support/hub_sinks.hpp"
 #include "tests/web/fixture.hpp"

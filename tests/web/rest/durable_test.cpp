@@ -1,4 +1,3 @@
-// A server with a data directory: its status, and its answers after a disk failure.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

@@ -1,4 +1,3 @@
-// Execution times of a job over REST.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

@@ -1,5 +1,3 @@
-// Idempotency keys over HTTP: repeated requests, different requests with a used key, and the
-// header.
 #include "tests/web/fixture.hpp"
 #include "web/rest/idempotency_key.hpp"
 

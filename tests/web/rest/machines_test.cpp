@@ -1,4 +1,3 @@
-// Host metrics of workers over REST, on /metrics and as an alert.
 #include "server/history/machines/machines.hpp"
 
 #include "tests/web/rest/worker_fixture.hpp"

@@ -1,4 +1,3 @@
-// Objects over REST: permissions, pages and deletion.
 #include "server/hub/id_parsing.hpp"
 #include "tests/web/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Live programs over the WebSocket: the list, and a program with its ranks and their last lines.
 #include "tests/web/rest/program_fixture.hpp"
 #include "tests/web/socket.hpp"
 

@@ -1,4 +1,3 @@
-// Retries of failed closures over REST, gangs and pending demand, and commands for a task.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {

@@ -1,4 +1,3 @@
-// A token that is bound to clusters sees only these clusters, over REST and WebSocket.
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"
 

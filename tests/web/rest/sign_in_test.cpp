@@ -1,4 +1,3 @@
-// Sign-ins of browsers: the cookie, expiry and limits.
 #include "server/hub/access/token_text.hpp"
 #include "tests/web/fixture.hpp"
 #include "tests/web/socket.hpp"

@@ -1,4 +1,3 @@
-// Stacks of ranks over REST; the test answers for the worker.
 #include <future>
 
 #include "tests/web/rest/program_fixture.hpp"

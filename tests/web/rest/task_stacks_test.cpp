@@ -1,4 +1,3 @@
-// Stacks of workers' processes over REST; the test answers for the worker.
 #include <future>
 
 #include "tests/web/rest/worker_fixture.hpp"

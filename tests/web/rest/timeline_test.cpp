@@ -1,4 +1,3 @@
-// Steps and barriers of a run over REST, from memory and from disk.
 #include <future>
 
 #include "tests/web/past/past_fixture.hpp"

@@ -1,4 +1,3 @@
-// TCPStores over REST.
 #include "tests/web/fixture.hpp"
 
 namespace muster::web::test {
