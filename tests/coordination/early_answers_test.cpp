@@ -18,7 +18,7 @@ TEST(early_answers, a_registration_says_who_is_missing_and_goes_on_without) {
   EXPECT_EQ(s.code_of(a), code::deadline_exceeded);
   EXPECT_TRUE(s.fault_of(a).coordination);
   EXPECT_TRUE(contains(s.message_of(a), "2 of 3 tasks have registered")) << s.message_of(a);
-  EXPECT_TRUE(contains(s.message_of(a), "Missing 1: /job:worker/task:2 (never heard of)"));
+  EXPECT_TRUE(contains(s.message_of(a), "Missing 1: /job:worker/task:2 (never connected)"));
   EXPECT_TRUE(s.parked(b));
   s.enlist(2);
   EXPECT_TRUE(s.parked(b));
@@ -40,7 +40,7 @@ TEST(early_answers, a_barrier_names_address_and_last_sign_of_life) {
   EXPECT_TRUE(contains(s.message_of(a), "Barrier step: 2 of 3 tasks have arrived"))
       << s.message_of(a);
   EXPECT_TRUE(contains(s.message_of(a),
-                       "Missing 1: /job:worker/task:2 (10.0.0.2:4711, last heard of 49.0 s ago)"));
+                       "Missing 1: /job:worker/task:2 (10.0.0.2:4711, last contact 49.0 s ago)"));
   s.barrier("step", 2, {.timeout = 1h});
   EXPECT_EQ(s.code_of(s.barrier("step", 0, {.timeout = 1h})), code::ok) << "it may come again";
 }
@@ -104,7 +104,7 @@ TEST(early_answers, name_all_of_ten_thousand_or_as_many_as_fit) {
   s.advance(10s);
   auto const& text = s.message_of(a);
   EXPECT_TRUE(contains(text, "Missing 9998: /job:worker/task:1-4999,5001-9999")) << text;
-  EXPECT_TRUE(contains(text, "Of these: /job:worker/task:1 (never heard of)"));
+  EXPECT_TRUE(contains(text, "Of these: /job:worker/task:1 (never connected)"));
   EXPECT_LE(text.size(), message_bytes_max);
 }
 
@@ -120,7 +120,7 @@ TEST(early_answers, every_second_of_ten_thousand_still_fits) {
   auto const& text = s.message_of(calls[0]);
   EXPECT_TRUE(contains(text, "Missing 9900: /job:worker/task:1,3,5,")) << text;
   EXPECT_TRUE(
-      contains(text, "Of these: /job:worker/task:1 (10.0.0.1:4711, last heard of 50.0 s ago)"))
+      contains(text, "Of these: /job:worker/task:1 (10.0.0.1:4711, last contact 50.0 s ago)"))
       << text;
   EXPECT_LE(text.size(), message_bytes_max);
 }

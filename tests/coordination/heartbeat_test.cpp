@@ -40,7 +40,7 @@ TEST(heartbeat, missing_for_the_timeout_is_an_error_of_that_task) {
   EXPECT_TRUE(s.parked(poll));
   s.advance(1s);
   EXPECT_EQ(s.code_of(poll), code::unavailable);
-  EXPECT_NE(s.message_of(poll).find("/job:worker/task:0 (10.0.0.0:4711, last heard of 100.0 s ago"),
+  EXPECT_NE(s.message_of(poll).find("/job:worker/task:0 (10.0.0.0:4711, last contact 100.0 s ago"),
             std::string::npos)
       << s.message_of(poll);
   EXPECT_EQ(s.message_of(poll).find("task:1"), std::string::npos) << s.message_of(poll);

@@ -122,7 +122,8 @@ TEST(work, timeout_counts_while_the_server_keeps_too_many_closures) {
   EXPECT_EQ(c.run({"submit", "muster.echo", "--map", twenty, "--timeout", "20s"}).status, 0);
   auto const f = c.run({"submit", "muster.echo", "--map", twenty, "--timeout", "2500ms"});
   EXPECT_EQ(f.status, 1);
-  EXPECT_EQ(first_line(f.err), "waiting: the server holds 20 closures, its limit is 20");
+  EXPECT_EQ(first_line(f.err),
+            "waiting: the server holds 20 closures, its limit is 20 (--closures-max)");
   EXPECT_NE(f.err.find("delete finished jobs"), std::string::npos) << f.err;
   auto const alerts = c.get("/api/v1/attention").at("items").as_array();
   ASSERT_EQ(alerts.size(), 1u);

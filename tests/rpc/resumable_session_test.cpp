@@ -269,7 +269,7 @@ TEST_F(resumable_stream, too_many_per_worker_values_are_a_failure_of_the_one) {
   auto const refused = s.read();
   EXPECT_EQ(refused->per_worker(0).value(), 0u);
   EXPECT_EQ(refused->per_worker(0).failure().kind(), v1::INPUT);
-  EXPECT_NE(refused->per_worker(0).failure().message().find("2 per-worker values, its limit"),
+  EXPECT_NE(refused->per_worker(0).failure().message().find("2 per-worker values, the limit"),
             std::string::npos)
       << refused->per_worker(0).failure().message();
 }

@@ -52,8 +52,8 @@ class function_table {
       if (c < 0x20 || c == 0x7f)
         return status{code::invalid_argument, "function name contains a control character"};
     if (ids_.size() >= config_.functions_max)
-      return status{code::resource_exhausted, "the server knows " + std::to_string(ids_.size()) +
-                                                  " function names, its limit"};
+      return status{code::resource_exhausted,
+                    "the server has " + std::to_string(ids_.size()) + " function names, the limit"};
     auto const id = function_id{static_cast<std::uint32_t>(entries_.size())};
     entries_.push_back({});
     entries_.back().name = name;

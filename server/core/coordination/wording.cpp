@@ -48,8 +48,8 @@ std::string wording::names(std::vector<task_index> const& tasks) const {
 std::string wording::described(task_index t, time_point now) const {
   auto const& a = registry_[t];
   auto const name = spec_.task_name(t);
-  if (a.last_seen == time_point{}) return name + " (never heard of)";
-  auto text = name + " (" + (a.peer.empty() ? "" : a.peer + ", ") + "last heard of " +
+  if (a.last_seen == time_point{}) return name + " (never connected)";
+  auto text = name + " (" + (a.peer.empty() ? "" : a.peer + ", ") + "last contact " +
               seconds(now - a.heard_of()) + " ago";
   if (a.state == agent_state::error) text += ", in error";
   if (a.state == agent_state::disconnected && a.ever_connected) text += ", has left";

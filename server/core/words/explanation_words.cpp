@@ -78,7 +78,7 @@ std::string held_back(worker_lack const& l) {
   auto said = "of the workers that could run it " + number_with_is(l.draining) + " draining and " +
               number_with_is(l.cordoned) + " cordoned";
   if (l.cordoned > 0)
-    said += ", such as " + l.cordoned_task + ": muster uncordon " + l.cordoned_task;
+    said += ", such as " + l.cordoned_task + "; run 'muster uncordon " + l.cordoned_task + "'";
   return said;
 }
 

@@ -57,7 +57,7 @@ coro::task<muster::status> blob_put::take() {
   expect_client();
   bool const came = co_await call_.read(asked_);
   if (stopping_) co_return shutting_down();
-  if (!came) co_return invalid("sha256: the call ended without it");
+  if (!came) co_return invalid("sha256: required, but the call ended first");
   if (auto wrong = check_first(); !wrong.ok()) co_return wrong;
   auto const hash = asked_.sha256();
   auto const name = asked_.name();

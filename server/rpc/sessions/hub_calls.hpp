@@ -35,7 +35,9 @@ class hub_calls {
       co_return std::move(call.answer);
     }
     waiting_.insert(&call);
-    of.on_cancel([this, &call] { give_up(call, {muster::code::cancelled, "the caller is gone"}); });
+    of.on_cancel([this, &call] {
+      give_up(call, {muster::code::cancelled, "the caller has disconnected"});
+    });
     co_await call.answered.wait();
     of.on_cancel([] {});
     waiting_.erase(&call);

@@ -48,7 +48,7 @@ TEST(function_table, a_full_table_still_knows_its_names_and_refuses_new_ones) {
   auto const a = c.function("a");
   c.function("b");
   EXPECT_EQ(c.learn("c").error(),
-            (status{code::resource_exhausted, "the server knows 2 function names, its limit"}));
+            (status{code::resource_exhausted, "the server has 2 function names, the limit"}));
   EXPECT_EQ(c.learn("a").value(), a);
 }
 

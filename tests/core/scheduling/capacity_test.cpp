@@ -50,7 +50,8 @@ TEST(capacity, the_server_holds_so_many_closures_and_no_more) {
   cluster c(small);
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
-  status const expected{code::resource_exhausted, "the server holds 2 closures, its limit is 3"};
+  status const expected{code::resource_exhausted,
+                        "the server holds 2 closures, its limit is 3 (--closures-max)"};
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected);
   c.succeed(w, job[0]);
   c.succeed(w, job[1]);
@@ -67,8 +68,9 @@ TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"}, left_open());
   c.succeed(w, job[0], "12345678901");
-  status const expected{code::resource_exhausted,
-                        "results of unfinished jobs take 11 bytes, the limit is 10"};
+  status const expected{
+      code::resource_exhausted,
+      "results of unfinished jobs take 11 bytes, the limit is 10 (--value-bytes-max)"};
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), expected);
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f"})}), expected);
   auto const s = c.stream();
@@ -87,7 +89,8 @@ TEST(capacity, the_server_knows_so_many_sessions_and_forgets_finished_jobs_first
   EXPECT_TRUE(c.core.sessions().look(running.id));
   EXPECT_TRUE(c.core.sessions().look(next.id));
   EXPECT_EQ(c.status_of(open_session{{}, {}, {}}),
-            (status{code::resource_exhausted, "the server has 2 unfinished jobs, its limit"}));
+            (status{code::resource_exhausted,
+                    "the server has 2 unfinished jobs, the limit (--sessions-max)"}));
 }
 
 TEST(capacity, a_stream_that_fills_its_queue_is_held_back_until_a_quarter_is_free) {

@@ -54,7 +54,9 @@ TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
   auto const w = c.attach({.index = 2});
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
-                w, {code::resource_exhausted, "the server has 2 tasks, its limit"}, false}}));
+                w,
+                {code::resource_exhausted, "the server has 2 tasks, the limit (--tasks-max)"},
+                false}}));
   c.attach({.index = 1});
   EXPECT_EQ(c.fx().welcomes.size(), 1u) << "a row that exists may always be taken over";
 }

@@ -97,7 +97,7 @@ std::string barrier_faults::early(barrier const& b, std::string const& waited) {
 }
 
 std::string barrier_faults::never_came(barrier const& b, task_index t) const {
-  return words_.described(t, step_.now) + " never came: " + shown(b.id);
+  return words_.described(t, step_.now) + " never arrived: " + shown(b.id);
 }
 
 std::string const& barrier_faults::missing(barrier const& b) {

@@ -70,7 +70,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   auto const* known = barriers_.find(a.id);
   if (step_.full() || (!(known && known->running) && barriers_.full()))
     return refuse(code::resource_exhausted,
-                  "the cluster has reached its limit of parked calls or barriers");
+                  "the cluster has reached its limit of waiting calls or barriers");
   // A recoverable task may have restarted, and then counts from 0.
   a.begins_again =
       a.visits || (a.task != no_task && registry_[a.task].recoverable && a.counter == 0);

@@ -69,7 +69,7 @@ struct step_frame {
   /// Refuses the call if the limit of parked calls is reached. Returns whether it did.
   bool refused_as_full(caller const& from) {
     if (full())
-      refuse(from, code::resource_exhausted, "the cluster has reached its limit of parked calls");
+      refuse(from, code::resource_exhausted, "the cluster has reached its limit of waiting calls");
     return full();
   }
   /// REQUIRES: not full. `what`: see waiting_call.

@@ -92,10 +92,10 @@ void failure_detector::check_connections() {
   fail(
       dead, failed_why::connection_closed,
       [&](task_index) {
-        return ": its connection was closed, and nothing was heard of it for " + since;
+        return ": its connection was closed, and it has sent nothing for " + since;
       },
       "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
-          "\nNothing was heard of them for " + since);
+          "\nThey have sent nothing for " + since);
 }
 
 void failure_detector::fail(std::vector<task_index> const& dead, failed_why why,

@@ -41,8 +41,8 @@ void build_orders::create_value(create_per_worker& e) {
   if (core_.builds.all().size() >= core_.step.config.per_worker_values_max)
     return core_.step.answer(
         e.call,
-        {code::resource_exhausted, "the server keeps " + std::to_string(core_.builds.all().size()) +
-                                       " per-worker values, its limit"});
+        {code::resource_exhausted, "the server has " + std::to_string(core_.builds.all().size()) +
+                                       " per-worker values, the limit"});
   auto& v = core_.builds.add();
   v.name = std::move(e.name);
   v.function = e.function;

@@ -79,11 +79,12 @@ std::string session_requests::no_place_to_hold(session const& s, std::size_t n) 
     return "held values take " + std::to_string(core_.values.bytes()) + " bytes (" +
            std::to_string(core_.values.of(s.number).bytes) +
            " of them this session's), the limit is " +
-           std::to_string(core_.step.config.value_bytes_max) + ": release RemoteValues";
+           std::to_string(core_.step.config.value_bytes_max) +
+           " (--value-bytes-max): release RemoteValues";
   if (core_.closures.size() + n > core_.step.config.closures_max)
     return "the server holds " + std::to_string(core_.closures.size()) +
            " closures, its limit is " + std::to_string(core_.step.config.closures_max) +
-           ": release RemoteValues";
+           " (--closures-max): release RemoteValues";
   return {};
 }
 
@@ -99,11 +100,13 @@ status session_requests::room_for(session const& s, std::uint64_t waiting, std::
   if (core_.closures.size() + n > core_.step.config.closures_max)
     return {code::resource_exhausted, "the server holds " + std::to_string(core_.closures.size()) +
                                           " closures, its limit is " +
-                                          std::to_string(core_.step.config.closures_max)};
+                                          std::to_string(core_.step.config.closures_max) +
+                                          " (--closures-max)"};
   if (s.traits().keeps_records && core_.values.full())
     return {code::resource_exhausted,
             "results of unfinished jobs take " + std::to_string(core_.values.bytes()) +
-                " bytes, the limit is " + std::to_string(core_.step.config.value_bytes_max)};
+                " bytes, the limit is " + std::to_string(core_.step.config.value_bytes_max) +
+                " (--value-bytes-max)"};
   return {};
 }
 
@@ -145,7 +148,7 @@ void session_requests::open(open_session& e) {
     return core_.step.answer(
         e.call,
         {code::resource_exhausted, "the server has " + std::to_string(core_.sessions.all().size()) +
-                                       " unfinished jobs, its limit"});
+                                       " unfinished jobs, the limit (--sessions-max)"});
   auto& s = core_.sessions.add(std::move(fresh));
   core_.book.open(s.number, s.id, s.traits().listed);
   core_.values.open(s.number, s.traits().resumable);
