@@ -75,20 +75,20 @@ TEST(explanation_words, of_a_lack_of_workers) {
   held_back.cordoned = 1;
   held_back.cordoned_task = "worker:0";
   std::vector<std::pair<worker_lack, std::string>> const all = {
-    {lack(closure_reason::no_worker), "no worker is connected; start one that provides 'f'."},
-    {unseen, "no worker is connected; start one that provides 'f'."},
-    {lack(closure_reason::function_unseen),
-     "no connected worker provides 'f'; 'muster functions' lists the functions of workers."},
-    {absent,
-     "no connected worker provides 'f'; 'muster functions' lists the functions of workers; "
-     "workers that provided it have left."},
-    {lack(closure_reason::server_stops), "the server is shutting down."},
-    {closed,
-     "of the workers with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
-    {held_back,
-     "of the workers that could run it 0 are draining and 1 is cordoned, such as worker:0; run "
-     "'muster uncordon worker:0'.\"},
-    };
+      {lack(closure_reason::no_worker), "no worker is connected; start one that provides 'f'."},
+      {unseen, "no worker is connected; start one that provides 'f'."},
+      {lack(closure_reason::function_unseen),
+       "no connected worker provides 'f'; 'muster functions' lists the functions of workers."},
+      {absent,
+       "no connected worker provides 'f'; 'muster functions' lists the functions of workers; "
+       "workers that provided it have left."},
+      {lack(closure_reason::server_stops), "the server is shutting down."},
+      {closed,
+       "of the workers with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
+      {held_back,
+       "of the workers that could run it 0 are draining and 1 is cordoned, such as worker:0; run "
+       "'muster uncordon worker:0'."},
+  };
   for (auto const& [l, said] : all) {
     auto e = queued(l.why);
     e.lack = l;
