@@ -34,7 +34,6 @@ inline coordination_options as_task(std::string const& server, std::uint32_t tas
   return o;
 }
 
-/// Returns `tasks` connected clients.
 inline std::vector<std::unique_ptr<muster::coordination_agent>> connected(
     std::string const& server, std::uint32_t tasks,
     std::function<void(coordination_options&)> const& also = {}) {
@@ -50,7 +49,6 @@ inline std::vector<std::unique_ptr<muster::coordination_agent>> connected(
   return all;
 }
 
-/// Runs `f` in a new thread.
 template <class F>
 auto beside(F f) {
   return std::async(std::launch::async, std::move(f));

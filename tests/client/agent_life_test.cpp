@@ -4,7 +4,6 @@
 namespace muster::test {
 namespace {
 
-/// Keeps the first error that a client reports.
 struct told_errors {
   std::promise<agent_error> first;
   std::future<agent_error> future = first.get_future();

@@ -90,7 +90,7 @@ TEST_F(bundled, cancel_ends_a_sleep_and_what_waits_behind_it) {
     }
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
-  EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);  // the worker still works
+  EXPECT_EQ(s.call<int>("muster.echo", 1).get(), 1);
 }
 
 TEST_F(bundled, word_count_gives_an_object) {

@@ -39,7 +39,6 @@ struct coordinator_cut : testing::Test {
       to.function("fail", [](std::string const& why) -> int { throw function_error(why); });
       to.function("counter", [this] { return ++built, std::make_shared<std::atomic<int>>(0); });
       to.function("count", [](std::shared_ptr<std::atomic<int>> at) { return ++*at; });
-      // Each call waits for all calls of its gang.
       to.function("meet", [this](context& at, int of) {
         ++met;
         while (met < of && !at.cancelled()) std::this_thread::sleep_for(milliseconds(1));

@@ -26,7 +26,6 @@ struct running_executor {
       : e(
             threads, [this] { woken.release(); }, reports) {}
   ~running_executor() { e.stop(); }
-  // Waits for `count` finished jobs.
   std::vector<std::shared_ptr<job>> wait_for(std::size_t count) {
     std::vector<std::shared_ptr<job>> all;
     while (all.size() < count) {

@@ -82,7 +82,7 @@ TEST(fake_server, slow_welcome_is_not_waited_for) {
   server.on_attach = [&](worker_stream* s) {
     v1::WorkerMessage m;
     if (++attached == 1) {
-      while (s->Read(&m)) {  // never sends a welcome
+      while (s->Read(&m)) {
       }
       return grpc::Status::OK;
     }

@@ -33,7 +33,6 @@ void read_to_the_end(worker_stream* s) {
   }
 }
 
-/// Reads until `count` closures are answered.
 void read_answers(worker_stream* s, int count) {
   v1::WorkerMessage m;
   while (count > 0 && s->Read(&m)) count -= m.closure_size();

@@ -50,7 +50,6 @@ struct uploads_of_ranks : ranks_of_a_worker {
     m.mutable_ranks()->mutable_start(0)->set_upload(absl::BytesToHexString(sha256(archive)));
     return m;
   }
-  /// Returns why rank 0 could not be started.
   std::string refused() {
     std::string why;
     serve({[&](worker_stream* s, v1::WorkerMessage const&) {

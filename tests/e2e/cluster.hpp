@@ -28,7 +28,6 @@ class cluster {
   process& spawn(words const& words_after_muster,
                  std::vector<std::pair<std::string, std::string>> environment = {});
   process& worker(words const& flags = {});
-  /// Starts any program.
   process& program(words const& arguments,
                    std::vector<std::pair<std::string, std::string>> environment = {});
   /// Starts muster through the command `before`, such as `ip netns exec NAME`.

@@ -28,7 +28,6 @@ class crowd {
   std::deque<test::raw_socket> all_;
 };
 
-// Requests /livez over a new connection.
 unsigned livez(cluster const& c) {
   http_client client;
   http_request r;

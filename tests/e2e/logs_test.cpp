@@ -14,7 +14,6 @@ struct logs : testing::Test {
     c.serve();
     c.worker({"--allow-exec", "--slots", "2"});
   }
-  /// Returns the arguments of a closure that runs this shell script.
   static std::string shell(std::string const& script) {
     return boost::json::serialize(boost::json::array{"sh", "-c", script});
   }

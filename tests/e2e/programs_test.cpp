@@ -235,7 +235,6 @@ TEST(programs_e2e, that_wait_or_have_ended_are_there_after_a_restart) {
   EXPECT_EQ(await_state(c, waiting, "SUCCEEDED").at("state").as_string(), "SUCCEEDED");
 }
 
-// Waits until the server holds `n` blobs.
 bool await_held_blobs(cluster& c, int n) {
   return await([&] { return c.get("/api/v1/blobs").at("held").to_number<int>() == n; });
 }
@@ -340,7 +339,7 @@ TEST(programs_e2e, with_preload_are_forked_over_attempts_and_over_a_restart_of_t
   ASSERT_EQ(made.status, 0) << made.err;
   auto const id = made.out.substr(0, made.out.size() - 1);
   auto const path = "/api/v1/programs/" + id;
-  auto const servers = [&] {  // the output of all ranks
+  auto const servers = [&] {
     std::vector<std::string> all;
     for (auto const* rank : {"0", "1", "2", "3"})
       all.emplace_back(c.get(path + "/logs?rank=" + rank).at("data").as_string());

@@ -61,7 +61,6 @@ TEST(restart_server, clusters_keep_their_ports) {
   EXPECT_CONTAINS(c.text("/api/v1/events?limit=50"), "port_changed");
 }
 
-// Every acknowledged key exists after a kill at any time.
 TEST(restart_server, no_acknowledged_key_is_lost_under_load) {
   cluster c;
   auto const data = c.file("data").string();

@@ -113,7 +113,6 @@ TEST(start, wider_than_loopback_needs_a_place_for_tokens_or_insecure) {
   c.serve({"--insecure"});
 }
 
-// Precedence: flag, environment, file, default.
 TEST(start, flag_beats_environment_beats_file_beats_default) {
   cluster c;
   auto const file = c.write("muster.toml",

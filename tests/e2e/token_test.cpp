@@ -27,7 +27,6 @@ std::string first_line(std::filesystem::path const& file) {
   return line;
 }
 
-/// A server that requires tokens, with its admin token.
 struct guarded : cluster {
   explicit guarded(words more = {}) {
     more.insert(more.begin(), {"--data-dir", file("data").string(), "--auth", "on"});

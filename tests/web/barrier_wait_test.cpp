@@ -19,7 +19,6 @@ class barrier_wait : public web_fixture {
   bool answered(agents::call const& c) {
     return core_engine().run([&](engine_services&) { return c->fault.has_value(); });
   }
-  /// Waits in a thread with its own client.
   std::future<http_response> waiting(std::string const& target) {
     return std::async(std::launch::async, [url = url(target)] {
       http_client other;

@@ -65,7 +65,6 @@ class engine final {
   /// Called on the engine thread with each token that is revoked or expires.
   std::function<void(std::string const&)> on_token_ended = [](auto const&) {};
 
-  /// Adds an event to the feed.
   void tell(server::log_event what) {
     run([&](engine_services&) { events_.add({}, std::move(what)); });
   }
@@ -119,9 +118,7 @@ class worker final : public server::hub_worker {
   void log(std::string const& text, std::size_t n = 0,
            server::log_level level = server::log_level::info);
   void progress(double fraction, std::string const& text, std::size_t n = 0);
-  /// Makes the n-th held closure wait for a value.
   void wait(std::size_t n = 0);
-  /// Breaks the connection.
   void lose(std::string const& reason);
   std::size_t holds();
 

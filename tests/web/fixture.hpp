@@ -29,7 +29,6 @@ class web_fixture : public ::testing::Test {
   void start_guarded(web_options options = {}, bool keeps_tokens = true);
   /// Reads tokens as from a --token-file with these lines.
   void read_tokens(std::string const& text);
-  /// Returns a new token.
   std::string make_token(core::role r, std::vector<std::string> clusters = {},
                          bool allow_exec = false);
   std::string make_token(server::wanted_token const& w);
@@ -57,7 +56,6 @@ class web_fixture : public ::testing::Test {
   /// Expects the status, and returns the JSON body.
   json::value get_json(std::string const& path, unsigned status = 200);
   json::value post_json(std::string const& path, std::string const& body, unsigned status = 200);
-  /// Submits n echo closures, and returns the answer.
   json::value submit(std::size_t n, std::string const& extra = {});
 
   void stop_web(std::chrono::milliseconds grace = std::chrono::seconds(5));

@@ -46,7 +46,7 @@ TEST_F(client, a_silent_server_is_a_deadline) {
   auto const e = error_of(url("/api/v1/jobs/job_0000000000000001/join?timeout=60s"), 50ms);
   EXPECT_EQ(e.code, muster::code::deadline_exceeded);
   EXPECT_EQ(e.failure, http_failure::timed_out);
-  EXPECT_EQ(get("/livez").status, 200u);  // on a new connection
+  EXPECT_EQ(get("/livez").status, 200u);
 }
 
 TEST_F(client, reconnects_when_the_server_has_closed_the_connection) {

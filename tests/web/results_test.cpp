@@ -127,7 +127,6 @@ TEST_F(results, a_slow_reader_costs_no_memory_and_gets_everything) {
   slow.send("GET " + path_of(job) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   std::string all = slow.receive(1000);
   auto const before = resident_bytes();
-  // The server serves others while this client does not read.
   for (int i = 0; i < 200; ++i) EXPECT_EQ(get("/api/v1/overview").status, 200u);
   EXPECT_LT(resident_bytes(), before + (16u << 20));
   std::size_t bytes = all.size();

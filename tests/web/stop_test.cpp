@@ -73,7 +73,7 @@ TEST_F(stop, may_be_asked_for_many_times_and_before_the_start) {
   web_server early(options, core_engine().gateway());
   ASSERT_TRUE(early.listen());
   early.stop(1s);
-  early.run();  // returns
+  early.run();
 }
 
 TEST_F(stop, a_gateway_that_is_closed_takes_no_work_and_requests_are_told_so) {

@@ -242,7 +242,7 @@ TEST_F(server_facts, openapi_describes_what_is_served) {
       auto const& o = operation.as_object();
       EXPECT_TRUE(o.contains("operationId") && o.contains("responses")) << path;
       if (method != "get" || path.find('{') != json::string_view::npos) continue;
-      auto const status = get(std::string(path)).status;  // the operation exists
+      auto const status = get(std::string(path)).status;
       bool const needs_disk = o.at("responses").as_object().contains("409");
       EXPECT_TRUE(status == 200 || (needs_disk && status == 409)) << path << " " << status;
     }

@@ -125,7 +125,6 @@ TEST(tasks_topic, more_tombstones_than_are_kept_need_a_snapshot) {
   EXPECT_FALSE(topic.can_serve(topic.seq() + 1));
 }
 
-// Applying the deltas gives the same rows as a snapshot.
 TEST(tasks_topic, snapshot_plus_deltas_is_the_snapshot_of_later) {
   tasks_topic topic;
   std::uint64_t seed = 7;

@@ -179,7 +179,6 @@ TEST_F(websocket, anything_else_is_an_error_and_the_end) {
   EXPECT_EQ(s.close_code(), 1003u);
 }
 
-// Returns the close codes of the table of docs/websocket.md.
 std::set<unsigned> documented_close_codes() {
   std::ifstream file(MUSTER_WEBSOCKET_DOC);
   std::regex const row(R"(^\| (1\d\d\d) \|.*$)");

@@ -34,7 +34,6 @@ class regions : public testing::Test {
     std::string_view const parts[] = {all.substr(0, 100), all.substr(100)};
     return by.make(name_of(bytes), parts, free_max);
   }
-  /// Returns whether a descriptor has this content.
   static bool has(file_descriptor const& fd, std::string const& bytes) {
     return wrong_memory(fd.get(), name_of(bytes), bytes.size()).empty() &&
            mapping(fd.get()).bytes() == bytes;

@@ -19,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// An io_context and the thread that runs it.
 class loop {
  public:
   loop() : work_(io.get_executor()), thread_([this] { io.run(); }) {}

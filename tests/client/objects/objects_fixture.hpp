@@ -33,7 +33,6 @@ struct counter {
   int n;
 };
 
-/// Checks that the numbers are consecutive.
 struct rising {
   void next(int n) { good = good && n == std::exchange(last, n) + 1; }
   bool is_rising() const { return good; }
@@ -90,7 +89,6 @@ inline test_server_options server_with_grace(milliseconds grace = milliseconds(1
   return o;
 }
 
-/// Returns the exception that `f` throws.
 template <class Error, class F>
 Error thrown_by(F f) {
   try {

@@ -111,7 +111,7 @@ TEST_F(objects, that_could_not_be_made_do_not_keep_their_worker) {
   });
   EXPECT_THROW((void)first.fetch(), closure_error);
   EXPECT_THROW((void)second.fetch(), closure_error);
-  ps->stop();  // returns
+  ps->stop();
 }
 
 TEST_F(objects, name_the_option_that_is_wrong) {

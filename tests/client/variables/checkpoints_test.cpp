@@ -31,7 +31,6 @@ struct saved_tally {
   bool refuses = false;
 };
 
-/// Collects the library's log lines.
 class logged {
  public:
   logged() {
@@ -109,7 +108,6 @@ struct checkpoints : testing::Test {
                                    {4}),
             c.create({.task = of_n, .name = "n", .saved = true}, "Tally")};
   }
-  /// Simulates a restart of the program.
   model again(std::uint64_t shards = 2, std::string const& of_n = "ps:0") {
     c.reset();
     c.emplace(coordinator_options{.server = server.address()});

@@ -25,7 +25,6 @@ struct variables : objects {
   }
 };
 
-// Unpartitioned and sharded variables behave alike.
 TEST_F(variables, are_read_assigned_and_added_to) {
   for (auto const& o : {variable_options{.task = "ps:1"}, in_two()}) {
     auto const v = c->make_variable<float>(o, {3, 2});

@@ -29,7 +29,6 @@ v1::WorkerMessage greet_waiting(worker_stream* s, std::uint32_t nested_max,
   return hello;
 }
 
-/// Returns the first message that satisfies `is`.
 template <class Is>
 v1::WorkerMessage read_until(worker_stream* s, Is const& is) {
   v1::WorkerMessage m;

@@ -18,7 +18,6 @@
 namespace muster::cli {
 namespace {
 
-// Returns the complaint of a validator, or an empty string.
 std::string complaint(CLI::Validator const& v, std::string text) {
   return v(text);
 }

@@ -31,7 +31,6 @@ struct cli_names : testing::Test {
   std::string program(std::string const& name) {
     return line({"launch", "--name", name, "--detach", "--", "sleep", "1000"});
   }
-  /// Returns the commands that `muster --help` lists.
   std::vector<std::string> verbs() {
     std::vector<std::string> all;
     for (auto const& text : lines(c.run({"--help"}).out))

@@ -25,7 +25,6 @@ inline words sh(words flags, std::string const& script) {
   return flags;
 }
 
-/// Parses the output of a task's `env`.
 inline std::map<std::string, std::string> variables(std::string const& text) {
   std::map<std::string, std::string> all;
   for (auto const& line : lines(text))

@@ -27,7 +27,7 @@ test::http_reply endless(test::http_seen const& asked) {
   if (path == "/api/v1/jobs")
     return page(asked, "jobs", {{"id", "j-1"}, {"counts", {{"running", 1}}}});
   if (path == "/api/v1/programs") return page(asked, "programs", {{"id", "p-1"}});
-  if (path == "/api/v1/clusters")  // a port without a listener
+  if (path == "/api/v1/clusters")
     return page(asked, "clusters", {{"name", "train"}, {"address", "127.0.0.1:1"}});
   return {.body = "{}"};
 }

@@ -61,7 +61,6 @@ struct limited : cluster {
   std::unique_ptr<v1::CoordinatorService::Stub> stub;
 };
 
-/// Holds a stream session with one function.
 struct session_stream {
   session_stream(limited& c, std::string const& function) {
     c.sign(context);

@@ -23,7 +23,6 @@ class contract {
   std::vector<std::string> unseen();
 
   json::value const& document() const { return document_; }
-  /// Returns the operation with an operationId.
   json::object const& operation(std::string_view id) const {
     return *operations_.at(std::string(id));
   }

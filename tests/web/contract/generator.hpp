@@ -25,7 +25,6 @@ class generator {
   drawn_request draw(std::string_view operation = {});
   /// Returns the request with a change that usually makes it invalid.
   drawn_request spoil(drawn_request r);
-  /// Remembers the ids in an answer.
   void learn(std::string const& answer);
 
  private:

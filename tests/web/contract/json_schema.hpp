@@ -24,7 +24,6 @@ class json_schema {
 
   /// Returns what does not fit, and where; empty if everything fits.
   std::string misfit(json::value const& schema, json::value const& v, std::string const& at = "");
-  /// Follows "$ref".
   json::value const& resolved(json::value const& schema) const;
 
  private:
@@ -38,7 +37,6 @@ class json_schema {
   json::value const& document_;
 };
 
-/// Returns the number of characters of a UTF-8 text.
 std::size_t characters(std::string_view text);
 
 }  // namespace muster::web::test

@@ -18,7 +18,6 @@ class listings : public web_fixture {
     for (auto const& c : page.at("closures").as_array()) out.push_back(number_at(c, "/index"));
     return out;
   }
-  // Fetches all pages.
   std::vector<std::int64_t> all_indexes(std::string const& path, std::string const& list) {
     std::vector<std::int64_t> out;
     std::string token;
@@ -31,7 +30,6 @@ class listings : public web_fixture {
     } while (!token.empty() && out.size() < 10'000);
     return out;
   }
-  /// Opens a gRPC session.
   std::string open_session() {
     return core::text(core_engine().run([](server::hub& h) {
       core::open_session e;

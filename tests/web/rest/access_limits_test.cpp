@@ -22,7 +22,6 @@ struct access_limits : web_fixture {
   }
 };
 
-/// Returns a JSON list of n closures.
 std::string closures(int n) {
   std::string all;
   for (int i = 0; i < n; ++i) all += std::string(i ? "," : "") + R"({"function":"f"})";

@@ -4,7 +4,6 @@ namespace muster::web::test {
 namespace {
 
 struct retry : web_fixture {
-  /// Submits a job of n closures that all fail.
   std::string failed_job(std::size_t n, std::string const& extra = {}) {
     std::string closures;
     for (std::size_t i = 0; i < n; ++i)

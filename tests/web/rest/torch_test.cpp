@@ -16,7 +16,6 @@ struct rest_torch : web_fixture {
       return static_cast<std::uint64_t>(*s.coordination.state().find("train"));
     });
   }
-  /// Runs `f(clients&)` on the engine thread.
   template <class F>
   void at_store(F f) {
     core_engine().run([this, f](engine_services&) { f(core_engine().torch().of(id)); });

@@ -9,7 +9,6 @@ template <class Worker = server::hub_worker>
 struct worker_fixture : web_fixture {
   Worker w;
 
-  /// Starts a server with a worker of the function "f".
   void start_with_worker() {
     start();
     core_engine().run([this](server::hub& h) {
