@@ -12,7 +12,7 @@
 
 namespace muster::testing {
 
-/// Returns the message of the cluster_error that `action` throws. Fails if there is none.
+/// Returns the message of the cluster_error that `action` throws.
 inline std::string fault_of(std::function<void()> const& action,
                             cluster_error::code expected = cluster_error::code::invalid) {
   try {
@@ -26,12 +26,11 @@ inline std::string fault_of(std::function<void()> const& action,
   return {};
 }
 
-/// Avoids `cluster_spec({{"worker", {}}})`, which the compiler can also read as a copy.
+/// `cluster_spec({{"worker", {}}})` could also be a copy.
 inline cluster_spec spec_of(std::map<std::string, cluster_spec::tasks> jobs) {
   return cluster_spec(std::move(jobs));
 }
 
-/// Returns an environment that contains only `variables`.
 inline environment_lookup environment(std::map<std::string, std::string> variables) {
   return [variables = std::move(variables)](std::string const& name) -> std::optional<std::string> {
     auto const found = variables.find(name);

@@ -1,4 +1,3 @@
-// Any content of a variable or a flag is parsed, or rejected in one short line.
 #include <random>
 
 #include "muster/make_resolver.hpp"
@@ -9,7 +8,7 @@
 namespace muster {
 namespace {
 
-/// Variants of a text with a few bytes changed, removed or doubled.
+/// A few bytes are changed, removed or doubled.
 class mutations {
  public:
   explicit mutations(std::string text) : text_(std::move(text)) {}
@@ -40,7 +39,6 @@ class mutations {
   std::mt19937 random_{20'260'101};
 };
 
-/// Returns how many variants are rejected.
 int refused(std::string const& text, std::function<void(std::string const&)> const& read) {
   constexpr std::size_t line_bytes_max = 2'000;
   mutations all(text);

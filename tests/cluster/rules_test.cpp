@@ -1,4 +1,4 @@
-// The test names of TensorFlow's suite, and rules that it does not test.
+// TensorFlow's test names, then rules that its suite does not test.
 #include "muster/cluster_rules.hpp"
 #include "tests/cluster/fixture.hpp"
 

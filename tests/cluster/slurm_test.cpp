@@ -1,4 +1,4 @@
-// First the test names of TensorFlow's Slurm resolver suite, then further behaviour.
+// TensorFlow's test names first, then further behaviour.
 #include "muster/slurm_resolver.hpp"
 #include "tests/cluster/fixture.hpp"
 

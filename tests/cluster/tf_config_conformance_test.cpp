@@ -1,4 +1,3 @@
-// One test per name of TensorFlow's TF_CONFIG resolver suite.
 #include "muster/tf_config_resolver.hpp"
 #include "tests/cluster/fixture.hpp"
 
@@ -8,7 +7,6 @@ namespace {
 using testing::environment;
 using testing::fault_of;
 
-/// Returns the cluster of most tests; `more` adds fields.
 std::string two_jobs(std::string const& more) {
   return R"({"cluster": {"ps": ["ps0:2222", "ps1:2222"],
                          "worker": ["worker0:2222", "worker1:2222", "worker2:2222"]})" +

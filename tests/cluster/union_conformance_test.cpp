@@ -1,4 +1,3 @@
-// One test per name of TensorFlow's suite of the base, simple and union resolvers.
 #include "muster/simple_resolver.hpp"
 #include "muster/union_resolver.hpp"
 #include "tests/cluster/fixture.hpp"

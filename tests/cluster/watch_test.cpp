@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto patience = 60s;
 
-/// A blocking queue between the test's thread and the watch's thread.
+/// A blocking queue between two threads.
 template <class T>
 class passage {
  public:
@@ -36,7 +36,7 @@ class passage {
   std::deque<T> items_;
 };
 
-struct gone {};  // ends a call that will not be answered
+struct gone {};  // ends an unanswered call
 
 class scripted_resolver : public cluster_resolver {
  public:

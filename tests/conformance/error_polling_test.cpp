@@ -1,6 +1,5 @@
-// Delivery of one task's error to the others. Not ported:
-// DoNotAllowPollForErrorIfHasServiceToClientConnection (TensorFlow), because this service never
-// connects to its clients.
+// Not ported: DoNotAllowPollForErrorIfHasServiceToClientConnection (TensorFlow), because this
+// service never connects to its clients.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

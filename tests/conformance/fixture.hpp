@@ -1,6 +1,5 @@
-// Fixture of the conformance tests: a server and its agents. Test names are those of the original
-// service's suites. Each test runs in both dialects, unless its suite names the only dialect with
-// the feature.
+// Test names are those of the original service's suites. Each test runs in both dialects, unless
+// its suite names the only dialect with the feature.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,17 +11,16 @@ namespace muster::test {
 using namespace std::chrono_literals;
 using grpc::StatusCode;
 
-/// Long enough to see that a call stays parked.
+/// Shows that a call stays parked.
 inline constexpr auto a_while = 60ms;
 inline constexpr auto long_time = 20s;
-/// Heartbeat timeout of tests with a silent task, and the heartbeat interval of the other tasks.
+/// Heartbeat timeout of a silent task, and interval of the others.
 inline constexpr auto fast_timeout = 500ms;
 inline constexpr auto fast_beat = 100ms;
 
-/// Returns a cluster whose tasks connect and leave without waiting. A silent task fails after
-/// `fast_timeout`.
+/// Tasks connect and leave without waiting; a silent task fails after `fast_timeout`.
 coordination::cluster_spec watched(std::uint32_t tasks);
-/// Returns a cluster where connecting and leaving are barriers, as in JAX.
+/// Connecting and leaving are barriers, as in JAX.
 coordination::cluster_spec strict(std::uint32_t tasks);
 
 inline testing::AssertionResult has_code(answer const& a, StatusCode expected) {
@@ -40,20 +38,18 @@ inline testing::AssertionResult says(answer const& a, std::string const& part) {
 
 class conformance : public testing::TestWithParam<wire_dialect>, protected served_agents {
  protected:
-  /// Creates a process for the task with its own connection; it is not registered.
+  /// Creates an unregistered process with its own connection.
   coordination_agent& agent(int task, agent_options o = {});
-  /// Registers the tasks 0 to `tasks` - 1 concurrently.
   void connect(int tasks);
   coordination_agent& operator[](std::size_t i) { return *agents[i]; }
-  /// Polls for errors and waits until the service has received the poll. Otherwise a later call on
-  /// another connection could overtake it.
+  /// Waits until the service has received the poll; otherwise a later call could overtake it.
   pending polling(std::size_t i);
   bool is_x() const { return GetParam() == wire_dialect::xla; }
 };
 
-/// Tests of ResetTask, which only TensorFlow's dialect has.
+/// ResetTask exists only in TensorFlow's dialect.
 class conformance_of_tensorflow : public conformance {};
-/// Tests of XLA's dialect, whose requests name the service's incarnation.
+/// Only in XLA's dialect requests name the service's incarnation.
 class conformance_of_xla : public conformance {};
 
 inline std::string dialect_name(testing::TestParamInfo<wire_dialect> const& d) {

@@ -1,5 +1,5 @@
-// The key-value store. Not ported: the callbacks of key_value_store_test (an internal class; its
-// waits are tested here), and StartWatchKey and related calls (local to the original agents).
+// Not ported: the callbacks of key_value_store_test (an internal class), and StartWatchKey and
+// related calls (local to the original agents).
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

@@ -1,4 +1,3 @@
-// Leaving the cluster: ShutdownTask, ResetTask, grace periods.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

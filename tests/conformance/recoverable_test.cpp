@@ -1,4 +1,3 @@
-// Tasks that can die and return.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -52,7 +51,7 @@ TEST_P(conformance, RecoverableClient_RestartsAndStartsBarrier) {
   EXPECT_CODE(first.get(), OK);
   (*this)[1].restart();
   EXPECT_CODE((*this)[1].connect(), OK);
-  // The new process counts from 0 again and starts the next instance.
+  // Counts from 0 again and starts the next instance.
   auto fresh = (*this)[1].barrier("b", long_time, {}, 0);
   ASSERT_TRUE(server->parked(1));
   EXPECT_EQ((*this)[0].barrier("b", long_time, {}, 1).get().counter, 1);

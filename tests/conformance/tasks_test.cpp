@@ -1,4 +1,3 @@
-// Registration, heartbeats and causes of errors.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -57,7 +56,7 @@ TEST_P(conformance, HeartbeatTimeoutWithoutServerToClientConnection) {
   serve(watched(2));
   connect(2);
   (*this)[1].beat_every(fast_beat);
-  // Without error polling, the healthy task learns of the error from its heartbeat.
+  // The healthy task learns of the error from its heartbeat.
   auto const failed = [](test_server::inside& s) {
     return s.run().state() == coordination::generation_state::failed;
   };

@@ -1,6 +1,5 @@
-// Features of TensorFlow's dialect only: roles, devices, recoverable tasks and roles, states by
-// task. Not ported: testCoordinationServicePreempted (get_task_states_test). The original service
-// runs in ps 0 and dies with it; this service is not a task.
+// Features of TensorFlow's dialect only. Not ported: testCoordinationServicePreempted
+// (get_task_states_test), because this service is not a task.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {
@@ -68,7 +67,7 @@ TEST_F(tensorflow_jobs, GetTaskState) {
   EXPECT_CODE(w.get_task_state({0, 9}).get(), INVALID_ARGUMENT);
 }
 
-// get_task_states_test: a cluster with the roles of a training, whose tasks are recoverable.
+// get_task_states_test: a training whose tasks are recoverable.
 class task_states : public tensorflow_jobs {
  protected:
   void start() {
@@ -79,7 +78,7 @@ class task_states : public tensorflow_jobs {
     for (auto* a : {&agent("worker", 0), &agent("worker", 1), &agent("ps", 0)})
       EXPECT_CODE(a->connect(), OK);
   }
-  /// Returns for example "0:ok 1:unavailable": the states that agent `asked` receives for its role.
+  /// States of the agent's own role, for example "0:ok 1:unavailable".
   std::string states(std::size_t asked) {
     std::string all;
     for (auto const& t : agents[asked]->get_job_state().get().tasks) {
@@ -145,7 +144,7 @@ TEST_F(tensorflow_jobs, ListClusterDevices_DevicesAreNotAddedTwice) {
   EXPECT_EQ(w.wait_for_all({"gpu0"}).get().devices.size(), 1u);
 }
 
-// Not in the original suite: device names are displayed.
+// Not in the original suite.
 TEST_F(tensorflow_jobs, DevicesAreShownByName) {
   serve(two_jobs());
   auto& w0 = agent("worker", 0);

@@ -1,4 +1,3 @@
-// Task states, their versions, and alive tasks.
 #include "tests/conformance/fixture.hpp"
 
 namespace muster::test {

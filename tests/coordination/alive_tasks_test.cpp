@@ -1,4 +1,4 @@
-// Queries for the alive tasks of a set: all callers that ask about the same set get one answer.
+// All callers that ask about the same set get one answer.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Barriers release all tasks or none; each use of an id is counted.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,5 +1,5 @@
-// A model of the coordination core that is built only from its changes. Tests compare it with the
-// core after every step, so a missing change fails a test.
+// A model of the coordination core built from its changes. Tests compare it with the core after
+// every step, so a missing change fails a test.
 #pragma once
 
 #include <map>
@@ -12,12 +12,10 @@ namespace muster::core::coordination {
 
 class changes_model {
  public:
-  /// Applies the changes of a step.
   void fold(changes const& all) {
     all.each([this](cluster_id id, auto const& one) { this->fold(id, one); });
   }
-  /// Returns an empty string if the model equals the core, else a description of the first
-  /// difference.
+  /// Returns a description of the first difference, or an empty string.
   std::string difference(class clusters const& core) const;
 
  private:

@@ -1,4 +1,4 @@
-// Changes and their reasons. The fixture checks after every step that the changes are complete.
+// The fixture checks after every step that the changes are complete.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -133,7 +133,7 @@ TEST(changes, keys_say_whether_they_were_set_counted_or_deleted) {
   EXPECT_EQ(keys[2].is, (key_fact{"a/b", {}, {}}));
 }
 
-// In one step, the old generation's end is reported before the new generation's start.
+// The end is reported before the start, in one step.
 TEST(changes, a_generation_ends_and_the_next_begins) {
   scene s({.tasks = 1});
   s.enlist(0);

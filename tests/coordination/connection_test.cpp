@@ -1,5 +1,4 @@
-// A closed connection reports a dead process within seconds. Heartbeats decide about a process that
-// is silent, stopped or briefly disconnected.
+// A closed connection reports a dead process within seconds; heartbeats report all other failures.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

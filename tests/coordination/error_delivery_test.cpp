@@ -1,5 +1,4 @@
-// With error delivery by heartbeat, agents do not poll. They survive a server restart and receive
-// errors with the next heartbeat.
+// With delivery by heartbeat, agents do not poll and survive a server restart.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

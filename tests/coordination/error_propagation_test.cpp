@@ -1,4 +1,3 @@
-// The first error is reported to every task once and is distinguished from its consequences.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,5 +1,4 @@
-// The facts of the coordination core, reduced to the last fact of each key as in a store. Returns
-// the state that a restart begins with.
+// The last fact of each key, as in a store: the state that a restart begins with.
 #pragma once
 
 #include <map>
@@ -20,7 +19,7 @@ class fact_book {
   void forget_barrier(std::string const& cluster, std::string const& id) {
     clusters_[cluster].barriers.erase(id);
   }
-  /// Returns one line per fact, without values that can differ, such as times of barriers.
+  /// One line per fact, without values that can differ, such as times of barriers.
   std::string text() const;
 
  private:
@@ -33,8 +32,8 @@ class fact_book {
   std::map<std::string, entry> clusters_;
 };
 
-/// Checks that the stored facts match what the core would write now, and that a core restored from
-/// them is equal. Returns a description of the first difference, or an empty string.
+/// Returns how the stored facts, or a core restored from them, differ from `all`, or an empty
+/// string.
 std::string lost_at_restart(clusters const& all, fact_book book, limits const& l, time_point now);
 
 }  // namespace muster::core::coordination

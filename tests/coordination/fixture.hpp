@@ -6,12 +6,11 @@
 //   s.enlist(1);
 //   EXPECT_EQ(s.code_of(a), code::ok);
 //
-// The fixture checks after every step:
+// Checked after every step:
 // - The invariants of the core hold.
 // - No call is answered twice, or after its caller disconnected.
 // - No message is longer than a trailer can carry.
-// - A server restarted from the stored facts has the same state.
-// - A model built from the changes has the same state.
+// - A restarted server and a model built from the changes have the same state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +52,6 @@ class scene {
  public:
   explicit scene(setting s = {});
 
-  // Sends any request.
   template <class Request>
   call_id ask(Request r, time_point deadline = never) {
     r.from.call = call_id{++last_call_};
@@ -67,7 +65,7 @@ class scene {
     return call;
   }
   void gone(call_id call);
-  /// Advances time and sends the ticks that the core asked for.
+  /// Advances time with ticks.
   void advance(duration d);
   /// Advances time without ticks.
   void stall(duration d) { now_ += d; }
@@ -76,9 +74,8 @@ class scene {
     stopped_ = true;
     take(all.step(now_, coordination::stop{}));
   }
-  /// Simulates a crash and a restart from the stored facts. Open calls are not answered.
+  /// Restarts from the stored facts without answering open calls.
   void restart();
-  /// Gives the cluster its own port.
   void listens(std::uint16_t port) { take(all.step(now_, cluster_listens{id, port})); }
   status redeclare(cluster_spec spec);
   status renew(cluster_spec spec);
@@ -86,7 +83,7 @@ class scene {
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 
-  // Calls of agents. Incarnation 0 means 100 + task.
+  // Incarnation 0 means 100 + task.
   call_id enlist(task_index t, std::uint64_t incarnation = 0, time_point deadline = never);
   void enlist_all();
   call_id beat(task_index t, std::uint64_t incarnation = 0);
@@ -109,7 +106,6 @@ class scene {
   task_ref ref(task_index t) const;
   std::vector<task_ref> refs(std::vector<task_index> const& who) const;
 
-  // Results of calls.
   bool parked(call_id c) const { return !replies_.contains(c); }
   std::optional<muster::code> code_of(call_id c) const;
   std::string message_of(call_id c) const;
@@ -121,7 +117,7 @@ class scene {
   std::int64_t version();
   std::vector<log_event> log_events(log_event_kind kind) const;
   void forget_log_events() { log_events_.clear(); }
-  /// Returns the changes of this type since the last `forget_changes`.
+  /// Since the last `forget_changes`.
   template <class Change>
   std::vector<Change> changed() const {
     std::vector<Change> of_kind;
@@ -138,8 +134,8 @@ class scene {
   generation_view generation() const { return current().view(now_); }
   std::size_t replies_in_last_step() const { return last_replies_; }
 
-  bool checks_each_step = true;  // false for large clusters: the checks visit every task
-  bool speaks_xla = false;       // XLA's dialect: calls contain the service's incarnation
+  bool checks_each_step = true;  // false for large clusters
+  bool speaks_xla = false;       // calls contain the service's incarnation
   std::optional<std::string> peer_of_caller;
 
   coordination::limits const limits;

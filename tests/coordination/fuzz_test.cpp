@@ -1,5 +1,3 @@
-// Random requests: invariants hold and each request is answered once. The fixture checks this after
-// every step.
 #include "tests/coordination/fixture.hpp"
 #include "tests/support/simulation/random.hpp"
 

@@ -1,4 +1,3 @@
-// A failed or ended run is replaced by the next; members of the old run cannot disturb it.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -114,7 +113,7 @@ TEST_F(generation_rules, calls_of_dialect_t_are_known_by_their_address) {
   s.ask(register_task{{}, s.ref(1), incarnation{201}, false, "10.0.0.1:5000"});
   ASSERT_EQ(s.generation().state, generation_state::running);
   auto const poll = s.poll(1);
-  s.peer_of_caller = "10.0.0.1:4711";  // the old process
+  s.peer_of_caller = "10.0.0.1:4711";
   for (auto const call : {s.barrier("b", 1), s.leave(1), s.poll(1), s.set("k", "v")}) {
     EXPECT_EQ(s.code_of(call), code::aborted);
     EXPECT_NE(s.message_of(call).find("ECC error"), std::string::npos);
@@ -124,13 +123,13 @@ TEST_F(generation_rules, calls_of_dialect_t_are_known_by_their_address) {
       << "it asks before it registers";
   s.peer_of_caller = "10.0.0.1:5000";
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
-  s.peer_of_caller = "10.0.0.9:1";  // unknown address: accepted
+  s.peer_of_caller = "10.0.0.9:1";  // unknown: accepted
   EXPECT_EQ(s.code_of(s.set("k", "v")), code::ok);
 }
 
 TEST_F(generation_rules, an_address_that_is_used_again_belongs_to_the_new) {
   fail();
-  renew();  // from the same addresses
+  renew();
   s.peer_of_caller = "10.0.0.1:4711";
   EXPECT_TRUE(s.parked(s.barrier("b", 1)));
 }

@@ -1,5 +1,4 @@
-// A caller that is not a task declares the run failed: every task receives the reason and waits
-// end.
+// Every task receives the reason, and waits end.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

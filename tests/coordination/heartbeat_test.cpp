@@ -1,4 +1,3 @@
-// A task with heartbeats stays alive; a task that stops is reported once, by name.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -49,7 +48,7 @@ TEST(heartbeat, missing_for_the_timeout_is_an_error_of_that_task) {
   EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
 }
 
-// Covers calls that name the task and calls that name only the process.
+// Some of these calls name the task, others only the process.
 TEST(heartbeat, is_not_missed_of_a_task_that_makes_other_calls) {
   scene s;
   s.enlist_all();

@@ -1,4 +1,3 @@
-// Keys are normalised and sorted by bytes; callers can wait for a key.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 #include "tests/coordination/fixture.hpp"
 
@@ -33,7 +32,7 @@ TEST(key_value, is_set_and_read_before_any_registration) {
   EXPECT_EQ(std::get<key_value>(s.reply_to(get).body).first, "a/b/") << "as requested";
 }
 
-// Keys are Protobuf strings in an agent's listing: one invalid key would make it unreadable.
+// Keys are Protobuf strings in listings: one invalid key would make them unreadable.
 TEST(key_value, that_is_not_utf8_is_refused) {
   scene s;
   EXPECT_EQ(s.code_of(s.set("a/b\xff", "1")), code::invalid_argument);

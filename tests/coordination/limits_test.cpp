@@ -1,4 +1,3 @@
-// Every request is answered, and memory is bounded.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -12,7 +11,7 @@ TEST(limits, counters_at_the_ends_of_64_bits_are_mismatches) {
   s.enlist(0);
   for (auto const counter : {int64_min, std::int64_t{-1}, int64_max, int64_max - 1})
     EXPECT_EQ(s.code_of(s.barrier("b", 0, {.counter = counter})), code::internal) << counter;
-  // B is forgotten; from now on the counters of callers are accepted.
+  // b is forgotten; now counters of callers are accepted.
   s.barrier("x", 0), s.barrier("y", 0);
   EXPECT_EQ(s.code_of(s.barrier("b", 0, {.counter = int64_max})), code::internal);
   s.barrier("x", 0), s.barrier("y", 0);

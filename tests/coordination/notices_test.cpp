@@ -1,5 +1,4 @@
-// Delivery of preemption notices. JAX processes wait for a single key all their life and do not
-// repeat a wait that was lost.
+// JAX processes wait for a single key all their life and do not repeat a lost wait.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -149,7 +148,7 @@ TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_befor
   EXPECT_EQ(s.current().notices_unheard().count, 1u);
 }
 
-// In TensorFlow's dialect this call names no task: the caller is identified by its address.
+// In TensorFlow's dialect only the address identifies the caller.
 TEST_F(notices, the_address_of_a_heartbeat_is_known_after_a_restart) {
   listen_all();
   s.restart();

@@ -1,4 +1,3 @@
-// Recoverable tasks can leave and return; their errors do not affect other tasks.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

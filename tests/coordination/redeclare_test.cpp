@@ -1,4 +1,3 @@
-// Declaring a cluster again does not affect its members.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Registration is a barrier: no call returns before the last task has registered.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,4 @@
-// Renewing a cluster ends its generation; the next generation starts without its state.
+// The next generation starts without the state of the renewed one.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

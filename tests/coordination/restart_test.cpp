@@ -1,5 +1,4 @@
-// Behaviour after the server is killed and restarted from its stored facts. The fixture checks
-// after every step that all facts are stored.
+// Restarts from the stored facts. The fixture checks after every step that they are complete.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -98,7 +97,7 @@ TEST(restart, barriers_go_on_counting) {
     s.barrier("step", 0, {.counter = n});
     EXPECT_EQ(s.code_of(s.barrier("step", 1, {.counter = n})), code::ok);
   }
-  s.barrier("step", 0, {.counter = 3});  // waits when the server is killed; asks again below
+  s.barrier("step", 0, {.counter = 3});  // asks again after the restart
   s.restart();
   auto const a = s.barrier("step", 0, {.counter = 3});
   EXPECT_TRUE(s.parked(a));

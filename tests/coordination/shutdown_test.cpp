@@ -1,4 +1,3 @@
-// Shutdown is a barrier of all tasks that are not recoverable.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Views for users: late tasks, waits and finished barriers.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Barriers entered without an agent, as by a shell script over REST.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {
@@ -54,7 +53,7 @@ TEST_F(visitors, leave_no_trace_when_nobody_else_came) {
   EXPECT_EQ(s.code_of(late), code::deadline_exceeded);
   EXPECT_FALSE(s.current().views().barrier("b").has_value());
   EXPECT_EQ(s.generation().barriers_remembered, 0u);
-  // Uses a different set of participants.
+  // A different set of participants.
   s.barrier("b", 0, {.who = {0, 1}});
   EXPECT_EQ(counter_of(s.barrier("b", 1, {.who = {0, 1}})), 0);
 }

@@ -1,4 +1,3 @@
-// Watches wait for a state newer than a version; all watchers receive the same reply.
 #include "tests/coordination/fixture.hpp"
 
 namespace muster::core::coordination {

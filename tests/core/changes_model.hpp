@@ -1,5 +1,5 @@
-// A model of the core that is built only from its changes. Tests compare it with the core after
-// every step, so a missing change fails a test.
+// A model of the core built from its changes. Tests compare it with the core after every step, so a
+// missing change fails a test.
 #pragma once
 
 #include <map>
@@ -14,8 +14,7 @@ class changes_model {
   /// Applies the changes of a step.
   void fold(effects const& fx);
   void fold(changes const& c);
-  /// Returns an empty string if the model equals the core, else a description of the first
-  /// difference.
+  /// Returns a description of the first difference, or an empty string.
   std::string difference(coordinator const& c) const;
 
  private:

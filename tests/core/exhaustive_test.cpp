@@ -1,6 +1,5 @@
-// Every interleaving of a small cluster: three closures, two workers that attach, answer, fail and
-// vanish, and a client that cancels. Each interleaving is then run to the end, where every closure
-// and the job must have ended exactly once.
+// Plays every sequence of events of a small cluster. Afterwards the cluster runs to the end, where
+// each closure and the job must have ended once.
 #include <array>
 #include <map>
 
@@ -23,7 +22,6 @@ class play {
     job_ = c_.open({"f", "g", "f"}, std::move(spec));
   }
 
-  /// Returns the possible next events.
   std::vector<choice> choices() const {
     std::vector<choice> out;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
@@ -98,7 +96,7 @@ class play {
  private:
   bool here(std::size_t i) const { return c_.watch().attached(workers_[i]); }
 
-  /// Checks that an ended closure never changes its state.
+  /// Ended closures must not change.
   void look() {
     for (auto const id : job_.closures) {
       auto const state = c_.state(id);
@@ -127,10 +125,10 @@ class play {
   std::map<closure_id, closure_state> ended_;
 };
 
-// Each further choice takes six times as long. Under sanitizers one fewer executes the same code.
+// Each further choice takes six times as long.
 constexpr std::size_t choices_played = sanitized ? 5 : 6;
 
-/// Lower limit of the number of sequences; fewer would mean that choices are missing.
+/// Fewer sequences would mean that choices are missing.
 constexpr std::size_t at_least(std::size_t sequences) {
   return sanitized ? sequences / 8 : sequences;
 }
@@ -138,8 +136,8 @@ constexpr std::size_t at_least(std::size_t sequences) {
 /// Plays every sequence of `length` choices and returns their number.
 std::size_t play_all(session_spec const& spec, std::size_t length) {
   config settings;
-  settings.ended_sessions_max = 2;  // every step checks all listed sessions
-  // Shared by all sequences, because a new coordinator for each would dominate the run time.
+  settings.ended_sessions_max = 2;
+  // Shared: creating coordinators would dominate the run time.
   cluster c(settings);
   std::vector<std::size_t> path;
   std::size_t played = 0;

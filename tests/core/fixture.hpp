@@ -6,8 +6,8 @@
 //   c.succeed(w, job[0], "1");
 //   EXPECT_EQ(c.sent(w), closures({job[1]}));
 //
-// After every step the fixture checks the core's own invariants and the witness's rules. It also
-// checks that no worker is idle while a closure that it can run is queued.
+// Every step checks the core's invariants and the witness's rules. No worker may be idle while a
+// closure that it can run is queued.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,6 @@ using names = std::vector<std::string>;
 using closures = std::vector<closure_id>;
 using notices = std::vector<notice_kind>;
 
-/// Description of a worker.
 struct joining {
   names functions = {"f"};
   std::uint32_t slots = 1;
@@ -71,7 +70,7 @@ struct opened {
 
 session_spec fail_fast();
 session_spec continue_all();
-/// Leaves the session open for more closures.
+/// More closures can be appended.
 session_spec left_open(session_spec s = {});
 /// Outcomes are delivered and forgotten.
 session_spec streaming(session_spec s = {});
@@ -83,7 +82,7 @@ session_spec by_call(session_spec s = {});
 
 class cluster {
  public:
-  /// Selects whether closures that lost their worker pause before they run again.
+  /// Pauses of closures that lost their worker.
   enum class loss_pauses { none, as_configured };
 
   explicit cluster(config c = {}, loss_pauses pauses = loss_pauses::none)
@@ -98,25 +97,25 @@ class cluster {
   time_point now() const { return now_; }
   /// Advances time without ticks.
   void wait(duration d) { now_ += d; }
-  /// Advances time with the ticks that the core asks for.
+  /// Advances time with ticks.
   void advance(duration d);
   effects const& tick() { return step(core::tick{}); }
 
   effects const& step(event e);
-  /// Reports that a task lost the objects that a session relied on.
+  /// Reports lost objects that a session relied on.
   effects const& step(task_state_lost const& e);
-  /// Restores jobs of an earlier process. Must be the first event.
+  /// Must be the first event.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
 
-  /// Sends an event with a call and returns the reply, unless the call is parked.
+  /// Sends a call and returns its reply, unless it is parked.
   template <class Event>
   std::optional<reply> ask(Event e) {
     e.call = call_id{++last_call_};
     step(std::move(e));
     return reply_to(last_call());
   }
-  /// Sends an event with a call and returns the immediate reply.
+  /// Sends a call and returns its immediate reply.
   template <class Event>
   reply reply_to_event(Event e) {
     return ask(std::move(e)).value_or(reply{});
@@ -125,7 +124,7 @@ class cluster {
   status status_of(Event e) {
     return reply_to_event(std::move(e)).status;
   }
-  /// Sends an event with a call that must be parked.
+  /// Sends a call that must be parked.
   template <class Event>
   call_id park(Event e) {
     EXPECT_FALSE(ask(std::move(e)).has_value()) << "answered at once";
@@ -136,7 +135,7 @@ class cluster {
 
   // Workers.
   stream_id attach(joining const& w = {});
-  /// Creates a worker_attached event without sending it.
+  /// Creates the event without sending it.
   worker_attached arrival(joining const& w);
   effects const& answer(stream_id w, std::vector<worker_result> results);
   effects const& succeed(stream_id w, closure_id c, std::string_view value = "1");
@@ -145,13 +144,12 @@ class cluster {
   effects const& lose(stream_id w, std::string reason = "connection lost");
   /// Breaks the connection; the worker can return.
   effects const& cut(stream_id w, std::string reason = "connection lost");
-  /// Attaches again with the same incarnation and the closures in `held`.
+  /// Attaches with the same incarnation.
   stream_id come_back(joining const& w, closures const& held);
   effects const& leave(stream_id w, std::string reason = "left");
-  /// Reports that the process of a worker ended while it ran the closure.
   effects const& end_process(stream_id w, closure_id executed, std::string how);
   effects const& alive(stream_id w) { return step(worker_alive{w}); }
-  /// Returns a result for the attempt that the stream holds, or for attempt 1.
+  /// For the attempt that the stream holds, or for attempt 1.
   worker_result good(stream_id w, closure_id c, std::string_view value = "1") const;
   worker_result bad(stream_id w, closure_id c, std::string message = "broken",
                     failure_kind kind = failure_kind::user) const;
@@ -163,11 +161,10 @@ class cluster {
   opened open(names const& functions, session_spec spec = {});
   opened open_with(std::vector<closure_spec> work, session_spec spec = {});
   session_id stream(session_spec spec = {}) { return open({}, streaming(std::move(spec))).id; }
-  /// Schedules closures of a stream and returns their tokens.
+  /// Returns the tokens.
   std::vector<std::uint64_t> schedule(session_id s, names const& functions);
   core::closures append(session_id s, names const& functions);
 
-  // Results.
   core::closures held(stream_id w) const;
   core::closures sent(stream_id w) const;          // in the last step
   notices noticed(session_id s) const;             // in the last step
@@ -179,14 +176,13 @@ class cluster {
   task_view task(std::int64_t index) const { return core.workers().look("worker", index).value(); }
   job_view job(session_id s) const { return core.sessions().look(s).value(); }
   explanation why(closure_id c) const { return core.closures().explain(c, now_).value(); }
-  /// Returns the log events of the last step.
+  /// In the last step.
   std::vector<log_event> const& said() const { return past.log().said(); }
   core::witness const& watch() const { return witness_; }
 
  private:
   static config pausing(config c, loss_pauses pauses);
   std::string idle_beside_work() const;
-  /// Passes the changes of a step to their listeners.
   void listen(effects const& fx);
 
   time_point now_ = start;
@@ -195,7 +191,7 @@ class cluster {
   changes_model told_;
   std::uint64_t restored_ = 0;  // closures that ended in an earlier process
   bool stopped_ = false;
-  bool choosy_ = false;  // some closure has requirements beyond its function
+  bool choosy_ = false;  // some closure has requirements
   std::uint64_t last_call_ = 0;
   std::uint64_t last_stream_ = 0;
   std::uint64_t last_incarnation_ = 1'000;

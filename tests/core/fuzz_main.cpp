@@ -1,4 +1,4 @@
-// event_fuzz: see seed_loop.hpp. Plays seeds of the fuzz test, beyond those that the test plays.
+// event_fuzz: plays seeds beyond those of the fuzz test; see seed_loop.hpp.
 #include "tests/core/fuzz_player.hpp"
 #include "tests/support/simulation/report.hpp"
 #include "tests/support/simulation/seed_loop.hpp"

@@ -1,5 +1,5 @@
-// Translates bytes into events, valid ones and invalid ones with unknown ids. The fixture checks
-// its rules after each step. At the end a healthy worker attaches and everything must end.
+// Translates bytes into valid and invalid events. At the end a healthy worker attaches and
+// everything must end.
 //
 // Call byte() at most once in the arguments of a call or the operands of an operator. C++ does not
 // define their order, and a seed must give the same events with every compiler.
@@ -13,7 +13,7 @@
 
 namespace muster::core {
 
-/// Limits so small that all of them are reached.
+/// Limits that all runs reach.
 inline config tight() {
   config c;
   c.tasks_max = 4;
@@ -31,7 +31,6 @@ inline config tight() {
   return c;
 }
 
-/// Returns enough bytes for every kind of event many times.
 inline std::vector<std::uint8_t> fuzz_bytes(std::uint64_t seed) {
   simulation::random dice(seed);
   std::vector<std::uint8_t> bytes(32'000);
@@ -58,7 +57,7 @@ class fuzz_player {
     finish();
   }
 
-  overview_view reached;  // final overview
+  overview_view reached;
   std::uint64_t steps = 0;
 
  private:
@@ -235,7 +234,7 @@ class fuzz_player {
       c_.ask(std::move(e));
   }
 
-  // Closes streams only; closing a job is not allowed.
+  // Closing a job is not allowed.
   void end_session() {
     auto const id = some_session();
     auto const v = c_.core.sessions().look(id);
@@ -254,7 +253,7 @@ class fuzz_player {
     return out;
   }
 
-  // Sends events for resumable sessions only.
+  // Events for resumable sessions.
   void disturb(job_view const& v) {
     if (one_in(3)) {
       c_.ask(release_values{{}, v.id, some_tokens(), {anything(seen_closures_, closure_id{1})}});
@@ -279,7 +278,7 @@ class fuzz_player {
       seen_closures_.erase(seen_closures_.begin(), seen_closures_.end() - 40);
   }
 
-  /// Checks that reading does not change the state, whatever is requested.
+  /// Checks that reading does not change the state.
   void look(closure_id closure, session_id session) const {
     auto const before = c_.core.overview(c_.now()).closures;
     EXPECT_EQ(c_.core.closures().look(closure).has_value(),
@@ -313,7 +312,7 @@ class fuzz_player {
     EXPECT_TRUE(c_.watch().open_calls().empty());
   }
 
-  /// Deletes stored results: they can fill the server, which then rightly holds streams back.
+  /// Stored results can fill the server, which then rightly holds streams back.
   void forget_results() {
     for (auto const& job : c_.core.sessions().list({}, 100).items) {
       if (job.resumable && job.attached) {

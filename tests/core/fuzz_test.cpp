@@ -1,11 +1,9 @@
-// No sequence of events breaks an invariant or loses a closure. The same bytes give the same
-// events, so a failing seed can be replayed.
+// The same bytes give the same events, so a failing seed can be replayed.
 #include "tests/core/fuzz_player.hpp"
 
 namespace muster::core {
 namespace {
 
-/// Plays a seed; returns the final overview and the number of steps.
 std::pair<overview_view, std::uint64_t> play(std::uint64_t seed) {
   SCOPED_TRACE("replay: event_fuzz --seed " + std::to_string(seed) + "; add it to once_failed");
   auto const bytes = fuzz_bytes(seed);
@@ -15,7 +13,7 @@ std::pair<overview_view, std::uint64_t> play(std::uint64_t seed) {
 }
 
 constexpr std::uint64_t once_failed[] = {
-    14, 42, 77,  // a stream was held back forever while jobs kept the server full or nearly full
+    14, 42, 77,  // a stream was held back forever while jobs kept the server (nearly) full
     1659,        // the witness took two tasks with one incarnation for one process
 };
 

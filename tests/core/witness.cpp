@@ -87,7 +87,7 @@ void witness::note(worker_results const& e) {
 void witness::note(schedule const& e) {
   auto const it = tokens_.find(e.session);
   if (it == tokens_.end()) return;
-  // The closures are scheduled only if the reply is positive.
+  // Scheduled only if the reply is positive.
   awaiting_reply_ = e.call != call_id{};
   for (auto const& c : e.closures)
     if (c.own_error) own_errors_.emplace(e.session, c.token);
@@ -98,7 +98,7 @@ void witness::note(schedule const& e) {
       owe(e.session, c.token);
 }
 
-// A resumable session ends a token once, however often it is scheduled.
+// A resumable session ends a token once.
 void witness::owe(session_id s, std::uint64_t token) {
   auto& tokens = tokens_[s];
   if (!resumable_.contains(s) || !tokens.contains(token)) tokens.insert(token);
@@ -155,7 +155,7 @@ std::string witness::check_disconnects(effects const& fx) {
 std::string witness::check_kept(welcome const& w) {
   process const who{w.job, w.index, joined_as_};
   auto& away = away_[who];
-  // This step replaces a stream whose break was not noticed.
+  // Replaces a stream whose break was not noticed.
   for (auto const& [stream, holds] : streams_)
     if (processes_[stream] == who) away.insert(away.end(), holds.begin(), holds.end());
   processes_[w.stream] = who;

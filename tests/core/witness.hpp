@@ -5,7 +5,7 @@
 //   - a closure that continues after a reconnect was held by that incarnation and sent to no other;
 //   - a worker that answers a closure it does not hold is disconnected;
 //   - a session drains at most once a step, with none of its closures left.
-// Every step of every test of the core is checked. The witness shares no code with the core.
+// It checks every step of every test of the core, and shares no code with the core.
 #pragma once
 
 #include <map>
@@ -21,18 +21,17 @@ namespace muster::core {
 class witness {
  public:
   void before(event const& e);
-  /// Records the closures of a job that an earlier server process had sent to workers.
+  /// Records closures that an earlier server process had sent.
   void note_restored(restored_job const& j);
-  /// Returns an empty string if all rules hold, else a description of the first violation.
+  /// Returns the first violation, or an empty string.
   std::string after(effects const& fx);
 
-  /// Returns the closures of a stream in the order of their dispatch.
+  /// Returns closures in the order of their dispatch.
   std::vector<assignment> const& held(stream_id s) const;
-  /// Returns the newest attempt that was sent.
+  /// Returns the newest attempt.
   std::uint32_t attempt(closure_id c) const;
   bool attached(stream_id s) const { return streams_.contains(s); }
   std::vector<stream_id> streams() const;
-  /// Returns the calls that were neither answered nor abandoned.
   std::set<call_id> const& open_calls() const { return open_; }
   std::size_t unanswered_tokens(session_id s) const;
 
@@ -55,7 +54,7 @@ class witness {
   std::map<closure_id, std::uint32_t> attempts_;
   using process = std::tuple<std::string, std::int64_t, incarnation>;  // task and incarnation
   std::map<stream_id, process> processes_;
-  /// Closures of broken streams that were not sent to another worker since.
+  /// Held by broken streams and not sent again.
   std::map<process, std::vector<assignment>> away_;
   std::vector<held_closure> offered_;  // by the attaching worker
   std::set<call_id> open_;
@@ -66,10 +65,10 @@ class witness {
   bool awaiting_reply_ = false;
   std::set<session_id> resumable_;
   bool opening_resumable_ = false;
-  bool opening_ = false;  // the session is opened by this event, if it is new
-  call_id call_{};        // of the event
+  bool opening_ = false;  // if the session is new
+  call_id call_{};
   bool may_park_ = false;
-  stream_id joined_{};  // attaches in this event
+  stream_id joined_{};
   incarnation joined_as_{};
   stream_id at_fault_{};  // answered a closure that it does not hold
 };

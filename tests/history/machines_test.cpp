@@ -1,4 +1,3 @@
-// Stored facts about workers' hosts and how long they are kept.
 #include "server/history/machines/machines.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The core reuses numbers for other names; names that history displays keep their numbers.
+// Names that history displays keep their numbers when the core reuses them.
 #include "server/history/names.hpp"
 
 #include <gtest/gtest.h>

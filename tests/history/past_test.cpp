@@ -1,4 +1,3 @@
-// Activity of workers and facts about their hosts, as passed to the next process.
 #include <gtest/gtest.h>
 
 #include "server/history/history.hpp"

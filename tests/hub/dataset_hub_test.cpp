@@ -1,4 +1,3 @@
-// Datasets of a hub: closures draw splits, and the end of a closure decides about its splits.
 #include <gtest/gtest.h>
 
 #include "server/hub/hub.hpp"
@@ -47,8 +46,7 @@ struct dataset_hub : ::testing::Test {
     w.attach(h, spec);
     h.objects().attached(w.stream, {"worker", w.index}, core::incarnation{incarnation}, true);
   }
-  /// Returns the immediate answer to a draw: a split, "null" or an error. Returns an empty string
-  /// if the draw waits.
+  /// Returns the immediate answer, or an empty string if the draw waits.
   std::string draw(drawing_worker& w, core::closure_id closure, std::uint32_t attempt = 1) {
     w.answers.clear();
     std::string args;

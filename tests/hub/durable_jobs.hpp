@@ -82,7 +82,6 @@ struct durable_sessions : durable_jobs {
     h->apply(e);
   }
   void answer_all() { w.succeed(*h); }
-  /// Answers the `n` oldest closures that the worker holds.
   void answer(std::size_t n) { w.succeed(*h, "2", n); }
 };
 

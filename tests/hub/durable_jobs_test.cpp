@@ -1,4 +1,3 @@
-// Replies about durable jobs wait for the simulated disk; other replies do not.
 #include "tests/hub/durable_jobs.hpp"
 
 #include "server/core/queries/closure_queries.hpp"
@@ -90,7 +89,7 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
   EXPECT_EQ(log, "other source taker second ");
 }
 
-// Otherwise a taker that is requested repeatedly would be kept forever.
+// A taker that is requested repeatedly would be kept forever.
 TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
   open("a");
   core::schedule e;

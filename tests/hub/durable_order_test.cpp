@@ -1,11 +1,9 @@
-// The order of a session's outcomes if some of them wait for the disk.
 #include "tests/hub/durable_jobs.hpp"
 
 namespace muster::server {
 namespace durable_cases {
 
-// A session that is not durable takes a value of a durable session. Then it gets outcomes that
-// depend on no value.
+// A session that is not durable takes a value of a durable session.
 struct takers : durable_sessions {
   recording_session taker;
   core::session_id plain{};
@@ -64,7 +62,7 @@ TEST_F(takers, the_end_of_a_session_comes_behind_its_outcomes) {
   EXPECT_EQ(ends(), 1u);
 }
 
-// A session that gets an outcome can submit more before the next session gets its outcome.
+// A session that gets an outcome can submit more before the next one gets its outcome.
 TEST_F(takers, nothing_overtakes_while_those_who_waited_are_told) {
   h->gate().when_durable(written, [this] { answer(1); });
   answer(1);

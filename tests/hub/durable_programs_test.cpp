@@ -1,4 +1,3 @@
-// Orders about ranks wait for the simulated disk; leases do not.
 #include "server/core/programs/controller.hpp"
 #include "tests/hub/durable_jobs.hpp"
 
@@ -32,7 +31,7 @@ struct rank_worker : hub_worker {
 struct durable_programs : durable_jobs {
   rank_worker w;
   std::vector<core::programs::fact> said;
-  // Number of program facts written before each declaration.
+  // Program facts written before each declaration.
   std::vector<std::size_t> declared_after;
   coordination_hub coordination{{.journalled = true},
                                 1,
@@ -123,8 +122,8 @@ TEST_F(durable_programs, are_placed_on_the_disk_before_a_rank_is_started) {
   EXPECT_EQ(w.forgotten, 1u);
 }
 
-// Otherwise a server killed between the two would restart with an attempt whose ranks may be
-// running, and with the keys of the previous attempt.
+// A server killed between the two would restart with an attempt whose ranks may be running, and
+// with the keys of the previous attempt.
 TEST_F(durable_programs, have_their_cluster_on_the_disk_before_the_attempt) {
   submit();
   auto const before = said.size();

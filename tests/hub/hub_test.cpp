@@ -1,4 +1,3 @@
-// The hub with simulated time and timer: effects reach their recipients, each call gets one reply.
 #include "server/hub/hub.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,3 @@
-// Queries for the last output lines of ranks: recipients, timing, accepted answers, and the
-// displayed part of a line.
 #include "server/hub/programs/last_lines.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Lines by closure and by job, eviction at the limits, and notified waiters.
 #include "server/hub/log_store.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Objects of a hub: messages to workers, and workers that do not read them.
 #include <gtest/gtest.h>
 
 #include "server/hub/hub.hpp"
@@ -10,7 +9,7 @@ namespace {
 using namespace std::chrono_literals;
 using core::objects::call_answer;
 
-/// Records its orders; `unread` is the number of bytes that it has not read.
+/// `unread` bytes wait to be read.
 struct object_worker : hub_worker {
   void on_build(core::object_id id, core::objects::object_spec const&) override {
     built.push_back(id);

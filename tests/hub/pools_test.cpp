@@ -1,4 +1,3 @@
-// Hubs of two clusters on one server: shared and separate state, and removal of a cluster.
 #include "server/hub/pools.hpp"
 
 #include <gtest/gtest.h>

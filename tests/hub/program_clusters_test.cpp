@@ -1,4 +1,3 @@
-// The coordination clusters of programs, from the first attempt until they are forgotten.
 #include "server/hub/programs/program_clusters.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +54,6 @@ struct clusters_of_programs : testing::Test {
   core::coordination::cluster_view view(std::uint64_t id) const {
     return all.state().view(*all.state().find(core::text(program_id{id})), clock);
   }
-  /// Registers an agent of the program.
   void meet(std::uint64_t id, core::coordination::task_index task = 0, std::uint64_t process = 1) {
     core::coordination::register_task r;
     r.task.index = task;
@@ -66,7 +64,6 @@ struct clusters_of_programs : testing::Test {
   void ask(std::uint64_t id, Request r) {
     all.ask(*all.state().find(core::text(program_id{id})), std::move(r), [](auto const&) {});
   }
-  /// Reports an error of a registered task.
   void report(std::uint64_t id, core::coordination::task_index task, std::string message) {
     core::coordination::report_error r;
     r.task.index = task;
@@ -183,8 +180,7 @@ TEST_F(clusters_of_programs, go_with_the_end_where_no_agent_ever_came) {
   EXPECT_NE(programs.of(program_id{2}), "") << "the first attempt had agents";
 }
 
-// Programs without an agent, whose workers open no tunnels, do not count towards the limit of kept
-// clusters.
+// Programs without an agent do not count towards the limit of kept clusters.
 TEST_F(clusters_of_programs, are_kept_also_when_many_end_without_one) {
   programs.begin(sheet(1));
   meet(1);
@@ -198,7 +194,7 @@ TEST_F(clusters_of_programs, are_kept_also_when_many_end_without_one) {
   EXPECT_NE(programs.of(program_id{1}), "");
 }
 
-// The process was killed between the order to end the old generation and its end.
+// Killed between the order to end the old generation and its end.
 TEST_F(clusters_of_programs, begin_their_generation_that_was_to_begin_when_the_process_died) {
   auto spec = core::coordination::cluster_spec{.name = core::text(program_id{1}),
                                                .jobs = {{"worker", 2, false}}};
@@ -280,7 +276,7 @@ TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_
   EXPECT_NE(failures[0].what.message.find("saved"), std::string::npos);
 }
 
-// The ranks of the old attempt are stopped, so their errors are consequences.
+// The old ranks are stopped, so their errors are consequences.
 TEST_F(clusters_of_programs, tell_an_attempt_nothing_of_the_one_before) {
   programs.begin(sheet(1));
   for (auto const task : {0u, 1u, 2u}) meet(1, task);

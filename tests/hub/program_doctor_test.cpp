@@ -1,4 +1,3 @@
-// Hang detection in a hub: queries to workers, their timing, reports and actions.
 #include <gtest/gtest.h>
 
 #include "server/core/programs/controller.hpp"
@@ -51,7 +50,6 @@ struct doctor_of_programs : testing::Test {
     e.programs = core::programs_offer{port, port + 99, 60s, e.spec.host, {}};
     h.apply(e);
   }
-  /// Starts a program with `ranks` ranks on two workers.
   void run(std::uint32_t ranks, hang_policy what, std::uint32_t max_restarts = 0) {
     attach(w, 1, 2);
     attach(other, 2, 2);
@@ -73,7 +71,7 @@ struct doctor_of_programs : testing::Test {
           h.apply(core::rank_reports{one->stream, {{{id, attempt, rank}, 100 + rank, {}}}, {}, 0});
   }
   core::program_state state() { return h.state().programs().look(id)->state; }
-  /// Advances time and timers like the engine; workers answer at once if `answers` is set.
+  /// Workers answer at once if `answers` is set.
   void live(core::duration d) {
     auto const until = now + d;
     while (armed <= until) {
@@ -128,7 +126,7 @@ TEST_F(doctor_of_programs, says_which_rank_hangs_and_that_it_moves_again) {
             "program_moves_again: 'train' makes progress again after it was reported as hanging");
 }
 
-// The stack of rank 2 is the odd one, but a step is stronger evidence.
+// A step is stronger evidence than an odd stack.
 TEST_F(doctor_of_programs, knows_the_steps_that_ranks_have_said) {
   run(4, hang_policy::tell);
   auto const say = [&](asked_worker const& by, std::uint32_t rank, std::uint64_t step) {

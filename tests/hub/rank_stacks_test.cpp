@@ -1,4 +1,3 @@
-// Stack queries: one per worker, answered only by the worker that was asked, and limited in time.
 #include "server/hub/programs/rank_stacks.hpp"
 
 #include <gtest/gtest.h>
@@ -8,8 +7,7 @@ namespace {
 
 struct stacks_round : testing::Test {
   std::uint64_t begin(std::vector<std::uint32_t> ranks) {
-    // Ranks 0 and 1 are on stream 1, rank 2 on stream 2, and rank 3 on none. Rank 4's worker
-    // rejects queries.
+    // Rank 3 has no worker; rank 4's worker rejects queries.
     auto const worker = [](std::uint32_t rank) {
       std::uint64_t const streams[] = {1, 1, 2, 0, 3};
       return core::stream_id{streams[rank]};

@@ -1,4 +1,3 @@
-// Steps of ranks in a hub: accepted reporters, and stopping a program at a step.
 #include "server/hub/programs/rank_steps.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +40,6 @@ struct steps_in_a_hub : testing::Test {
     e.programs = core::programs_offer{20'000, 20'099, 60s, host, std::move(held)};
     h.apply(e);
   }
-  /// Starts a rank on each of two workers.
   void begin(core::duration deadline = {}, core::duration notice = {}, std::string pattern = {}) {
     attach(a, 1, "a");
     attach(b, 2, "b");

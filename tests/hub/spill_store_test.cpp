@@ -1,5 +1,3 @@
-// Spilled values: a written value can be read until it is forgotten, files are deleted with their
-// last value, and every disk error is reported.
 #include "server/hub/spill_store.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +44,7 @@ struct spill : testing::Test {
     });
     ASSERT_TRUE(started.ok()) << started.message;
   }
-  /// Sends the moves, waits for all answers (`forget` has none) and returns them.
+  /// Waits for all answers; `forget` has none.
   std::vector<core::value_moved> done(std::vector<core::value_move> moves) {
     std::size_t expected = 0;
     for (auto const& m : moves) expected += m.kind != move_kind::forget;
@@ -145,7 +143,7 @@ TEST_F(spill, a_file_that_was_damaged_or_removed_is_an_answer) {
   EXPECT_EQ(done({read(1)})[0].error, file.string() + " cannot be read: No such file or directory");
 }
 
-// A file size limit simulates a full disk: the write stops half way.
+// A file size limit simulates a full disk.
 TEST_F(spill, a_full_disk_is_an_answer_and_leaves_no_half_file) {
   start();
   rlimit before{};

@@ -1,4 +1,3 @@
-// Queries to workers: accepted answers, and the limit of open queries.
 #include "server/hub/worker_questions.hpp"
 
 #include <gtest/gtest.h>

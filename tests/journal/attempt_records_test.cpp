@@ -1,5 +1,4 @@
-// Every field of an attempt's record is stored and read back; a bad record does not keep a server
-// from starting.
+// A bad record does not keep a server from starting.
 #include <gtest/gtest.h>
 
 #include "server/journal/fact_encoding.hpp"

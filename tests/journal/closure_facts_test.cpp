@@ -1,4 +1,3 @@
-// Every field of every job fact is stored and read back; inconsistent facts are rejected.
 #include <gtest/gtest.h>
 
 #include "server/journal/fact_encoding.hpp"
@@ -177,8 +176,7 @@ TEST(closure_facts, survive_the_store_field_by_field) {
   EXPECT_EQ(job.closures, (std::vector<closure_fact>{ended_well(), ended_badly(), dropped()}));
 }
 
-// Protobuf rejects a whole message because of one invalid text field, and then the server could not
-// start.
+// Protobuf rejects a whole message because of one invalid text field; the server could not start.
 TEST(closure_facts, with_text_that_is_not_utf8_are_read_with_marks) {
   auto job = some_job();
   job.spec.name = "caf\xe9";

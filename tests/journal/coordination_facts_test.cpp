@@ -1,4 +1,3 @@
-// Every field of every fact is stored and read back.
 #include <gtest/gtest.h>
 
 #include "server/core/coordination/clusters.hpp"

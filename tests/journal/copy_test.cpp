@@ -1,4 +1,3 @@
-// Backups, also of a store in use, and the files that a failed backup leaves.
 #include "server/journal/copy.hpp"
 
 #include <atomic>
@@ -58,13 +57,12 @@ TEST(copy, may_be_seen_by_whom_the_other_may) {
   test::temporary_directory t;
   write(t / "d", some_entries());
   fs::permissions(t / "d", fs::perms::owner_all);
-  fs::create_directory(t / "b");  // empty
+  fs::create_directory(t / "b");
   ASSERT_TRUE(copy_store(t / "d", t / "b").has_value());
   EXPECT_EQ(fs::status(t / "b").permissions(), fs::perms::owner_all);
 }
 
-// Keys are written in order, each durable before the next. A consistent copy contains a prefix of
-// them, with at least the keys that existed when the copy began.
+// A consistent copy contains a prefix of the keys, with at least those that existed when it began.
 TEST(copy, of_a_store_that_is_written_is_of_one_moment) {
   test::temporary_directory t;
   auto s = opened(t / "d");
@@ -137,7 +135,7 @@ TEST(copy, that_is_broken_off_leaves_nothing) {
   }
 }
 
-// A killed copy has no format entry under any name.
+// A killed copy has no format entry.
 TEST(copy, that_is_under_way_is_refused_as_unfinished) {
   test::temporary_directory t;
   write(t / "d", some_entries(10'000));
@@ -169,7 +167,7 @@ TEST(copy, of_damaged_or_newer_data_is_not_made) {
 
 TEST(compact, gives_the_disk_back_what_was_overwritten) {
   test::temporary_directory t;
-  std::mt19937 random(1);  // random data does not compress
+  std::mt19937 random(1);
   {
     auto s = opened(t / "d");
     ASSERT_TRUE(s->write(some_entries()).ok());

@@ -1,4 +1,3 @@
-// A data directory that is passed from one process to the next, without a server.
 #include "app/data_directory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// The field tables of structs and records.proto describe the same bytes. A struct with a value in
-// each field is encoded by its table, parsed and encoded by Protobuf, and decoded by its table.
+// The field tables and records.proto describe the same bytes.
 #include "server/journal/described_entry.hpp"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -20,7 +19,6 @@ namespace {
 namespace wire = muster::journal::v1;
 namespace protobuf = google::protobuf;
 
-// Sets each field to a value that is not its default.
 class filler {
  public:
   template <class V>
@@ -61,7 +59,7 @@ class filler {
   std::uint32_t last_ = 0;
 };
 
-// Fields that REST names differently, and flags that are stored as enumerations.
+// Other names in REST, and flags stored as enumerations.
 std::string_view name_in_entries(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"retry_delay", "retry_initial"},  {"retry_delay_max", "retry_max"},

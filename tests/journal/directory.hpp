@@ -28,7 +28,7 @@ inline std::unique_ptr<rocks_store> opened(std::filesystem::path const& at) {
   return std::move(*s);
 }
 
-/// Opens the underlying RocksDB, for operations that the store does not offer.
+/// For operations that the store does not offer.
 inline std::unique_ptr<rocksdb::DB> opened_as(std::filesystem::path const& at,
                                               rocksdb::Options options) {
   options.create_if_missing = true;
@@ -37,7 +37,7 @@ inline std::unique_ptr<rocksdb::DB> opened_as(std::filesystem::path const& at,
   return std::unique_ptr<rocksdb::DB>(made);
 }
 
-/// Returns the format entry, a cluster "train" with two workers and one task, and `keys` keys.
+/// The format entry, a cluster "train" with two workers and one task, and keys.
 inline std::vector<change> some_entries(int keys = 2) {
   using namespace core::coordination;
   core::time_point const at{std::chrono::seconds(1'700'000'000)};
@@ -55,7 +55,7 @@ inline std::vector<change> some_entries(int keys = 2) {
   return batch;
 }
 
-/// Returns names, contents and times of all files; a reader must not change them.
+/// Names, contents and times: a reader must not change them.
 inline std::map<std::string, std::string> state_of(std::filesystem::path const& directory) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> all;

@@ -1,4 +1,4 @@
-// Replies of the coordination hub wait for the disk, which the test simulates.
+// Replies wait for the simulated disk.
 #include <gtest/gtest.h>
 
 #include "base/no_room.hpp"
@@ -9,7 +9,6 @@ namespace durable_replies_cases {
 
 constexpr core::time_point at{std::chrono::seconds(1'700'000'000)};
 
-/// A hub with one cluster and a simulated disk.
 struct durable_replies : testing::Test {
   using cluster_id = core::coordination::cluster_id;
 
@@ -56,7 +55,7 @@ struct durable_replies : testing::Test {
 
 TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   put("a");
-  get("a");  // would return a value that is not on the disk
+  get("a");  // returns a value that is not on the disk
   put("b");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "");
@@ -180,7 +179,7 @@ TEST_F(durable_replies, who_beats_goes_on_when_the_disk_has_failed) {
   commits.on_durable(written, {}, at);
   commits.on_durable(written, {code::internal, "no space"}, at);
   log.clear();
-  // The fact that this call creates is never stored.
+  // Its fact is never stored.
   core::coordination::get_key_value notice;
   notice.key = "RECEIVED_PREEMPTION_NOTICE";
   notice.incarnation = core::incarnation{7};

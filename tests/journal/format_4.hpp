@@ -1,5 +1,5 @@
-// A data directory of format 4, written in November 2026. It has every kind of entry. Each line is
-// one entry: key and value, with all but printable ASCII escaped.
+// A data directory of format 4, written in November 2026, with every kind of entry. Each line is
+// one key and value; all but printable ASCII is escaped.
 #pragma once
 
 #include <absl/strings/escaping.h>
@@ -17,7 +17,6 @@ inline std::string format_4_file(std::string const& name) {
   return std::string(MUSTER_SOURCE_DIR) + "/tests/journal/format_4/" + name;
 }
 
-/// Returns the entries sorted by key.
 inline std::vector<change> format_4_entries() {
   std::vector<change> all;
   std::ifstream in(format_4_file("entries"));

@@ -1,4 +1,3 @@
-// Opens a directory of format 4 and checks that its content is complete.
 #include "tests/journal/format_4.hpp"
 
 #include <algorithm>
@@ -85,7 +84,7 @@ memory_store stored(std::vector<change> const& entries) {
   return s;
 }
 
-// Returns the state of a server that loads the entries. `dice` shuffles the order of the facts.
+// `dice` shuffles the order of the facts.
 std::string opened_again(std::vector<change> const& entries, std::mt19937* dice = nullptr) {
   auto const s = stored(entries);
   auto const jobs = load_jobs(s);

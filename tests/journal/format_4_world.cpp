@@ -59,7 +59,7 @@ void format_4_world::note() {
   (void)store_.write(batch);
 }
 
-// Advances time between steps, so that timestamps differ.
+// Makes timestamps differ.
 void format_4_world::advance(core::duration d) {
   for (; d > 0ms; d -= 1ms) {
     c_.advance(1ms);
@@ -250,7 +250,7 @@ void format_4_world::losses() {
   note();
   submit("runs", c_.specs({"long"}));
   c_.wait(1500ms);
-  c_.alive(last);  // it has run long enough that the next process waits for its worker
+  c_.alive(last);  // long enough that the next process waits for its worker
   note();
 }
 

@@ -1,6 +1,5 @@
-// The steps that created the directory of format 4, at fixed times: jobs in every state, sessions,
-// per-worker values, a cluster of agents. The same steps must give the same entries as long as the
-// format is 4.
+// The steps that created the directory of format 4, at fixed times. They must give the same entries
+// as long as the format is 4.
 #pragma once
 
 #include "server/core/coordination/clusters.hpp"
@@ -15,7 +14,6 @@ class format_4_world {
   memory_store const& written() const { return store_; }
 
  private:
-  /// Records the changes of the core's last step.
   void note();
   void advance(core::duration d);
   core::session_id session(core::session_spec spec);

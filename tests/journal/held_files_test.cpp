@@ -1,4 +1,3 @@
-// Holding the files of a store in use.
 #include "server/journal/held_files.hpp"
 
 #include "tests/journal/directory.hpp"
@@ -30,7 +29,7 @@ TEST(held_files, are_of_one_moment) {
   EXPECT_NE(never.error().message.find("try again"), std::string::npos);
 }
 
-// Creates a new log while the previous one is not flushed to a table yet.
+// The previous log is not flushed to a table yet.
 TEST(held_files, have_no_log_without_the_one_before) {
   test::temporary_directory t;
   auto const db = opened_as(t / "d", rocks::options());

@@ -1,4 +1,3 @@
-// Errors that `muster data check` finds and directories that it rejects. It changes nothing.
 #include "server/journal/inspection.hpp"
 
 #include <random>
@@ -100,7 +99,7 @@ TEST(inspection, sees_what_stood_there_when_it_was_opened_whatever_the_server_do
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(500)).ok());
-  ASSERT_TRUE(s->compact().ok());  // into a table
+  ASSERT_TRUE(s->compact().ok());
   ASSERT_TRUE(s->write(some_entries(600)).ok());
   auto const view = rocks_view::open(t / "d");
   ASSERT_TRUE(view.has_value()) << view.error().message;
@@ -132,7 +131,7 @@ TEST(inspection, refuses_what_is_no_servers) {
   std::ofstream(t / "d/thesis.tex") << "precious";
   EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no data of a server");
   EXPECT_REFUSED(checked(t / "d/thesis.tex"), code::failed_precondition, "is not a directory");
-  // Like a foreign RocksDB, or a copy that was killed.
+  // A foreign RocksDB, or a killed copy.
   write(t / "e", {{change::kind::put, "formats", "x"}});
   EXPECT_REFUSED(checked(t / "e"), code::failed_precondition, "is not a server's");
 }
@@ -162,7 +161,7 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
   test::temporary_directory e;
   write(e / "d", {{change::kind::put, "format", ""}});
   EXPECT_REFUSED(checked(e / "d"), code::internal, "the entry of its format");
-  // A readable but inconsistent entry: the cluster has two tasks.
+  // Inconsistent: the cluster has two tasks.
   test::temporary_directory t;
   auto batch = some_entries();
   batch.push_back({change::kind::put, "t\0train\0"s + "00000099", batch[2].value});
@@ -201,7 +200,7 @@ TEST(inspection, notes_a_torn_last_write) {
   EXPECT_NE(c->notes[0].find("(10 bytes are missing)"), std::string::npos) << c->notes[0];
 }
 
-// Flips one bit every `step` bytes and checks that each is found; skips the last `without` bytes.
+// Flips one bit every `step` bytes; skips the last `without` bytes.
 void expect_found(fs::path const& directory, std::string const& part, std::size_t step,
                   std::size_t without = 0) {
   auto const file = file_of(directory, part);
@@ -230,15 +229,14 @@ TEST(inspection, finds_a_wrong_bit_in_a_table) {
   expect_found(t / "d", ".sst", 17);
 }
 
-// Older servers had no checksum of the whole file. Other checksums cover all but the footer, and
-// reading all entries does not visit deleted ones.
+// Older servers had no checksum of the whole file: the footer and deleted entries are not checked.
 TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
   test::temporary_directory t;
   auto options = rocks::options();
   options.file_checksum_gen_factory = nullptr;
   auto const db = opened_as(t / "d", options);
   for (auto const& e : some_entries(200)) ASSERT_TRUE(db->Put({}, e.key, e.value).ok());
-  std::mt19937 random(1);  // random data does not compress
+  std::mt19937 random(1);
   for (int i = 0; i < 20; ++i) {
     std::string value(2000, 0);
     for (auto& c : value) c = static_cast<char>(random());
@@ -259,7 +257,7 @@ TEST(inspection, finds_a_wrong_bit_in_the_log) {
   expect_found(t / "d", ".log", 5);
 }
 
-// RocksDB takes a wrong length of the last record for a torn record and drops it.
+// RocksDB takes a wrong length for a torn record and drops it.
 TEST(inspection, finds_what_would_be_lost_without_a_word) {
   test::temporary_directory t;
   auto s = opened(t / "d");

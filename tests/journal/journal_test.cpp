@@ -1,4 +1,4 @@
-// Pending changes are written together and in order; a failure is permanent.
+// Pending changes are written together; a failure is permanent.
 #include "server/journal/journal.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,6 @@ std::vector<change> put(std::string const& key) {
   return {{change::kind::put, key, "x"}};
 }
 
-/// Records the progress that the writer's thread reports.
 class progress_log {
  public:
   journal::progress taker() {
@@ -45,7 +44,7 @@ class progress_log {
   muster::status failed_;
 };
 
-/// A store whose first write blocks until `go`. Writes from number `bad` on fail.
+/// The first write blocks until `go`; writes from number `bad` on fail.
 class slow_store final : public store {
  public:
   struct view {
@@ -122,7 +121,6 @@ TEST(journal, what_came_to_a_busy_disk_waits_for_more_and_for_an_idle_one_nothin
   EXPECT_EQ(w.writes[1].size(), 2u);
 }
 
-/// A store on a disk with `room` free bytes.
 class small_disk final : public store {
  public:
   explicit small_disk(std::atomic<std::uint64_t>& room) : room_(room) {}
@@ -158,7 +156,6 @@ TEST(journal, of_a_full_disk_keeps_a_reserve_and_goes_on_when_there_is_room) {
   EXPECT_FALSE(j.full());
 }
 
-/// A store that rejects writes while `full` is set.
 class full_store final : public store {
  public:
   struct view {

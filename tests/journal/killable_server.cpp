@@ -34,7 +34,7 @@ void killable_server::start() {
   write_all();
 }
 
-// Unwritten changes and pending replies are lost with the process.
+// Unwritten changes and pending replies are lost.
 void killable_server::kill() {
   ++counts["crashes"];
   counts["lost_batches"] += queue_.size();

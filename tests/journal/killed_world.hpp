@@ -1,5 +1,4 @@
-// Base of simulations with killed servers: a server under virtual time with a slow disk, its
-// workers, and a run that returns a report. Derived classes add clients.
+// Base of simulations with killed servers and their workers. Derived classes add clients.
 #pragma once
 
 #include <string>
@@ -17,20 +16,18 @@ class killed_world {
  protected:
   killed_world(std::uint64_t seed, core::config c);
 
-  /// Performs the whole run; throws a violation.
+  /// Performs the run; throws a violation.
   virtual void live() = 0;
-  /// Called after a kill: clients lose their connections and unanswered calls.
+  /// Clients lose their connections and unanswered calls.
   virtual void lose_touch() {}
-  /// Checks right after a start that everything acknowledged exists.
+  /// Everything acknowledged must exist after a start.
   virtual void check_known() = 0;
 
   void crash();
-  /// Performs a step that does not involve clients, chosen by a roll in (77, 100]: the disk writes,
-  /// time passes, or the server is killed.
+  /// Chosen by a roll in (77, 100]: the disk writes, time passes, or the server is killed.
   void go_on(std::int64_t roll);
-  /// Sends one more answer and writes everything to the disk.
+  /// One more answer, written to the disk.
   void work_well();
-  /// Advances time until something is due.
   void pass_time();
   [[noreturn]] void fail(std::string const& why) const { server_.fail(why); }
   std::uint64_t& count(std::string_view what) { return server_.counts[what]; }

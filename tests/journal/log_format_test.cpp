@@ -1,4 +1,3 @@
-// RocksDB logs, cut and damaged at every position.
 #include "server/journal/log_format.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +27,7 @@ log_end end_of(std::string_view bytes, bool checksums = true) {
   return walk_log(read, checksums);
 }
 
-// Returns the log that RocksDB writes for these values, one write each.
+// One write for each value.
 std::string log_of(std::vector<std::string> const& values) {
   test::temporary_directory at;
   {
@@ -47,7 +46,7 @@ std::string log_of(std::vector<std::string> const& values) {
 
 TEST(log_format, a_log_as_it_was_written_is_whole) {
   EXPECT_EQ(end_of("").what, kind::whole);
-  // Values over several blocks, and ends of blocks that are too short for a header.
+  // Some ends of blocks are too short for a header.
   std::vector<std::string> values = {"1", std::string(100'000, 'x')};
   for (std::size_t n = 32'700; n < 32'768; ++n) values.push_back(std::string(n, 'y'));
   auto const log = log_of(values);
@@ -64,7 +63,7 @@ TEST(log_format, a_cut_one_is_torn_where_its_last_record_begins) {
     EXPECT_EQ(end.what, n == first ? kind::whole : kind::torn) << n;
     EXPECT_EQ(end.at, n <= first ? 0 : first) << n;
   }
-  // After the first part of a large record, only its type shows that more parts are missing.
+  // Only the type of the first part shows that more parts are missing.
   EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).at, first);
   EXPECT_EQ(end_of(std::string_view(log).substr(0, 32'768)).what, kind::torn);
 }
@@ -76,18 +75,18 @@ TEST(log_format, space_that_was_reserved_is_torn) {
     EXPECT_EQ(end.what, kind::torn) << zeros;
     EXPECT_EQ(end.at, log.size()) << zeros;
   }
-  // A crash can store later pages of a write without earlier ones.
+  // A crash can store later pages of a write but not earlier ones.
   auto const holes = log + std::string(40'000, '\0') + "some of it";
   EXPECT_EQ(end_of(holes).what, kind::torn);
   EXPECT_EQ(end_of(holes).at, log.size());
   EXPECT_EQ(end_of(log + std::string(100, '\0') + "some of it").at, log.size());
-  // A complete write after the gap, however, is damage.
+  // A complete write after the gap is damage.
   auto const lost = log + std::string(32'768 - log.size(), '\0') + log;
   EXPECT_EQ(end_of(lost).what, kind::damaged);
   EXPECT_EQ(end_of(lost, false).what, kind::damaged);
 }
 
-// RocksDB takes a wrong length in the last block for a torn record and drops it.
+// RocksDB takes a wrong length for a torn record and drops it.
 TEST(log_format, every_wrong_bit_is_damage_not_a_torn_record) {
   auto const begin = log_of({"first"}).size();
   auto const log = log_of({"first", "the second one"});

@@ -77,7 +77,7 @@ bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
   });
 }
 
-// Removes the answers once they are on the disk.
+// Waits until they are on the disk.
 void model_workers::acknowledge(worker const& w, std::vector<core::worker_result> const& answers) {
   std::set<std::pair<core::closure_id, std::uint32_t>> taken;
   for (auto const& r : answers) taken.emplace(r.closure, r.attempt);

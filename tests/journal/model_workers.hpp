@@ -1,5 +1,5 @@
-// Simulated workers of a killable_server. They run closures, disconnect, and return to the next
-// server with their running closures and unacknowledged answers.
+// Workers that disconnect and return to the next server with their running closures and
+// unacknowledged answers.
 #pragma once
 
 #include <map>
@@ -11,7 +11,6 @@
 
 namespace muster::server::journal {
 
-/// Returns the result of a closure with these arguments, on any worker.
 inline std::string value_of(std::string const& args) {
   return "\"done " + args.substr(1, args.size() - 2) + "\"";
 }
@@ -20,16 +19,15 @@ class model_workers {
  public:
   explicit model_workers(killable_server& server);
 
-  /// Disconnects all workers because the server was killed.
   void lose_sight();
-  /// Connects a disconnected worker or a new one.
+  /// A disconnected worker or a new one.
   void come_back();
   void answer_one(bool well);
   void lose_one();
-  /// Discards the disconnected workers and connects two new ones.
+  /// Two new workers replace the disconnected ones.
   void heal();
   void stay_alive();
-  /// Advances time. With `much`, long enough that running closures are recorded.
+  /// `much`: long enough that running closures are recorded.
   void work_on(bool much);
 
   std::size_t size() const { return workers_.size(); }

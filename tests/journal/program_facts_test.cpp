@@ -1,4 +1,3 @@
-// Every field of every program fact is stored and read back; inconsistent facts are rejected.
 #include <gtest/gtest.h>
 
 #include "server/journal/fact_encoding.hpp"
@@ -163,7 +162,7 @@ TEST(program_facts, of_one_that_is_forgotten_nothing_is_left) {
   EXPECT_EQ(entries, 0u);
 }
 
-// Content of a damaged directory that must be rejected before the controller loads it.
+// A damaged directory must be rejected before the controller loads it.
 TEST(program_facts, that_do_not_fit_are_refused) {
   auto const refused = [](std::string const& what, auto change_one) {
     auto facts = all_facts();
@@ -207,7 +206,7 @@ TEST(program_facts, that_do_not_fit_are_refused) {
 TEST(program_facts, a_program_of_which_an_entry_is_missing_is_refused) {
   auto const all = all_facts();
   for (std::size_t missing = 0; missing < all.size(); ++missing) {
-    // An earlier attempt and the end of a rank are optional.
+    // Optional: an earlier attempt, the end of a rank.
     if (missing == 1 || missing == 4) continue;
     auto facts = all;
     facts.erase(facts.begin() + static_cast<long>(missing));

@@ -1,8 +1,7 @@
-// Programs and killed servers, under virtual time. As in the hub, orders wait until the changes of
-// their step are written. A kill loses unwritten steps.
+// As in the hub, orders wait until the changes of their step are written. A kill loses unwritten
+// steps.
 //
-// Invariants beyond those of the simulation without kills: a rank is never started twice, and a
-// program that was reported as ended keeps its end state.
+// A rank is never started twice, and a program that was reported as ended keeps its end state.
 #include <deque>
 #include <random>
 
@@ -22,7 +21,7 @@ class durable_bench : public bench {
     on_step = [this] { take(); };
   }
 
-  /// Writes all steps except the last `left`.
+  /// Writes all but `left` steps.
   void write(std::size_t left) {
     while (steps_.size() > left) {
       auto const s = std::move(steps_.front());
@@ -80,13 +79,13 @@ void run(std::uint64_t seed, int& deaths) {
     workers.emplace_back(b, seed * 16 + static_cast<std::uint64_t>(i) + 1, i);
   std::set<program_id> programs;
   for (int turn = 0; turn < 4'000; ++turn) {
-    bool const quiet = turn > 1'500;  // the fault-free phase
+    bool const quiet = turn > 1'500;
     b.advance(std::chrono::milliseconds(100));
     if (!quiet && random() % 150 == 0) {
       ++deaths;
       b.die();
       for (auto& w : workers) w.lose_server();
-      // Submissions that were not written were not answered either.
+      // Their submissions were not answered.
       std::erase_if(programs, [&](program_id p) { return !b.core->knows(p); });
     }
     auto& w = workers[random() % workers.size()];

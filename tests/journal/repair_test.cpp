@@ -1,4 +1,3 @@
-// The effect of `muster data repair` on each kind of store that no server can load.
 #include "server/journal/repair.hpp"
 
 #include "server/core/api/generations.hpp"
@@ -18,7 +17,7 @@ constexpr closure_id id_of(std::uint64_t generation, std::uint64_t slot) {
   return closure_id{generation << 32 | slot};
 }
 
-/// Returns a job of one request with closures of these ids. The last closure takes the inputs.
+/// The last closure takes the inputs.
 core::accepted_fact request_of(session_id job, std::vector<closure_id> const& ids,
                                std::vector<closure_id> const& inputs = {}) {
   core::accepted_fact f{job, 0, {}, {"f"}, {}};
@@ -130,7 +129,7 @@ TEST_F(repair, text_that_is_not_utf8_is_readable_and_stays) {
   EXPECT_EQ(entries_of(at()), before);
 }
 
-// Caused by a new leader that did not see its predecessor's job and assigned the same slots again.
+// Caused by a new leader that did not see its predecessor's job.
 TEST_F(repair, gives_closures_with_the_same_place_a_place_each_and_keeps_both) {
   auto const older = session_id{7}, reader = session_id{8}, newer = session_id{9};
   auto const later = (1u << 20) + 1;
@@ -199,7 +198,7 @@ TEST_F(repair, leaves_released_closures_without_a_place) {
   EXPECT_TRUE(repair_store(at(), copy(), false)->changes.empty());
 }
 
-// Caused by a leader that continued a job which the client had released before.
+// Caused by a leader that continued a released job.
 TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
   write({job_of(7), request_of(session_id{7}, {id_of(1, 5)}), success(session_id{7}, 0, "41"),
          success(session_id{7}, 1, "of no request"), success(session_id{8}, 0, "of no job")});

@@ -1,4 +1,4 @@
-// 2,000 seeds each of simulations with killed servers; see restart_world.hpp and session_world.hpp.
+// See restart_world.hpp and session_world.hpp.
 #include <gtest/gtest.h>
 
 #include "tests/journal/restart_world.hpp"
@@ -37,14 +37,14 @@ TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) 
                        {"cancelled", 2 * seeds},
                        {"taken_up", seeds / 2},
                        {"answered_again", seeds / 5}});
-  // One seed of 25 has a retry; with sanitizers there are too few seeds to expect one.
+  // Too few seeds with sanitizers: one of 25 has a retry.
   if (seeds >= 25) expect_reached(all, {{"retried", seeds / 25}});
 }
 
 TEST_P(restart_simulation, sessions_of_client_programs_go_on_and_leave_nothing_behind) {
   auto const all = play<session_world>(GetParam());
   if (!sanitized) expect_reached(all, {{"raised", seeds / 100}});  // rare
-  // A resuming client waits for the disk and schedules less. Totals of few seeds vary more.
+  // Resuming clients wait for the disk and schedule less.
   auto const scheduled = (sanitized ? 25 : 30) * seeds;
   expect_reached(all, {{"crashes", 4 * seeds},
                        {"opened", 4 * seeds},

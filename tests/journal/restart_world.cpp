@@ -1,4 +1,4 @@
-// Simulated REST clients that ask again for answers that they have received.
+// REST clients that ask again for answers that they have received.
 #include "tests/journal/restart_world.hpp"
 
 #include <algorithm>
@@ -162,7 +162,7 @@ void restart_world::cancel_or_delete() {
   server_.ask(e, ignore);
 }
 
-// Asks for the end of a job. A reported end must not change, even after a crash.
+// A reported end must not change, even after a crash.
 void restart_world::ask_for_an_end() {
   auto const job = some_job(false);
   if (job == core::session_id{}) return;
@@ -192,10 +192,10 @@ void restart_world::act() {
   go_on(roll);
 }
 
-// Lets all jobs end: all workers are connected, and nothing fails.
+// Connects all workers and stops all failures.
 void restart_world::heal() {
   workers_.heal();
-  // This includes jobs whose submission was never answered.
+  // Includes jobs whose submission was never answered.
   for (auto const& j : server_.core().sessions().list({}, ~std::size_t{}).items) {
     core::seal_session seal;
     seal.session = j.id;

@@ -1,7 +1,4 @@
-// Durable jobs under virtual time with clients, workers, a slow disk, and a server that is killed
-// at any moment; see killable_server.hpp.
-//
-// Invariants:
+// Durable jobs with a server that is killed at any moment; see killable_server.hpp. Invariants:
 // - An acknowledged job exists.
 // - A reported state of a closure, or end of a job, never changes.
 // - A value belongs to its own closure.

@@ -1,5 +1,5 @@
-// Simulated clients that behave like the C++ and Python libraries: they keep closures without an
-// outcome and send them again.
+// Clients that keep closures without an outcome and send them again, like the C++ and Python
+// libraries.
 #include "tests/journal/session_world.hpp"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ void session_world::schedule(client& c) {
   send(c, tokens);
 }
 
-// Sends the closures in one message, because inputs refer to them by position.
+// One message: inputs refer to closures by position.
 void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
   core::schedule e;
   e.session = c.session;
@@ -105,7 +105,7 @@ void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
 }
 
 void session_world::send_all_unfinished(client& c) {
-  // Complete requests, because inputs use positions.
+  // Complete, because inputs use positions.
   std::map<std::uint64_t, std::vector<std::uint64_t>> requests;
   std::map<std::uint64_t, bool> wanted;
   for (auto const& [token, t] : c.tasks) {
@@ -197,7 +197,7 @@ void session_world::resume(client& c) {
 
 void session_world::keep(client& c, std::uint64_t token, core::outcome const& o) {
   auto const it = c.tasks.find(token);
-  if (it == c.tasks.end()) return;  // released
+  if (it == c.tasks.end()) return;
   auto& t = it->second;
   ++count("told");
   auto const args = std::string(t.spec.args.view());
@@ -246,7 +246,7 @@ void session_world::fetch(client& c) {
   });
 }
 
-// A unary client receives an error once, even if the server is killed afterwards.
+// An error is raised once, even if the server is killed afterwards.
 void session_world::settle(client& c) {
   if (!c.unary || !c.attached) return;
   core::join_session e;
@@ -274,7 +274,7 @@ void session_world::close(client& c) {
 }
 
 void session_world::lose_touch() {
-  // A client that received no session id has no session.
+  // Without a session id there is no session.
   std::erase_if(clients_,
                 [](auto const& entry) { return entry.second.session == core::session_id{}; });
   for (auto& [n, c] : clients_) c.attached = c.resuming = false;

@@ -1,6 +1,4 @@
-// Durable sessions of client programs under virtual time. Clients resume, schedule closures without
-// an outcome again, release and leave, while the server is killed at any moment.
-//
+// Durable sessions of clients that resume and release, with a server that is killed at any moment.
 // Invariants:
 // - An acknowledged session exists for its client.
 // - Every closure gets one outcome, which never changes.
@@ -25,20 +23,20 @@ class session_world final : public killed_world {
  private:
   struct task {
     core::closure_spec spec;
-    std::uint64_t request = 0;  // closures of a request are scheduled together
+    std::uint64_t request = 0;  // scheduled together
     bool released = false;
     std::optional<core::outcome> outcome{};
     core::closure_id id{};  // if the client knows it
   };
-  /// A client program that uses a stream or unary calls.
+  /// With a stream or unary calls.
   struct client {
     core::session_id session{};
     bool unary = false;
     bool attached = false;
     bool resuming = false;
-    std::uint32_t generation = 1;           // the last reported one
-    std::set<std::uint32_t> errors{};       // generations that followed a raised error
-    std::map<std::uint64_t, task> tasks{};  // by token
+    std::uint32_t generation = 1;      // the last reported one
+    std::set<std::uint32_t> errors{};  // generations that followed a raised error
+    std::map<std::uint64_t, task> tasks{};
     std::map<std::uint64_t, core::per_worker_id> values{};  // empty id: not answered yet
   };
 

@@ -1,4 +1,3 @@
-// The end of a run: all faults stop, everything completes, and released data is removed.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +18,6 @@ bool session_world::unfinished() const {
   });
 }
 
-// All workers and clients are connected, and faults stop.
 void session_world::heal() {
   workers_.heal();
   server_.write_all();
@@ -39,8 +37,7 @@ void session_world::heal() {
   if (unfinished()) fail("closures have no outcome");
 }
 
-// Releases everything and checks that the requests are removed from the disk. Unary clients are not
-// checked: a kill can lose an unanswered release, which is not repeated here.
+// Unary clients are not checked: a kill can lose an unanswered release.
 // @pre Everything has ended.
 void session_world::release_all() {
   for (auto& [n, c] : clients_) {
@@ -64,7 +61,6 @@ void session_world::release_all() {
   }
 }
 
-// Closes all sessions and checks that no trace remains.
 void session_world::leave() {
   while (!clients_.empty()) {
     auto const before = clients_.size();

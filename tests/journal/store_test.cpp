@@ -1,4 +1,3 @@
-// Both stores behave alike; and the reasons to reject a directory.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,7 +38,7 @@ void expect_a_map(store& s) {
   EXPECT_EQ(all_of(s, "a"), "a=1 a1=3 ");
   EXPECT_TRUE(s.write({{kind::erase, "b", ""}, {kind::put, "a", "4"}}).ok());
   EXPECT_EQ(all_of(s), "a=4 a1=3 ");
-  // Changes apply in order: a put after an erase remains.
+  // A put after an erase remains.
   EXPECT_TRUE(s.write({{kind::erase_below, "a", ""}, {kind::put, "a2", "5"}}).ok());
   EXPECT_EQ(all_of(s), "a2=5 ");
   auto const last = std::string("\xff\xff", 2);
@@ -64,7 +63,7 @@ TEST(store, on_the_disk_is_the_same_and_outlives_its_object) {
   EXPECT_EQ(all_of(*opened(at / "data")), "a2=5 b=7 ");
 }
 
-// RocksDB shares hints between entries and ranges with the same prefix.
+// RocksDB shares hints between keys with the same prefix.
 TEST(store, what_was_erased_below_a_long_name_leaves_the_rest_as_it_is) {
   using namespace std::string_literals;
   test::temporary_directory at;
@@ -153,7 +152,6 @@ TEST(store, damage_is_refused_in_one_line) {
   EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
-// A write that failed for lack of space succeeds later, and no acknowledged write is lost.
 TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
@@ -170,7 +168,7 @@ TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   EXPECT_EQ(write().code, code::resource_exhausted) << "still";
   EXPECT_GT(n, 10);
   ASSERT_TRUE(disk.resize(64));
-  // RocksDB also tries to recover by itself every five seconds.
+  // RocksDB also tries to recover every five seconds.
   for (int i = 0; i < 200 && !(last = write()).ok(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_TRUE(last.ok()) << last.message;
@@ -223,8 +221,6 @@ TEST(store, of_a_disk_without_a_free_byte_refuses_until_there_is_room) {
   EXPECT_EQ(keys, "abcd");
 }
 
-// After a kill on a full disk no acknowledged write is lost, and the directory does not count as
-// damaged.
 TEST(store, of_a_full_disk_can_be_killed_and_opened) {
   test::small_disk disk(12);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());

@@ -21,8 +21,7 @@ void model_client::start() {
   }
 }
 
-// Creates a per-worker value. Every worker builds it or gets an error of the builder; closures that
-// need it must not be sent before.
+// Every worker builds it or gets a builder's error; closures that need it must not be sent before.
 void model_client::create_value() {
   core::create_per_worker e;
   auto const doomed = world_.server().workers().look("worker", doomed_);
@@ -43,8 +42,7 @@ void model_client::release_value() {
   });
 }
 
-// Makes a gang of two closures, as many as the first worker can run at once. They have no inputs,
-// because a gang must not wait for itself.
+// A gang as large as the first worker allows, without inputs: a gang must not wait for itself.
 void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   for (std::size_t i = 0; i < std::min<std::size_t>(2, batch.size()); ++i) {
     auto& c = batch[batch.size() - 1 - i];
@@ -58,8 +56,8 @@ void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   }
 }
 
-// Asks only for properties of the first worker, so that no closure waits forever. It can also ask
-// for the doomed worker: a closure that waits for it must be failed after that worker is given up.
+// Asks for properties of the first worker, so that no closure waits forever. A closure that asks
+// for the doomed worker must fail once it is given up.
 void model_client::ask_for_a_worker(core::closure_extras& x) {
   auto& dice = world_.dice();
   if (dice.chance(10)) x.options.task_job = "worker";
@@ -75,7 +73,6 @@ void model_client::ask_for_a_worker(core::closure_extras& x) {
   if (!only_doomed_builds_ || doomed_is_known()) x.per_worker = {value_};
 }
 
-// Adds inputs from earlier closures of the batch, and random options.
 std::shared_ptr<core::closure_extras const> model_client::extras(std::size_t position) {
   auto& dice = world_.dice();
   auto x = std::make_shared<core::closure_extras>();
@@ -123,8 +120,7 @@ std::vector<core::closure_spec> model_client::batch() {
 void model_client::open_stream() {
   core::open_session e;
   e.spec.delivery = core::delivery::stream;
-  // Some closures kill their worker. Without a session limit only losses that end a
-  // process count, which every other loss does.
+  // Some closures kill their worker. Without a session limit only losses that end a process count.
   if (sessions_ % 3 != 0)
     e.spec.max_worker_failures = world_.server().configuration().max_worker_failures;
   e.spec.open = true;
@@ -208,7 +204,7 @@ void model_client::open_job() {
   bool full = false;
   world_.ask(std::move(e), [&](core::reply const& r) {
     full = r.status.code == muster::code::resource_exhausted;
-    if (full) return;  // unsaved values fill the server; tries again later
+    if (full) return;  // full of unsaved values; tries again later
     if (!r.status.ok()) throw violation("a job was refused: " + r.status.message);
     opened = std::get<core::session_reply>(r.body);
   });
@@ -253,7 +249,7 @@ void model_client::follow(core::session_reply const& opened) {
   });
 }
 
-// Retries a job and checks that exactly the closures without success run again, in their order.
+// Exactly the closures without success run again, in their order.
 bool model_client::retry(core::session_id id) {
   auto const& server = world_.server();
   auto const old = *server.sessions().look(id);
@@ -273,7 +269,7 @@ bool model_client::retry(core::session_id id) {
     if (r.status.ok()) {
       opened = std::get<core::session_reply>(r.body);
     } else if (r.status.code == muster::code::failed_precondition) {
-      // An input or a per-worker value of a retryable closure may have been removed.
+      // An input or a per-worker value may have been removed.
       if (old.retryable && r.status.message.find("cannot run again: ") == std::string::npos)
         throw violation("a retry was refused: " + r.status.message);
     } else if (r.status.code != muster::code::resource_exhausted) {

@@ -1,5 +1,4 @@
-// A simulated user that opens sessions, schedules, waits, cancels and vanishes. It checks that
-// every closure ends once, with the right value.
+// A simulated user that checks that every closure ends once, with the right value.
 #pragma once
 
 #include <set>
@@ -10,14 +9,14 @@ namespace muster::simulation {
 
 class model_client {
  public:
-  /// @param doomed index of the worker that dies for good; only it provides the last function.
+  /// @param doomed worker that dies for good; only it provides the last function.
   model_client(world& w, std::vector<core::function_id> functions, std::int64_t doomed)
       : world_(w), functions_(std::move(functions)), doomed_(doomed) {
     doomed_builder_ = functions_.back();
     functions_.pop_back();
   }
 
-  void start();  // runs one session after another until `stop`
+  void start();  // one session after another until `stop`
   void stop() { stopped_ = true; }
   bool content() const { return !session_open_; }
   core::session_id session() const { return session_; }
@@ -28,9 +27,8 @@ class model_client {
  private:
   void open_stream();
   void open_job();
-  void follow(core::session_reply const& opened);  // follows a job to its end
-  /// Returns true if the failed and cancelled closures of the job run again, as the client's next
-  /// job.
+  void follow(core::session_reply const& opened);
+  /// Returns true if closures without success run again as the client's next job.
   bool retry(core::session_id id);
   void schedule_more(int batches);
   void ask_for_a_worker(core::closure_extras& x);
@@ -52,7 +50,7 @@ class model_client {
   bool stopped_ = false;
   std::uint64_t sessions_ = 0;
   bool session_open_ = false;
-  bool failing_ = false;  // this session can schedule closures that fail
+  bool failing_ = false;  // can schedule failing closures
   bool fancy_ = false;    // its closures have inputs and options
   bool gone_ = false;
   core::per_worker_id value_{};  // needed by some closures; 0: none

@@ -1,6 +1,5 @@
-// The simulated disk of the coordinator: slow, sometimes full, sometimes unable to read a value. It
-// checks that a value is written once, is read only while stored, and is deleted when it is
-// forgotten.
+// A disk that is slow, sometimes full, sometimes unreadable. Values are written once, read only
+// while stored, and deleted when forgotten.
 #pragma once
 
 #include <map>
@@ -14,7 +13,6 @@ class model_disk {
   explicit model_disk(world& w) : world_(w) {}
 
   void perform(core::effects const& fx);
-  /// Stops all faults.
   void heal() { faulty_ = false; }
   std::size_t size() const { return values_.size(); }
 
@@ -22,7 +20,7 @@ class model_disk {
   void write(core::value_move const& m);
   void read_back(core::closure_id id);
   void forget(core::closure_id id);
-  /// Runs `what` after a while, in the order of the calls.
+  /// Runs `what` later, in the order of the calls.
   void later(std::function<void()> what);
 
   world& world_;

@@ -12,7 +12,7 @@ namespace muster::simulation {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::size_t same_bytes = 10 + 48;  // the part of a name that identifies the value's owner
+constexpr std::size_t same_bytes = 10 + 48;  // the part that identifies the owner
 }  // namespace
 
 bool makes_large(core::blob const& args) {
@@ -143,9 +143,7 @@ model_memory::place model_memory::look(core::blob const& value, user const& by) 
   return place::awaited;
 }
 
-// Checks the reason why a value was not recomputed. If the server had a copy, it may have been
-// evicted by age or number, after the inputs were released. A release by the client is never a
-// valid reason.
+// A release by the client is a valid reason only if the server had a copy.
 void model_memory::check_reason(std::string const& why) const {
   ++world_.counts["not_made_again"];
   bool const had = std::any_of(copied_.begin(), copied_.end(), [&](std::string const& id) {

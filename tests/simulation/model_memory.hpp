@@ -1,10 +1,9 @@
-// The simulated memory of workers for large values, and the hub's knowledge of it:
+// The simulated memory of workers for large values:
 // - A value is lost three seconds after its last holder ended.
 // - The server gets a copy after ten seconds, or when it asks for one.
 // - A value that no closure names is dropped.
 //
-// It checks that the inputs of a running closure exist, are being recomputed, or cannot be
-// recomputed for a valid reason.
+// The inputs of a running closure must exist or be recomputed, or have a valid reason to be lost.
 #pragma once
 
 #include <map>
@@ -22,22 +21,20 @@ class model_memory {
 
   void start() { sweep(); }
   void perform(core::effects const& fx);
-  /// Returns the name of a value created by `process`. Each call gives a new name.
+  /// Each call gives a new name.
   core::blob make(core::blob const& args, std::uint64_t process);
   void gone(std::uint64_t process);
 
   enum class place : std::uint8_t { here, awaited, never };
-  /// A running attempt that has the value as an input.
   struct user {
     core::stream_id stream{};
     core::closure_id closure{};
     std::uint32_t attempt = 0;
   };
-  /// Finds a value and requests its recomputation if it is lost.
+  /// Requests recomputation if the value is lost.
   place look(core::blob const& value, user const& by);
-  /// Throws a violation if the server hands out the name of a value that does not exist.
+  /// Checks that a named value exists.
   void check_there(std::string_view value) const;
-  /// Returns the number of stored values.
   std::size_t size() const { return values_.size(); }
 
  private:
@@ -59,16 +56,15 @@ class model_memory {
   std::uint64_t made_ = 0;
   std::map<std::string, kept> values_;  // by name
   std::map<core::closure_id, std::string> named_by_;
-  std::map<std::string, core::closure_id> maker_;  // of all names, also of deleted values
+  std::map<std::string, core::closure_id> maker_;  // of deleted values, too
   std::map<std::string, std::string> dead_;        // with the reason
   std::map<core::closure_id, core::time_point> asked_;
-  std::set<std::string> copied_;  // closures whose value the server had at some time
+  std::set<std::string> copied_;  // closures whose value the server ever had
 };
 
-/// Returns true if the arguments ask for a large value.
 bool makes_large(core::blob const& args);
 core::blob large_args(core::blob const& args);
-/// Returns true if the values are equal or were created by the same closure.
+/// Equal, or created by the same closure.
 bool same_value(std::string_view a, std::string_view b);
 
 }  // namespace muster::simulation

@@ -78,7 +78,7 @@ std::vector<core::held_closure> model_worker::what_it_has() const {
   return all;
 }
 
-// Discards closures and answers that the server rejects; the other answers are sent now.
+// Discards what the server rejects and sends the other answers.
 void model_worker::on_welcome(core::welcome const& w) {
   auto const wait = transit(5'000);
   welcome_comes_ = world_.now() + wait;
@@ -109,7 +109,7 @@ void model_worker::beat(std::uint64_t link) {
   });
 }
 
-// Messages take up to 20 ms and are lost if their stream has ended by then.
+// Messages take up to 20 ms and are lost with their stream.
 void model_worker::send(core::event e) {
   world_.after(core::duration(world_.dice().between(10, 20'000)),
                [this, link = link_, e = std::move(e)]() mutable {
@@ -170,7 +170,7 @@ std::vector<model_worker::held>::iterator model_worker::find(core::closure_id c,
 void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // was stopped
+  if (it == holds_.end()) return;
   auto const inputs = look_for_inputs(*it);
   if (inputs == model_memory::place::awaited) return;
   auto const what = it->what;
@@ -222,8 +222,8 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   execute_next();
 }
 
-// Checks that no worker gets a closure that needs an abandoned value. A value is abandoned if its
-// builds killed their workers or failed too often with tolerated errors.
+// No worker may get a closure that needs an abandoned value. A value is abandoned if its builds
+// killed their workers or failed too often.
 void model_worker::check_values(core::assignment const& a) const {
   if (!a.extras) return;
   if (a.inputs && a.args.encoding() == core::encoding::json)
@@ -268,7 +268,7 @@ void model_worker::flush(std::uint64_t link) {
     });
 }
 
-// If the closure was started before this request, its answer is sent as usual.
+// If the closure has already started, its answer is sent as usual.
 void model_worker::on_retract(core::retract_request const& r) {
   world_.after(transit(5'000), [this, link = link_, r] {
     if (link != link_ || !alive_) return;
@@ -310,7 +310,7 @@ void model_worker::forget_everything() {
   answers_.clear();
 }
 
-// Messages in transit are lost with the connection; the state of the process is kept.
+// The process keeps its state.
 void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean, ended by) {
   auto const stream = std::exchange(stream_, core::stream_id{});
   ++link_;
@@ -349,7 +349,7 @@ void model_worker::crash(bool noticed, ended by) {
   world_.note("worker " + std::to_string(number_) + (noticed ? " crashes" : " vanishes"));
   alive_ = false;
   forget_everything();
-  ++link_;  // if the crash is unnoticed, the server still considers the stream alive
+  ++link_;  // if unnoticed, the server still considers the stream alive
   welcomed_ = flushing_ = false;
   if (noticed) lose_connection("connection lost", true, false, by);
 }
@@ -374,11 +374,11 @@ void model_worker::turn() {
     world_.note("worker " + std::to_string(number_) + " loses its connection");
     bool const noticed = dice.chance(50);
     lose_connection("connection reset", noticed, false);
-    // Usually soon, like the library; sometimes after the grace period.
+    // Usually soon, sometimes after the grace period.
     return attach_later(dice.chance(70) ? core::duration(100ms) : core::duration(8s));
   }
   if (dice.chance(faults_.cordon_percent)) {
-    bool const on = dice.chance(40);  // mostly uncordon, so that some workers are available
+    bool const on = dice.chance(40);  // mostly uncordon
     world_.ask(core::cordon_task{{}, "worker", number_, on}, [](core::reply const&) {});
   }
   if (stream_ != core::stream_id{} && dice.chance(faults_.drain_percent)) {

@@ -1,13 +1,7 @@
 // A simulated worker process and its connection to the server.
 //
-// It runs closures on `slots` threads, answers in batches and sends heartbeats while idle. A
-// closure can wait for a value while another uses its slot. Faults:
-// - crashes, noticed at once or only by silence
-// - pauses and restarts with a new incarnation
-// - a lost connection with its messages, then a return with the old incarnation and its running
-//   closures
-// - duplicate answers
-// - drain and leave
+// A closure can wait for a value while another uses its slot. Faults: crashes (noticed or not),
+// pauses, restarts, lost connections, duplicate answers, drains.
 #pragma once
 
 #include <set>
@@ -17,7 +11,7 @@
 
 namespace muster::simulation {
 
-/// Behaviour of a closure, encoded in its arguments.
+/// Encoded in the arguments.
 enum class behaviour : std::uint8_t {
   succeed,
   fail,
@@ -30,13 +24,13 @@ enum class behaviour : std::uint8_t {
 
 struct faults {
   bool on = true;
-  int crash_percent = 3;  // at each of the worker's turns
+  int crash_percent = 3;
   int pause_percent = 2;
   int reconnect_percent = 3;
-  int duplicate_percent = 1;  // a batch of answers is sent twice
+  int duplicate_percent = 1;  // answers are sent twice
   int drain_percent = 1;
-  int cordon_percent = 2;      // an operator cordons or uncordons the task with its number
-  int unnoticed_percent = 30;  // percentage of the crashes: no FIN reaches the server
+  int cordon_percent = 2;      // cordons or uncordons its task
+  int unnoticed_percent = 30;  // of the crashes: no FIN reaches the server
 };
 
 class model_worker {
@@ -45,10 +39,8 @@ class model_worker {
                std::vector<std::string> functions, std::uint64_t& stream_counter);
 
   void start();
-  void turn();  // injects random faults; called regularly
-  /// Stops all faults: resumes and attaches again.
+  void turn();  // injects random faults
   void heal();
-  /// Ends the worker for good.
   void die();
   bool dead() const { return dead_; }
 
@@ -65,7 +57,7 @@ class model_worker {
   struct held {
     core::assignment what;
     bool executing = false;
-    bool waits = false;  // reported as waiting for a value: its slot is free
+    bool waits = false;  // its slot is free
     core::time_point began{};
     core::time_point lacks_since{};  // since when an input is missing
   };
@@ -74,7 +66,7 @@ class model_worker {
   void execute_next();
   std::vector<held>::iterator find(core::closure_id c, std::uint32_t attempt);
   void finish(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
-  /// Checks whether the inputs are available; retries later if they are not.
+  /// Retries later if inputs are missing.
   model_memory::place look_for_inputs(held& h);
   core::blob value_of(core::blob const& args);
   void attach_later(core::duration longest);
@@ -83,10 +75,10 @@ class model_worker {
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
   void flush(std::uint64_t link);
-  /// Starts or ends a wait for a value, within the limit of nested waits.
+  /// Limited by the number of nested waits.
   void wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
-  /// The closure that a process executed when it ended, while its worker stayed connected.
+  /// The closure of a process that ended while its worker stayed connected.
   using ended = std::optional<core::held_closure>;
   void crash(bool noticed, ended by = {});
   void leave();
@@ -106,29 +98,27 @@ class model_worker {
   std::uint64_t life_ = 0;  // changes with every crash
   std::uint64_t link_ = 0;  // changes with every connection that begins or ends
   bool welcomed_ = false;
-  core::time_point welcome_comes_{};  // no message arrives before it
+  core::time_point welcome_comes_{};  // no message may overtake it
   std::vector<core::held_closure> offered_;
   bool alive_ = false;
   bool dead_ = false;
   core::time_point paused_until_{};
   std::uint32_t slots_ = 1;
   std::uint32_t nested_max_ = 0;  // from the welcome message
-  bool const tells_times_;        // reports start and execution times
+  bool const tells_times_;        // reports times
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
-  std::set<core::per_worker_id> kept_;  // values built by this process, and failed builders
-  // Number of builds by this process, for builders that fail.
+  std::set<core::per_worker_id> kept_;  // built values and failed builders
+  // Of failing builders.
   std::map<core::per_worker_id, std::uint64_t> builds_;
   bool flushing_ = false;
   bool draining_ = false;
 };
 
 behaviour behaviour_of(core::blob const& args);
-/// Returns the behaviour of a random builder.
 behaviour some_builder(world& w);
 core::blob args_for(behaviour b, std::uint64_t token, core::encoding e = core::encoding::json);
 core::blob value_for(core::blob const& args);  // in the same encoding
-/// Counts an ended closure by its outcome.
 void count(world& w, core::outcome const& o);
 
 }  // namespace muster::simulation

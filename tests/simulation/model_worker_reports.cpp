@@ -1,4 +1,3 @@
-// Reports of a model worker about running closures: start, wait, continue.
 #include <algorithm>
 
 #include "tests/simulation/model_worker.hpp"
@@ -10,12 +9,12 @@ using namespace std::chrono_literals;
 void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // has finished
+  if (it == holds_.end()) return;
   send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
 
-// After two seconds without an input the closure gives up its slot, for example to the closure that
-// recomputes the input.
+// After two seconds without an input the closure gives up its slot, for example to recompute the
+// input.
 model_memory::place model_worker::look_for_inputs(held& h) {
   auto found = model_memory::place::here;
   if (h.what.inputs)
@@ -45,12 +44,11 @@ core::blob model_worker::value_of(core::blob const& args) {
   return makes_large(args) ? memory_.make(args, incarnation_) : value_for(args);
 }
 
-// Messages may overtake each other, so the closure continues only after the server knows that it
-// waits. Half of the closures answer while they wait.
+// Continues only after the server knows of the wait, because messages can overtake each other.
 void model_worker::wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life) {
   if (life != life_ || !alive_ || stream_ == core::stream_id{} || !welcomed_) return;
   auto const it = find(c, attempt);
-  if (it == holds_.end()) return;  // has finished
+  if (it == holds_.end()) return;
   auto const waiting = static_cast<std::uint32_t>(
       std::count_if(holds_.begin(), holds_.end(), [](held const& h) { return h.waits; }));
   if (!it->waits && waiting >= nested_max_) return;

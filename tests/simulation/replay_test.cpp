@@ -1,5 +1,4 @@
-// The core is a function of its events. Replaying the events of a simulated run on a new core gives
-// the same effects at each step and the same views at the end.
+// Replaying the events of a run on a new core gives the same effects and views.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -11,7 +10,7 @@
 namespace muster::simulation {
 namespace {
 
-/// Serializes all views, because views have no `operator==`.
+/// Views have no `operator==`.
 std::string everything(core::coordinator const& c, core::time_point now) {
   archive::writer all;
   auto const jobs = c.sessions().list({}, ~std::size_t{});
@@ -28,7 +27,7 @@ std::string everything(core::coordinator const& c, core::time_point now) {
   return all.take();
 }
 
-/// Compares inputs by value, not by pointer.
+/// Compares inputs by value.
 bool same(core::effects l, core::effects r) {
   if (l.assignments.size() != r.assignments.size()) return false;
   for (std::size_t i = 0; i < l.assignments.size(); ++i) {
@@ -67,7 +66,7 @@ TEST_P(replay, a_fresh_core_does_and_shows_the_same) {
   EXPECT_EQ(everything(again, end), seen);
 }
 
-// The first seeds cover each of the simulator's three settings twice.
+// Each of the simulator's three settings twice.
 INSTANTIATE_TEST_SUITE_P(seeds, replay, testing::Values(1, 2, 3, 4, 7, 6, 77));
 
 }  // namespace

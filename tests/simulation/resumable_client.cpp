@@ -102,8 +102,7 @@ void resumable_client::schedule_some() {
   send(tokens);
 }
 
-// Fetches held values. A value must be unchanged, wherever it is stored, or its loss must be
-// reported with a reason.
+// A held value must be unchanged, or its loss must be reported with a reason.
 void resumable_client::fetch_some() {
   auto const deadline = world_.now() + 5s;
   for (auto const& [token, id] : held_) {
@@ -140,7 +139,7 @@ void resumable_client::send(std::vector<std::uint64_t> const& tokens) {
   for (auto& [generation, m] : messages) world_.apply(std::move(m));
 }
 
-// Releases values. An ended value is forgotten; a running closure's value is no longer sent.
+// A released value is forgotten, or not sent if its closure still runs.
 void resumable_client::release_some() {
   auto& dice = world_.dice();
   core::release_values e{{}, session_, {}, {}};
@@ -210,7 +209,7 @@ void resumable_client::on_outcome(core::outcome const& o) {
   if (it == pending_.end())
     throw violation("closure " + std::to_string(o.token) + " ended twice, or was never scheduled");
   auto const value = o.value.view();
-  // A closure cancelled because of another's error quotes that error in its message.
+  // A closure cancelled because of another's error quotes that error.
   bool const of_another = !o.ok && o.failure->message.starts_with("cancelled because");
   bool const dropped = !o.ok && !of_another && o.failure->kind == core::failure_kind::cancelled &&
                        o.failure->message.find("was released") != std::string::npos;
@@ -326,7 +325,7 @@ void resumable_client::collected(core::reply const& r) {
   ++world_.counts["raised"];
 }
 
-// Schedules only after the previous error was collected, so no closure of that generation can run.
+// No closure of the failed generation can run once its error was collected.
 void resumable_client::schedule_by_call() {
   ++calls_;
   auto const life = life_;

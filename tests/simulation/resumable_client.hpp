@@ -1,7 +1,4 @@
-// A simulated client whose session holds values. It uses a stream, which breaks, resumes, is
-// replaced and releases values, or unary calls with several callers.
-//
-// It checks:
+// A simulated client whose session holds values, by stream or by unary calls. It checks:
 // - Every closure ends once, with its own value.
 // - A released value does not exist.
 // - The error of a generation is raised once, after all its closures have stopped.
@@ -20,7 +17,7 @@ class resumable_client {
   resumable_client(world& w, model_memory& m, std::vector<core::function_id> functions)
       : world_(w), memory_(m), functions_(std::move(functions)) {}
 
-  void start();  // runs one session after another until `stop`
+  void start();  // one session after another until `stop`
   void stop() { stopped_ = true; }
   bool content() const { return !session_open_; }
   core::session_id session() const { return session_; }
@@ -77,10 +74,10 @@ class resumable_client {
   std::uint64_t last_token_ = 0;
   std::map<std::uint64_t, pending> pending_;
   std::map<std::uint64_t, core::closure_id> held_;  // ended and not released
-  std::map<std::uint64_t, std::string> values_;     // values of successful closures
-  // per-worker values of the session, by token.
+  std::map<std::uint64_t, std::string> values_;     // of successful closures
+  // per-worker values by token.
   std::map<std::uint64_t, core::per_worker_id> built_;
-  std::vector<core::per_worker_id> dropped_;  // values dropped while disconnected
+  std::vector<core::per_worker_id> dropped_;  // dropped while disconnected
   std::uint32_t generation_ = 1;
   bool draining_ = false;
   bool has_failed_ = false;

@@ -1,10 +1,8 @@
-// Per-worker values that a resumable session creates with its own tokens.
 #include "tests/simulation/resumable_client.hpp"
 
 namespace muster::simulation {
 
-// Returns true if a closure without an outcome names the value; the client keeps its handle until
-// then.
+// The client keeps the handle until the closure has an outcome.
 bool resumable_client::used(core::per_worker_id v) const {
   for (auto const& [token, p] : pending_)
     if (p.spec.extras && !p.spec.extras->per_worker.empty() && p.spec.extras->per_worker[0] == v)
@@ -12,8 +10,7 @@ bool resumable_client::used(core::per_worker_id v) const {
   return false;
 }
 
-// Returns true if a released value still exists, except for closures that run again because their
-// value was lost. Those were scheduled while the handle was valid.
+// Closures that run again can still use a released value: they were scheduled before its release.
 bool resumable_client::kept(core::per_worker_id v) const {
   return world_.server().per_worker().look(v) && !world_.needed_again(v);
 }

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A third of the seeds each: defaults, no retries, and all features on.
+// A third of the seeds each: defaults, no retries, all features.
 core::config settings(std::uint64_t seed) {
   core::config c;
   c.declared_jobs = {{"worker", 6}, {"ps", 2}};
@@ -47,7 +47,7 @@ core::config settings(std::uint64_t seed) {
   return c;
 }
 
-constexpr int doomed = 90;  // number of the worker that dies for good
+constexpr int doomed = 90;  // the worker that dies for good
 
 struct cluster {
   cluster(std::uint64_t seed, recording* into) : earth(seed, settings(seed), into) {
@@ -58,7 +58,7 @@ struct cluster {
     earth.perform = [this](core::effects const& fx) { perform(fx); };
     auto const n_workers = dice.between(1, 6);
     for (int i = 0; i < n_workers; ++i) {
-      // The first worker provides every function, so that no closure waits forever.
+      // The first worker provides every function, so no closure waits forever.
       std::vector<std::string> known;
       for (auto const& name : names)
         if (i == 0 || dice.chance(60)) known.push_back(name);
@@ -111,8 +111,7 @@ struct cluster {
         if (c->session() == n.session) c->on_notice(n.kind);
   }
 
-  // In the hub's order: an error before the closures that it cancels, "drained" after all ended
-  // closures.
+  // In the hub's order: an error before its cancellations, "drained" after all outcomes.
   void perform_for_holders(core::effects const& fx) {
     for (auto& h : holders) {
       for (auto const& n : fx.notices)
@@ -157,7 +156,7 @@ void live(cluster& c) {
                 [&c] { c.workers.back()->die(); });
   c.earth.run(c.earth.now() + 60s);
 
-  // Liveness: without faults everything must end within bounded time.
+  // Liveness: without faults everything must end.
   c.failures.on = false;
   for (auto& client : c.clients) client->stop();
   for (auto& h : c.holders) h->stop();
@@ -168,8 +167,7 @@ void live(cluster& c) {
     for (auto& w : c.workers) w->turn();  // a poison closure may have killed it
   }
   if (!c.all_content()) throw violation("ten minutes after the last fault a client still waits");
-  // Longer than the longest pause and the heartbeat timeout. Lost values may be recomputed until
-  // then.
+  // Longer than the longest pause and the heartbeat timeout.
   for (int second = 0; second < 60; ++second) {
     c.earth.run(c.earth.now() + 1s);
     for (auto& w : c.workers) w->turn();

@@ -8,11 +8,9 @@
 
 namespace muster::simulation {
 
-/// Receives the core in its final state.
 using last_look = std::function<void(core::coordinator const& core, core::time_point now)>;
 
-/// Runs a simulation; the same seed gives the same report. `into`, if set, receives every step. See
-/// world for `check_every`.
+/// The same seed gives the same report. `into` can be null. See world for `check_every`.
 report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {},
                 std::uint64_t check_every = 1);
 

@@ -1,9 +1,6 @@
-// Virtual time for one coordinator.
-//
-// After every step the coordinator's invariants and the witness's rules are checked. The effects
-// are hashed, so that two runs can be compared, and passed to the simulated clients and workers.
-// The hash contains codes and numbers but no text. The world arms the coordinator's timer like the
-// hub.
+// Virtual time for one coordinator. Every step checks the coordinator's invariants and the
+// witness's rules. Effects are hashed to compare runs; the hash contains codes and numbers, no
+// text.
 #pragma once
 
 #include <functional>
@@ -25,7 +22,6 @@
 
 namespace muster::simulation {
 
-/// All events of a core and their effects.
 struct recording {
   struct step {
     core::time_point at{};
@@ -40,19 +36,18 @@ struct recording {
 
 class world : public virtual_time {
  public:
-  /// `into`, if set, receives every step.
+  /// `into` can be null.
   world(std::uint64_t seed, core::config config, recording* into = nullptr);
 
   core::coordinator const& server() const { return *server_; }
 
-  /// Runs until no event is left or `end` is reached.
+  /// Runs until `end`, or until no event is left.
   void run(core::time_point end);
 
-  /// Returns the number of a function name. Call it first: the step is not part of the trace.
+  /// Call it first: the step is not part of the trace.
   core::function_id learn(std::string name);
-  /// Runs one step of the coordinator at the current time.
   void apply(core::event e);
-  /// Runs a step with a call; `done` receives its reply.
+  /// `done` receives the reply.
   template <class Event>
   core::call_id ask(Event e, std::function<void(core::reply const&)> done) {
     e.call = core::call_id{++last_call_};
@@ -63,28 +58,25 @@ class world : public virtual_time {
   }
   void forget(core::call_id call);
   std::size_t open_calls() const { return calls_.size(); }
-  /// Number of closures that ran again because their values were lost.
+  /// Their values were lost.
   std::size_t made_again() const { return again_.size(); }
-  /// Describes the recomputing closures that have not ended, with reasons.
+  /// With reasons.
   std::string left_again() const;
-  /// Returns true if a recomputing closure that has not ended needs the value.
+  /// Returns true if an unfinished recomputation needs the value.
   bool needed_again(core::per_worker_id v) const;
 
-  /// Number of steps between checks of the core's invariants. The checks take most of a run, and a
-  /// broken invariant usually stays broken. Runs of many seeds can therefore check less often.
+  /// Number of steps between checks of the core's invariants, which take most of a run.
   std::uint64_t check_every = 1;
-  /// Throws a violation.
   void check_invariants() const;
 
-  /// Performs the effects on the simulated side; must be set before the first step.
+  /// Must be set before the first step.
   std::function<void(core::effects const&)> perform;
 
-  /// Returns the number of values that were released to stay within a limit.
+  /// To stay within a limit.
   std::uint64_t dropped() const;
 
  private:
   core::effects step(core::event e);
-  /// Passes the changes of a step to their listeners.
   void listen(core::effects const& fx);
   void fold(std::uint64_t value);
   void fold(core::effects const& fx);

@@ -1,6 +1,5 @@
-// Serializes effects and views to bytes, so that tests can compare values without `operator==`.
-// Aggregates are written field by field. A shared object is written once, by content. Unordered
-// maps are written in key order, so equal values give equal bytes. Raw pointers, iterators and
+// Serializes values without `operator==` for comparison, field by field. Shared objects are written
+// once, unordered maps in key order, so equal values give equal bytes. Raw pointers, iterators and
 // classes with private state do not compile.
 #pragma once
 
@@ -124,7 +123,7 @@ class writer {
   }
 
   std::string bytes_;
-  std::unordered_map<void const*, std::size_t> numbers_;  // numbers of shared objects, from 1
+  std::unordered_map<void const*, std::size_t> numbers_;  // from 1
 };
 
 template <class T>

@@ -1,5 +1,5 @@
-// Skips a test on a machine that lacks something it needs, such as a second network or IPv6. With
-// CI=true the test fails instead, because a silent skip would look like success.
+// Skips a test on a machine that lacks something, such as IPv6. With CI=true the test fails,
+// because a skip would look like success.
 #pragma once
 
 #include <gtest/gtest.h>

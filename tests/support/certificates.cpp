@@ -56,7 +56,7 @@ void add_extension(X509* to, X509* issuer, int kind, std::string const& value) {
   X509_EXTENSION_free(extension);
 }
 
-// Signs with the key of `issuer`; without an issuer the certificate is self-signed.
+// Self-signed without an issuer.
 x509_ptr make(certificate_request const& r, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
               bool may_sign) {
   static std::atomic<long> serial{1};

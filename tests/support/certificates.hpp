@@ -1,5 +1,5 @@
-// Certificates for TLS tests: an authority that lasts for one test, and the certificates it signs.
-// Keys are generated, nothing is read from disk. Functions can be called on any thread.
+// Certificates and authorities for TLS tests. Keys are generated, nothing is read from disk. Any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct certificate {
 
 struct certificate_request {
   std::string common_name = "muster test";
-  /// In OpenSSL syntax: "DNS:localhost", "IP:127.0.0.1".
+  /// In OpenSSL syntax.
   std::vector<std::string> names = {"DNS:localhost", "IP:127.0.0.1", "IP:::1"};
   std::chrono::hours starts = std::chrono::hours(-1), ends = std::chrono::hours(24);
 };
@@ -26,7 +26,7 @@ class authority {
   ~authority();
 
   certificate issue(certificate_request const& request = {}) const;
-  /// Returns the authority's own certificate, for a client's CA file.
+  /// For a client's CA file.
   std::string const& pem() const { return pem_; }
 
  private:

@@ -1,4 +1,3 @@
-// The calls of agents in both dialects.
 #include "tests/support/coordination_agent.hpp"
 
 #include <gtest/gtest.h>
@@ -96,7 +95,7 @@ void coordination_agent::name(t::CoordinatedTask& task, int id) const {
   task.set_recoverable(options_.recoverable);
 }
 
-// Sets the caller's identity in every field that the request type has for it.
+// Sets the caller in every field that the request has for it.
 template <class Request>
 void coordination_agent::sign(Request& q) const {
   if constexpr (requires { q.mutable_incarnations(); }) {

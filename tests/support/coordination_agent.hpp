@@ -1,6 +1,6 @@
-// Agents of the coordination service for tests, written from its specification. They send what
-// jaxlib (XLA's dialect) and TensorFlow (TensorFlow's dialect) send, in one call or thousands.
-// Calls run on the thread of a call_runner; everything else runs on the test's thread.
+// Agents of the coordination service that send what jaxlib (XLA's dialect) and TensorFlow
+// (TensorFlow's dialect) send. Calls run on the thread of a call_runner; everything else runs on
+// the test's thread.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -34,7 +34,6 @@ struct task_row {
   bool operator==(task_row const&) const = default;
 };
 
-/// The reply to a call, in either dialect.
 struct answer {
   grpc::StatusCode code = grpc::StatusCode::OK;
   std::string message;
@@ -58,7 +57,7 @@ struct answer {
   bool ok() const { return code == grpc::StatusCode::OK; }
 };
 
-/// A call in progress. Copies refer to the same call.
+/// Copies refer to the same call.
 class pending {
  public:
   struct shared {
@@ -69,10 +68,10 @@ class pending {
   };
   explicit pending(std::shared_ptr<shared> s) : shared_(std::move(s)) {}
 
-  /// Waits for the reply. After 20 s without one the test fails and the result is UNKNOWN.
+  /// After 20 s without a reply the test fails and the result is UNKNOWN.
   answer get();
   bool done();
-  /// Returns true if no reply arrives within `span`.
+  /// True if no reply arrives within `span`.
   bool parked_for(std::chrono::milliseconds span);
   void cancel() { shared_->context.TryCancel(); }
 
@@ -80,7 +79,7 @@ class pending {
   std::shared_ptr<shared> shared_;
 };
 
-/// The completion queue and its thread, shared by any number of agents. Must outlive them.
+/// Shared by any number of agents. Must outlive them.
 class call_runner {
  public:
   call_runner();
@@ -104,21 +103,20 @@ struct agent_options {
   int task = 0;
   std::string job = "worker";     ///< TensorFlow's dialect
   bool recoverable = false;       ///< TensorFlow's dialect
-  std::uint64_t incarnation = 0;  ///< 0: the next number of this process
+  std::uint64_t incarnation = 0;  ///< 0: the next number
   bool gzip = false;
 };
 
-/// One process of a cluster.
 class coordination_agent {
  public:
   using milliseconds = std::chrono::milliseconds;
   static constexpr milliseconds no_deadline{0};
 
   coordination_agent(call_runner& runner, std::shared_ptr<grpc::Channel> channel, agent_options o);
-  /// Stops heartbeats and cancels the calls that are still open.
+  /// Cancels the calls that are still open.
   ~coordination_agent();
 
-  // Each function sends one call. `deadline` is the gRPC deadline of the call.
+  // `deadline` is the gRPC deadline of the call.
   pending register_task(milliseconds deadline = no_deadline);
   pending heartbeat();
   pending shutdown();
@@ -140,19 +138,17 @@ class coordination_agent {
   pending cancel_barrier(std::string const& id, std::int64_t counter = 0);
   pending alive(std::vector<int> const& tasks);
 
-  // Behaviour of a client library:
-  /// Registers, retries after transient errors, and stores the service's incarnation.
+  /// Retries after transient errors and stores the service's incarnation.
   answer connect(milliseconds limit = std::chrono::seconds(20));
-  /// Handles the reply to a register_task that the test sent.
+  /// For the reply to a register_task that the test sent.
   answer connected(answer a);
-  /// Waits at the next instance of a barrier; the agent counts the instances itself.
+  /// The agent counts the instances of each barrier.
   answer wait_at(std::string const& id, milliseconds timeout = std::chrono::seconds(20),
                  std::vector<int> const& tasks = {});
-  /// Sends heartbeats on a separate thread until the agent is destroyed or `stop_heartbeats` is
-  /// called.
+  /// On a separate thread, until destruction or `stop_heartbeats`.
   void beat_every(milliseconds period);
   void stop_heartbeats();
-  /// Simulates a crash and restart of the process: a new incarnation without state.
+  /// Simulates a crash: a new incarnation without state.
   void restart();
   void cancel_all();
 

@@ -1,4 +1,3 @@
-// Waiting for calls, retries, counters and heartbeats of an agent.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Counts the enumerators of an enum, so that tests can check that a list contains all of them.
+// Counts enumerators, so that tests can check that a list is complete.
 #pragma once
 
 #include <cstddef>

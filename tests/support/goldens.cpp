@@ -46,7 +46,7 @@ bool is_message(Descriptor const& form, UnknownField const& f) {
   return known && known->type() == FieldDescriptor::TYPE_MESSAGE;
 }
 
-// Applies `change` to the fields of each nested message, then to those of the message itself.
+// Applies `change` to the fields of nested messages first.
 std::string rewritten(Descriptor const& form, std::string_view bytes,
                       std::function<void(UnknownFieldSet&)> const& change) {
   UnknownFieldSet fields;
@@ -63,7 +63,7 @@ std::string rewritten(Descriptor const& form, std::string_view bytes,
   return to;
 }
 
-// Calls `take` with each variant of a message in which one nested message is a byte shorter.
+// In each variant one nested message is a byte shorter.
 void each_cut(Descriptor const& form, std::string_view bytes,
               std::function<void(std::string const&)> const& take) {
   UnknownFieldSet fields;
@@ -84,7 +84,7 @@ void each_cut(Descriptor const& form, std::string_view bytes,
   }
 }
 
-// Returns the name without its package: "Hang.evidence", "AttemptRecord.Event.kind".
+// Without the package: "Hang.evidence".
 std::string short_name(std::string const& full_name, std::string const& package) {
   return full_name.substr(package.size() + 1);
 }
@@ -123,7 +123,7 @@ bool is_64_bits(FieldDescriptor const* f) {
          f->cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
 }
 
-// Formats a value so that it can be compared with other fields of the same wire type.
+// Comparable with other fields of the same wire type.
 std::string value_in(Message const& m, FieldDescriptor const* f, int i) {
   auto const& r = *m.GetReflection();
   bool const many = f->is_repeated();
@@ -144,7 +144,7 @@ std::vector<std::string> values_in(Message const& m, FieldDescriptor const* f) {
   return all;
 }
 
-// Fields of equal wire type can be swapped unnoticed if their values are equal in all records.
+// Fields of equal wire type and equal values in all records can be swapped unnoticed.
 int wire_type(FieldDescriptor const* f) {
   int const many = f->is_repeated() ? 100 : 0;
   if (f->type() == FieldDescriptor::TYPE_FIXED64) return many + 1;

@@ -1,12 +1,11 @@
 // Golden files of stored records, and checks that need only the Protobuf description of a record.
 //
-// A golden file has one line per record: the name of the case, what is done with the key ("put",
-// "erase", "erase_below"), the key, and the bytes. Tabs separate the columns; everything but
-// printable ASCII is escaped as in C.
+// A golden file has one line per record: the name of the case, the kind of change ("put", "erase",
+// "erase_below"), the key, and the bytes. Tabs separate the columns; all but printable ASCII is
+// escaped as in C.
 //
-// To write the files again, run the tests with MUSTER_WRITE_GOLDENS=1. The diff must show only
-// lines that are new, or lines to which a new field was added: data of older servers stays as it
-// is.
+// MUSTER_WRITE_GOLDENS=1 writes the files again. The diff must show only new lines, or lines with a
+// new field: data of older servers must not change.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -22,7 +21,7 @@
 namespace muster::test {
 
 struct golden {
-  std::string name;  ///< of the case, which can have several records
+  std::string name;  ///< of the case
   std::string what;  ///< "put", "erase", "erase_below"
   std::string key;
   std::string value;
@@ -30,27 +29,25 @@ struct golden {
   bool operator==(golden const&) const = default;
 };
 
-/// Reads a golden file. `file` is relative to the root of the source tree.
+/// `file` is relative to the source tree.
 std::vector<golden> read_goldens(std::string const& file);
-/// Compares the records with a golden file, line by line, or writes it if MUSTER_WRITE_GOLDENS is
-/// set.
+/// Writes the golden file instead if MUSTER_WRITE_GOLDENS is set.
 void expect_goldens(std::string const& file, std::vector<golden> const& records);
-/// The same comparison for lines of text.
+/// Compares lines of text with a golden file.
 void expect_golden_lines(std::string const& file, std::vector<std::string> const& lines);
 
-/// Returns true if the bytes consist of complete Protobuf fields.
+/// True if the bytes consist of complete fields.
 bool has_whole_fields(std::string_view bytes);
-/// Appends unknown fields of every wire type to a record and to each of its nested messages.
+/// Adds fields of every wire type, also to nested messages.
 std::string with_unknown_fields(google::protobuf::Descriptor const& form, std::string_view bytes);
-/// Reverses the order of fields in a record and in each of its nested messages. Elements of a
-/// repeated field keep their order.
+/// Reverses the order of fields, also in nested messages. Elements of a repeated field keep their
+/// order.
 std::string with_fields_reversed(google::protobuf::Descriptor const& form, std::string_view bytes);
-/// Returns the variants of a record in which one nested message lacks its last byte. All lengths
-/// around it are correct.
+/// In each variant one nested message lacks its last byte. All lengths around it are correct.
 std::vector<std::string> with_nested_message_cut(google::protobuf::Descriptor const& form,
                                                  std::string_view bytes);
 
-/// Collects which fields a set of records uses, and how.
+/// Fields that a set of records uses, and how.
 class field_coverage {
  public:
   void add(google::protobuf::Message const& record);
@@ -62,9 +59,8 @@ class field_coverage {
   ///   FIELD wide       no record has a value of more than 32 bits
   ///   FIELD FIELD same no record has different values in these two fields
   std::set<std::string> gaps(google::protobuf::Descriptor const& form) const;
-  /// Returns all values of an integer field, such as "Hang.evidence". Absent fields count as 0.
+  /// Values of an integer field, such as "Hang.evidence". Absent fields count as 0.
   std::set<std::uint64_t> numbers(std::string const& field) const;
-  /// Returns the names of all messages that the records contain.
   std::set<std::string> messages() const;
 
  private:

@@ -1,5 +1,5 @@
-// A worker and a session that send exactly the messages a test chooses, one blocking call at a
-// time. Every stream has a deadline, so that no test hangs.
+// A worker and a session that send the messages a test chooses, one blocking call at a time. Every
+// stream has a deadline.
 #pragma once
 
 #include <grpcpp/create_channel.h>
@@ -44,7 +44,6 @@ class hand_stream {
   }
   bool half_close() { return stream_->WritesDone(); }
   void cancel() { context_.TryCancel(); }
-  /// Discards the unread messages.
   grpc::Status finish() {
     Response m;
     while (stream_->Read(&m)) {
@@ -68,7 +67,6 @@ class hand_worker : public hand_stream<v1::WorkerMessage, v1::ServerMessage> {
       : stub_(v1::WorkerService::NewStub(channel_to(address))) {
     stream_ = stub_->Attach(&context_);
   }
-  /// Sends `hello` and reads the welcome message.
   hand_worker(std::string const& address, v1::Hello const& hello) : hand_worker(address) {
     v1::WorkerMessage m;
     *m.mutable_hello() = hello;
@@ -76,13 +74,12 @@ class hand_worker : public hand_stream<v1::WorkerMessage, v1::ServerMessage> {
     if (auto first = read()) welcome = first->welcome();
   }
 
-  /// Returns the next message with closures; skips heartbeats and other messages.
+  /// Skips heartbeats and other messages.
   std::optional<v1::ServerMessage> read_closures() {
     while (auto m = read())
       if (m->closure_size() > 0) return m;
     return std::nullopt;
   }
-  /// Answers every closure of a message with `value`.
   bool answer(v1::ServerMessage const& given, std::string const& value = "null") {
     v1::WorkerMessage m;
     *m.mutable_closure() = given.closure();
@@ -103,7 +100,7 @@ class hand_session : public hand_stream<v1::SessionRequest, v1::SessionResponse>
       : stub_(v1::CoordinatorService::NewStub(channel_to(address))) {
     stream_ = stub_->Session(&context_);
   }
-  /// Opens a session and reads the reply. `functions` are numbered from 0.
+  /// `functions` are numbered from 0.
   hand_session(std::string const& address, v1::Open const& open,
                std::vector<std::string> const& functions = {"f"})
       : hand_session(address) {
@@ -124,7 +121,7 @@ class hand_session : public hand_stream<v1::SessionRequest, v1::SessionResponse>
     }
     return write(m);
   }
-  /// Reads until `count` outcomes arrived; returns fewer if the stream ends.
+  /// Returns fewer outcomes if the stream ends.
   std::vector<v1::SessionResponse> read_outcomes(int count) {
     std::vector<v1::SessionResponse> all;
     for (int got = 0; got < count;) {

@@ -37,7 +37,7 @@ inline std::string frame(unsigned char type, int flags, std::uint32_t stream,
          static_cast<char>(flags) + number(stream, 4) + payload;
 }
 
-/// Encodes an HPACK integer with a prefix of `prefix` bits.
+/// With a prefix of `prefix` bits.
 inline std::string hpack_number(std::size_t value, int prefix, unsigned char pattern) {
   std::size_t const mask = (1U << prefix) - 1;
   if (value < mask) return {static_cast<char>(pattern | value)};
@@ -50,24 +50,22 @@ inline std::string hpack_text(std::string const& text) {
   return hpack_number(text.size(), 7, 0) + text;
 }
 
-/// Encodes a literal field. `pattern` 0x00 does not change the dynamic table, 0x40 inserts the
-/// field.
+/// `pattern` 0x00 does not change the dynamic table, 0x40 inserts the field.
 inline std::string field(std::string const& name, std::string const& value,
                          unsigned char pattern = 0) {
   return std::string(1, static_cast<char>(pattern)) + hpack_text(name) + hpack_text(value);
 }
 
-/// Acknowledgement of SETTINGS. A server applies its own limits, such as windows above 64 KiB, only
-/// after its client has sent this frame.
+/// A server applies its own limits, such as windows above 64 KiB, only after its client has sent
+/// this frame.
 inline std::string const settings_ack = frame(settings_frame, 1, 0);
 
-/// Returns a gRPC message with its 5-byte prefix.
 inline std::string grpc_message(std::string const& body, bool compressed = false) {
   return std::string(1, compressed ? '\1' : '\0') +
          number(static_cast<std::uint32_t>(body.size()), 4) + body;
 }
 
-/// Splits bytes into DATA frames; only the last frame has the flags.
+/// Only the last frame has the flags.
 inline std::string in_frames(std::uint32_t stream, std::string const& bytes, int last_flags) {
   std::string all;
   for (std::size_t at = 0; at < bytes.size(); at += 16'000)
@@ -76,7 +74,6 @@ inline std::string in_frames(std::uint32_t stream, std::string const& bytes, int
   return all;
 }
 
-/// Returns the header fields of a gRPC call.
 inline std::string call_fields(std::string const& method, std::string const& more = {}) {
   return "\x83\x86\x04" + hpack_text(method) + "\x01" + hpack_text("localhost") + "\x0f\x10" +
          hpack_text("application/grpc") + field("te", "trailers") + more;

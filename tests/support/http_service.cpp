@@ -92,7 +92,7 @@ struct http_service::impl {
     }
   }
 
-  // Ignores errors of the coroutine: they only mean that the client disconnected.
+  // Errors only mean that the client disconnected.
   void spawn(asio::awaitable<void> work) {
     asio::co_spawn(context, std::move(work), [](std::exception_ptr) {});
   }

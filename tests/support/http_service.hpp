@@ -1,8 +1,5 @@
-// A small HTTP(S) server for tests of clients. A function of the test answers each request, and the
-// server records the requests. Replies can be slow, missing or truncated.
-//
-// One thread of the server runs everything, including that function. The public functions can be
-// called from the test's thread at any time.
+// A small HTTP(S) server for tests of clients. It records requests; a function of the test answers
+// them, on the server's thread. The public functions can be called from the test's thread.
 #pragma once
 
 #include <chrono>
@@ -23,7 +20,7 @@ struct http_seen {
   std::string method, target, body;
   std::map<std::string, std::string> headers;  // names in lower case
   std::string path() const { return target.substr(0, target.find('?')); }
-  /// Returns the undecoded value of the query parameter `name`, or an empty string.
+  /// Returns the undecoded value, or an empty string.
   std::string query(std::string const& name) const;
 };
 
@@ -34,8 +31,8 @@ struct http_reply {
   enum class way {
     whole,    // the complete reply
     chunked,  // chunked encoding
-    cut,      // half of the body, then the connection is closed
-    hang_up,  // the connection is closed without a reply
+    cut,      // half of the body
+    hang_up,  // no reply, connection closed
     silent,   // no reply until the server stops
   } sent = way::whole;
   std::chrono::milliseconds delay{0};
@@ -57,7 +54,7 @@ class http_service {
   std::uint16_t port() const;
   /// "https://127.0.0.1:41234"
   std::string url() const;
-  /// Returns the requests of all connections in order of arrival.
+  /// In order of arrival.
   std::vector<http_seen> seen() const;
   std::size_t connections() const;
 
@@ -66,7 +63,7 @@ class http_service {
   std::unique_ptr<impl> impl_;
 };
 
-/// Returns a handler that gives the replies in order and then repeats the last one.
+/// Gives the replies in order; the last is repeated.
 http_service::handler one_by_one(std::vector<http_reply> replies);
 
 }  // namespace muster::test

@@ -1,5 +1,4 @@
-// Test doubles for a hub's workers and sessions. Workers hold their closures, record messages and
-// answer when the test asks for it. Sessions record messages.
+// Workers and sessions of a hub that record messages. Workers answer when the test asks for it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 namespace muster::server {
 
 struct hub_worker : worker_sink {
-  /// Attaches a worker with function "f" and a generated incarnation, unless `spec` sets them.
+  /// By default with function "f" and a new incarnation.
   core::stream_id attach(hub& h, core::worker_spec spec = {}) {
     stream = h.attach(*this);
     if (spec.functions.empty()) spec.functions = {"f"};
@@ -25,7 +24,7 @@ struct hub_worker : worker_sink {
     return stream;
   }
   using answering = std::function<void(core::worker_result&, core::blob args)>;
-  /// Answers the `n` oldest closures that it holds, in one message.
+  /// Answers the `n` oldest closures.
   void answer(hub& h, answering const& fill,
               std::size_t n = std::numeric_limits<std::size_t>::max()) {
     auto const end = held.begin() + static_cast<std::ptrdiff_t>(std::min(n, held.size()));

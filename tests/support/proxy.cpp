@@ -29,7 +29,7 @@ struct link {
   int near = -1, far = -1;
 };
 
-// Closes with a reset instead of FIN.
+// A reset instead of FIN.
 void close_hard(link const& l) {
   linger const at_once{1, 0};
   for (int const fd : {l.near, l.far}) {
@@ -39,7 +39,7 @@ void close_hard(link const& l) {
   }
 }
 
-// Returns false if the connection has ended.
+// False if the connection has ended.
 bool forward(int from, int to, bool is_cut) {
   char bytes[16384];
   auto const n = recv(from, bytes, sizeof bytes, 0);
@@ -106,7 +106,7 @@ void proxy::state::serve() {
       fds.push_back({l.near, POLLIN, 0});
       fds.push_back({l.far, POLLIN, 0});
     }
-    poll(fds.data(), fds.size(), -1);  // no timeout: change() and the destructor wake it
+    poll(fds.data(), fds.size(), -1);  // change() and the destructor wake it
     std::lock_guard const lock(mutex);
     if (fds[0].revents != 0) {
       std::uint64_t n = 0;

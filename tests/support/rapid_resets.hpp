@@ -1,4 +1,4 @@
-// An HTTP/2 client that starts calls and resets each of them at once, as in CVE-2023-44487.
+// Starts HTTP/2 calls and resets each at once, as in CVE-2023-44487.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,12 @@ namespace muster::test {
 
 class rapid_resets {
  public:
-  /// Connects to "127.0.0.1:PORT" and sends the preface.
   explicit rapid_resets(std::string const& address)
       : wire_(port_of(address), {.seconds = 20}),
         connected_(wire_.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, ""))) {}
 
   bool connected() const { return connected_; }
-  /// Returns false if the connection was closed.
+  /// False if the connection was closed.
   bool begin_and_reset(std::string const& method, int times) {
     std::string all;
     for (int i = 0; i < times; ++i, stream_ += 2) {
@@ -26,9 +25,9 @@ class rapid_resets {
     }
     return wire_.send(all);
   }
-  /// Returns true if the server closes the connection within 20 s.
+  /// False after 20 s.
   bool ends() { return wire_.ends(); }
-  /// Returns true if the server closed the connection, false if it answers a ping.
+  /// False if the server answers a ping.
   bool is_cut() {
     auto const answer = frame(6, 1, 0, "12345678");
     return !wire_.send(frame(6, 0, 0, "12345678")) ||
@@ -42,7 +41,7 @@ class rapid_resets {
     for (int shift = 24; shift >= 0; shift -= 8) f += byte(stream >> shift);
     return f + body;
   }
-  // HPACK without a dynamic table: indexed fields of the static table, and literals.
+  // HPACK without a dynamic table.
   static std::string head(std::string const& method) {
     auto const text = [](std::string const& t) { return static_cast<char>(t.size()) + t; };
     return "\x83\x86\x04" + text(method) + "\x01" + text("localhost") + "\x0f\x10" +

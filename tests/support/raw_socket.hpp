@@ -15,15 +15,14 @@
 
 namespace muster::test {
 
-/// Returns the port of an address such as "127.0.0.1:8476".
 inline std::uint16_t port_of(std::string const& address) {
   return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
 struct raw_socket_options {
-  char const* from = nullptr;  // local address
-  int receive_buffer = 0;      // 0: system default
-  int seconds = 10;            // time limit of every wait
+  char const* from = nullptr;
+  int receive_buffer = 0;  // 0: system default
+  int seconds = 10;        // time limit of every wait
 };
 
 class raw_socket {
@@ -50,7 +49,7 @@ class raw_socket {
     auto to = at(port);
     return ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
   }
-  /// Returns false if the peer has closed the connection.
+  /// False if the peer has closed the connection.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       auto const n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -59,14 +58,14 @@ class raw_socket {
     }
     return true;
   }
-  /// Returns 1 to `n` bytes; empty at the end, after a reset or at the time limit.
+  /// Returns 1 to `n` bytes, or none at the end, after a reset or at the time limit.
   std::string receive(std::size_t n = 65536) {
     std::string bytes(n, '\0');
     auto const got = ::recv(fd_, bytes.data(), bytes.size(), 0);
     bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return bytes;
   }
-  /// Reads until the bytes contain `what`, or until the end. Returns everything that was read.
+  /// Returns everything that was read.
   std::string receive_until(std::string_view what) {
     std::string all;
     while (all.find(what) == std::string::npos) {
@@ -81,13 +80,12 @@ class raw_socket {
     for (auto more = receive(); !more.empty(); more = receive()) all += more;
     return all;
   }
-  /// Reads all bytes and returns true if the peer closes the connection within the time limit.
+  /// True if the peer closes the connection within the time limit.
   bool ends() {
     receive_all();
     return closed();
   }
-  /// Returns true if the peer closes the connection without sending anything. A reset counts too:
-  /// it occurs if the peer has unread bytes.
+  /// True if the peer sends nothing before. Unread bytes turn the close into a reset.
   bool closed() {
     char byte = 0;
     auto const n = ::recv(fd_, &byte, 1, 0);

@@ -1,5 +1,5 @@
-// Detects AddressSanitizer and ThreadSanitizer. They make tests ten times slower and check memory,
-// for which a few seeds suffice. Builds without them play all seeds and check the rules.
+// Sanitizers make tests ten times slower and check memory, for which a few seeds suffice. Other
+// builds play all seeds.
 #pragma once
 
 namespace muster {
@@ -10,7 +10,6 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-/// Returns how many of `seeds` a test plays.
 constexpr unsigned seeds_to_play(unsigned seeds) {
   return sanitized ? seeds / 4 : seeds;
 }

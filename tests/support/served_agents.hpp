@@ -14,7 +14,7 @@
 
 namespace muster::test {
 
-/// Returns a cluster without time limits whose tasks connect and leave without waiting for others.
+/// Without time limits; tasks connect and leave without waiting.
 inline coordination::cluster_spec loose(std::uint32_t tasks) {
   auto spec = workers(tasks);
   spec.register_barrier = false;
@@ -24,7 +24,7 @@ inline coordination::cluster_spec loose(std::uint32_t tasks) {
 
 struct served_agents {
   void serve(coordination::cluster_spec spec) { server.emplace(std::move(spec)); }
-  /// Creates a process with its own connection; it is not registered.
+  /// Creates an unregistered process with its own connection.
   coordination_agent& new_agent(agent_options o, std::string const& address = {},
                                 std::string const& authority = {}) {
     auto channel = connection_to(address.empty() ? server->address() : address, authority);

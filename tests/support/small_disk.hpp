@@ -1,4 +1,4 @@
-// A file system of a few MiB in memory, for one test. Needs permission to mount, usually root.
+// A small file system in memory. Needs permission to mount, usually root.
 #pragma once
 
 #include <sys/mount.h>
@@ -23,11 +23,10 @@ class small_disk {
   }
   small_disk(small_disk const&) = delete;
 
-  /// Returns why the file system could not be mounted, or an empty string.
+  /// Empty if the file system is mounted.
   std::string const& problem() const { return problem_; }
   std::filesystem::path const& path() const { return path_; }
   bool resize(std::size_t mib) { return mount(mib, MS_REMOUNT); }
-  /// Fills the file system completely.
   void fill() const {
     std::ofstream file(filling(), std::ios::binary);
     std::string const zeros(1 << 16, '\0');
@@ -44,7 +43,7 @@ class small_disk {
 
   std::filesystem::path filling() const { return path_ / "filling"; }
 
-  temporary_directory const directory_;  // mount point
+  temporary_directory const directory_;
   std::filesystem::path const path_ = directory_.path();
   std::string problem_;
 };

@@ -1,4 +1,4 @@
-// A directory that is removed at the end of its test, and files in it.
+// A directory that is removed at the end of its test.
 #pragma once
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 namespace muster::test {
 
-/// Returns an empty string if the file does not exist.
+/// Empty if the file does not exist.
 inline std::string read_file(std::filesystem::path const& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
@@ -35,7 +35,6 @@ class temporary_directory {
     return std::filesystem::path(path_) / name;
   }
   std::string const& path() const { return path_; }
-  /// Writes a file and returns its path.
   std::string write(std::string const& name, std::string const& text) const {
     std::ofstream(*this / name) << text;
     return *this / name;

@@ -73,7 +73,7 @@ test_server::test_server(test_server_options o)
   connections_ = std::make_unique<server::agent_connections>(engine_, *agents_);
   coordination_ = server::serve_coordination(*agents_, *ports_, *connections_, server_, o.agents);
   tunnels_ = server::serve_tunnels(*pools_, *agents_, *ports_, server_, o.tunnels);
-  // Returns a description of the store instead of a connection to it.
+  // Sends a description of the store instead of its data.
   tunnels_->dial_stores_by([](auto, auto, auto const&, std::uint32_t rank) {
     auto pair = net::loopback_pair();
     auto const said = "store of rank " + std::to_string(rank);

@@ -1,6 +1,5 @@
-// A server for tests: the real cores, hubs and gRPC services on an engine thread, listening on a
-// port of 127.0.0.1. It serves workers, sessions and agents. Tests must inspect its state through
-// `on_engine`.
+// A server for tests: the real cores, hubs and gRPC services on an engine thread and a port of
+// 127.0.0.1. Inspect its state only through `on_engine`.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -47,7 +46,7 @@ struct test_server_options {
 
 inline constexpr int reflection_streams_max = 5;
 
-/// Returns a cluster "default" with one role "worker".
+/// A cluster "default" with one role "worker".
 coordination::cluster_spec workers(std::uint32_t tasks);
 
 class test_server {
@@ -55,15 +54,14 @@ class test_server {
   explicit test_server(test_server_options o = {});
   explicit test_server(coordination::cluster_spec spec)
       : test_server(test_server_options{.clusters = {std::move(spec)}}) {}
-  /// Stops in the order that the application uses and checks the cores' invariants. Fails the test
-  /// if stopping hangs.
+  /// Stops in the application's order and checks the cores' invariants. Fails the test if stopping
+  /// hangs.
   ~test_server();
 
-  /// Answers every parked call and stops.
+  /// Answers every parked call.
   void stop();
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  /// Returns the address of a cluster by name.
   std::string address(std::string const& cluster);
 
   struct inside {
@@ -72,12 +70,12 @@ class test_server {
     server::cluster_ports& ports;
     server::coordination_service& service;
 
-    /// Returns the service of the first cluster.
+    /// Of the first cluster.
     coordination::service const& run() const {
       return agents.state().current(agents.state().ids().front());
     }
   };
-  /// Runs `f(hub&)` or `f(inside&)` on the engine thread and returns its result.
+  /// Runs `f(hub&)` or `f(inside&)` on the engine thread.
   template <class F>
   auto on_engine(F f) {
     auto const call = [&] {
@@ -91,8 +89,7 @@ class test_server {
     engine_.post([&] { done.set_value(call()); });
     return done.get_future().get();
   }
-  /// Polls every millisecond until `f(coordinator&)` or `f(inside&)` is true. Returns false after
-  /// 10 s.
+  /// Polls `f(coordinator&)` or `f(inside&)` every millisecond. Returns false after 10 s.
   template <class F>
   bool eventually(F f) {
     for (int i = 0; i < 10'000; ++i) {
@@ -108,7 +105,7 @@ class test_server {
     return false;
   }
 
-  /// Marks everything that a durable core has reported as written to the simulated disk.
+  /// Marks all reported changes as written to the simulated disk.
   void write_all() {
     on_engine([this](server::hub& h) { return commits_.on_durable(written_, {}, h.now()), 0; });
   }
@@ -126,9 +123,8 @@ class test_server {
   std::string violated_invariant() {
     return on_engine([](server::hub& h) { return h.state().violated_invariant(); });
   }
-  /// Returns the number of parked agent calls of the first cluster.
+  /// Of the first cluster.
   std::size_t parked_calls();
-  /// Waits until `calls` agent calls are parked.
   bool parked(std::size_t calls);
 
  private:

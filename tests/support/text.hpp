@@ -17,7 +17,6 @@ inline testing::AssertionResult contains(std::string_view text, std::string_view
 }
 #define EXPECT_CONTAINS(text, part) EXPECT_TRUE(::muster::test::contains((text), (part)))
 
-/// Returns how often `part` occurs.
 inline std::size_t count(std::string_view text, std::string_view part) {
   std::size_t n = 0;
   for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;

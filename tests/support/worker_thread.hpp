@@ -1,5 +1,4 @@
-// A worker that runs on its own thread until the end of a scope, and a gate that blocks its
-// functions until the test opens it.
+// A worker on its own thread until the end of a scope, and a gate that blocks its functions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,15 +17,14 @@ namespace muster::test {
 
 class gate {
  public:
-  /// Waits until the gate opens, or until `at` is asked to stop.
+  /// Also returns if `at` is asked to stop.
   void pass(context const* at = nullptr) {
     ++waiting;
     while (!open_ && !(at && at->cancelled()))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --waiting;
   }
-  /// Returns a function that waits at the gate and then returns 1, or is cancelled if asked to
-  /// stop.
+  /// The function returns 1, or is cancelled if asked to stop.
   auto function() {
     return [this](context& at) {
       pass(&at);
@@ -55,7 +53,7 @@ class worker_thread {
   }
   ~worker_thread() { stop(); }
 
-  /// Stops the worker and returns the result of run().
+  /// Returns the result of run().
   int stop() {
     worker_.stop();
     return join();
@@ -79,7 +77,6 @@ inline worker_options options_for(std::string const& address) {
   return o;
 }
 
-/// Waits until `count` workers are connected.
 inline bool connected(test_server& server, std::size_t count = 1) {
   return server.eventually(
       [&](core::coordinator const& c) { return c.overview({}).tasks_connected == count; });

@@ -1,4 +1,4 @@
-// Helpers of tests of HTTP resolvers: simulated time, a directory for files, and service replies.
+// Simulated time, a directory for files, and service replies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using muster::test::one_by_one;
 using muster::test::temporary_directory;
 using namespace std::chrono_literals;
 
-/// Steady and wall clocks that advance only by waits, which are recorded.
+/// Clocks that advance only by waits, which are recorded.
 class still_time {
  public:
   cluster::time_source source() {
@@ -35,7 +35,6 @@ class still_time {
   }
   std::vector<std::chrono::milliseconds> const& waits() const { return state_->waits; }
   void advance(std::chrono::milliseconds span) { state_->gone += span; }
-  /// Sets the wall clock's time at the beginning.
   void wall(std::chrono::system_clock::time_point at) { state_->wall = at; }
 
  private:

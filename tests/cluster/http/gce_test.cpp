@@ -49,8 +49,7 @@ TEST_F(gce, running_machines_are_workers_with_their_internal_addresses) {
   EXPECT_EQ(seen.at(0).headers.at("metadata-flavor"), "Google");
 }
 
-// TensorFlow sorts addresses as text, so machine 2 follows machine 10 and a new address changes
-// every index. Here the index follows the machine's name.
+// TensorFlow sorts addresses as text, so a new address can change every index.
 TEST_F(gce, the_index_follows_the_name_and_not_the_address) {
   std::string rows;
   for (int i = 0; i < 12; ++i) {

@@ -1,5 +1,3 @@
-// Application-default credentials: the file that is used, the token request, and the errors without
-// a token.
 #include "launch/cluster/http/google_credentials.hpp"
 
 #include <openssl/evp.h>
@@ -34,7 +32,6 @@ bool signed_by(EVP_PKEY* key, std::string const& text, std::string const& signat
                           text.size()) == 1;
 }
 
-/// Returns the value of a form field.
 std::string field(std::string const& body, std::string const& name) {
   auto const at = ("&" + body).find("&" + name + "=");
   if (at == std::string::npos) return "missing";

@@ -1,4 +1,4 @@
-// One server that acts as the metadata server and as Google's APIs; replies are chosen by path.
+// One server that acts as the metadata server and as Google's APIs.
 #pragma once
 
 #include "launch/cluster/http/google_metadata.hpp"
@@ -16,11 +16,10 @@ class google : public ::testing::Test {
          R"({"access_token":"machine-token","expires_in":3600,"token_type":"Bearer"})");
   }
 
-  /// Sets a metadata entry.
   void says(std::string const& path, std::string const& value) {
     reply("/computeMetadata/v1/" + path, {200, value, {{"Metadata-Flavor", "Google"}}});
   }
-  /// Sets the replies to a path and query. They are given in order; the last is repeated.
+  /// Replies are given in order; the last is repeated.
   void reply(std::string const& target, http_reply const& r) { replies(target, {r}); }
   void replies(std::string const& target, std::vector<http_reply> all) {
     std::lock_guard const lock(mutex_);
@@ -33,7 +32,6 @@ class google : public ::testing::Test {
   }
   std::string url() const { return server_.url(); }
 
-  /// Returns how many requests had a target that begins with `beginning`.
   std::size_t asked(std::string const& beginning) const {
     std::size_t n = 0;
     for (auto const& s : server_.seen()) n += s.target.starts_with(beginning);

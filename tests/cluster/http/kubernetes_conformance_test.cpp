@@ -1,5 +1,4 @@
-// One test for each test of TensorFlow's Kubernetes resolver, with its name. Comments mark
-// deliberate differences.
+// Test names are TensorFlow's; comments mark deliberate differences.
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {

@@ -58,13 +58,12 @@ class kubernetes : public ::testing::Test {
     return o;
   }
 
-  /// Returns a resolver that runs in a pod.
   kubernetes_resolver within(job_selectors jobs) {
     return {environment({{"KUBERNETES_SERVICE_HOST", "127.0.0.1"},
                          {"KUBERNETES_SERVICE_PORT", std::to_string(server_->port())}}),
             options(std::move(jobs))};
   }
-  /// Returns a resolver outside the cluster that selects workers by app=x.
+  /// A resolver outside the cluster.
   kubernetes_resolver off(std::string const& url, job_selectors jobs = {{"worker", {"app=x"}}}) {
     auto o = options(std::move(jobs));
     o.where = kubernetes_resolver::location::off_cluster;

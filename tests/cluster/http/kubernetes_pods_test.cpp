@@ -1,4 +1,3 @@
-// Pod listings: pages and malformed replies.
 #include "tests/cluster/http/kubernetes_fixture.hpp"
 
 namespace muster::testing {

@@ -1,4 +1,3 @@
-// Corrupted replies give a cluster or a cluster_error of one line.
 #include <random>
 
 #include "muster/gce_resolver.hpp"
@@ -8,7 +7,7 @@
 namespace muster::testing {
 namespace {
 
-/// Changes, removes, doubles or truncates bytes; the seed decides.
+/// The seed decides.
 std::string mutated(std::string text, unsigned seed) {
   std::mt19937 random(seed);
   auto const below = [&](std::size_t n) { return random() % n; };

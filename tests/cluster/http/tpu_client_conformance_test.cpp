@@ -1,6 +1,4 @@
-// One test for each test of TensorFlow's Cloud TPU client, with its name.
-//
-// Not ported: testHandlesByteStrings; C++ has one type of string.
+// Test names are TensorFlow's. Not ported: testHandlesByteStrings; C++ has one type of string.
 #include "tests/cluster/http/tpu_fixture.hpp"
 
 namespace muster::testing {
@@ -15,7 +13,6 @@ class tpu_client_conformance : public tpu {
   void SetUp() override {
     time_.wall(std::chrono::sys_days(std::chrono::year(2026) / 11 / 21) + 10h);
   }
-  /// Adds a symptom of this age to the node.
   void symptom(std::string const& type, std::chrono::seconds age) {
     auto const at = std::chrono::system_clock::to_time_t(
         std::chrono::sys_days(std::chrono::year(2026) / 11 / 21) + 10h - age);

@@ -1,5 +1,4 @@
-// One test for each test of TensorFlow's TPU resolver, with its name. Comments mark deliberate
-// differences.
+// Test names are TensorFlow's; comments mark deliberate differences.
 #include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 
@@ -44,7 +43,6 @@ TEST_F(tpu_conformance, testSimpleSuccessfulRetrieval) {
 }
 
 TEST_F(tpu_conformance, testFailedMetadata) {
-  // The node is unknown.
   auto r = resolver();
   auto const line = fault_of([&] { r.cluster_spec(); }, code::missing);
   EXPECT_EQ(line.find("Could not lookup TPU metadata from name \"n\": GET " + url()), 0u) << line;

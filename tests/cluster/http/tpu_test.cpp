@@ -1,4 +1,3 @@
-// TPU resolver tests beyond TensorFlow's own.
 #include "launch/cluster/http/tpu_devices.hpp"
 #include "tests/cluster/http/tpu_fixture.hpp"
 

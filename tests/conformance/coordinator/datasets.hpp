@@ -1,4 +1,4 @@
-// Datasets are builders; each worker calls them to create its own iterator.
+// Datasets are builders that each worker calls.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,6 @@
 
 namespace muster::test {
 
-/// Number of existing iterators on all workers.
 inline std::atomic<int> live_iterators = 0;
 
 struct iterator {

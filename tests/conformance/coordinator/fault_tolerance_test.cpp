@@ -1,6 +1,5 @@
-// The fault tolerance suite of TensorFlow's coordinator, with its test names. Server and workers
-// are processes that are killed, frozen and restarted. Steps are shell commands that append a line
-// to a file, so that tests can count them.
+// The fault tolerance suite of TensorFlow's coordinator. Server and workers are killed, frozen and
+// restarted. Steps append a line to a file, so that tests can count them.
 //
 // Not ported, with reasons:
 //   testClusterCoordinatorDestroyed         sessions have no threads
@@ -43,7 +42,7 @@ class coordinator_fault_tolerance : public testing::Test {
     workers[index]->signal(SIGKILL);
     ASSERT_TRUE(workers[index]->wait());
   }
-  /// Returns a command of `count` steps; each writes a line at its start and at its end.
+  /// Each step writes a line at its start and at its end.
   std::string steps(int count, std::string const& seconds) {
     auto const file = c.file("steps").string();
     auto const script = "echo begin >> " + file + "; sleep " + seconds + "; echo end >> " + file;
@@ -115,7 +114,7 @@ TEST_F(coordinator_fault_tolerance, testOneWorkerPreemptionWithCancellation) {
   int const busy = c.tasks().at(0).at("running").to_number<int>() == 1 ? 0 : 1;
   auto bad = s.call<json::value>("muster.fail", "no such column");
   EXPECT_THROW(bad.get(), closure_error);
-  kill(busy);  // while it is being cancelled
+  kill(busy);
   try {
     slow.get();
     ADD_FAILURE() << "it was cancelled";
@@ -184,8 +183,7 @@ TEST_F(coordinator_fault_tolerance, testWorkerPreemptionErrorType) {
   EXPECT_EQ(error.at("worker").as_string(), "worker:0") << "it names the worker";
 }
 
-// TensorFlow recognises Unavailable, Aborted, FailedPrecondition or NotFound by their text; here
-// they are one error kind.
+// TensorFlow recognises these errors by their text; here they are one error kind.
 TEST_F(coordinator_fault_tolerance, testPSPreemptionErrorType) {
   start(1, {"--transient-dependency-failures", "0"});
   auto const f = c.run({"submit", "muster.fail", "no answer", R"(["ps:0"])", "--no-wait"});
@@ -232,7 +230,7 @@ TEST_F(coordinator_fault_tolerance, testPSFailureWhileRecoveryFromWokerFailure) 
   c.run({"cancel", job});
 }
 
-// In the following tests the parameter server is a task of the cluster whose process is killed.
+// The parameter server is a task whose process is killed.
 struct parameter_server : coordinator_fault_tolerance {
   void start_with_ps(words flags = {}) {
     c.serve(flags);
@@ -245,7 +243,6 @@ struct parameter_server : coordinator_fault_tolerance {
     ps->signal(SIGKILL);
     ASSERT_TRUE(ps->wait());
   }
-  /// Creates the state that the session depends on.
   void create_variables(cluster_coordinator& coordinator) {
     EXPECT_EQ(coordinator.with({.task_job = "ps", .task_index = 0})
                   .schedule<int>("muster.echo", 1)
@@ -296,8 +293,7 @@ TEST_F(parameter_server, testScheduleRaisesUnavailableErrorAtPsFailure) {
   EXPECT_NE(f.message.find("disconnected for longer than 500 ms"), std::string::npos) << f.message;
 }
 
-// A closure that runs on a worker reports a lost parameter server; this does not count as a fault
-// of the worker.
+// The worker is not blamed for the lost parameter server.
 TEST_F(parameter_server, testWorkerExecutionAfterPsFailureRaisesExpectedError) {
   start_with_ps();
   cluster_coordinator coordinator({.server = c.grpc()});
@@ -359,7 +355,7 @@ TEST_F(coordinator_fault_tolerance, testClusterStateNotDisrupted) {
   EXPECT_TRUE(c.await_tasks(2));
 }
 
-// A pause shorter than the heartbeat timeout has no effect.
+// Shorter than the heartbeat timeout.
 TEST_F(coordinator_fault_tolerance, short_pause_is_no_loss) {
   start(1, {"--heartbeat-timeout", "6s"});
   auto const job = steps(1, "1");
@@ -371,7 +367,7 @@ TEST_F(coordinator_fault_tolerance, short_pause_is_no_loss) {
   EXPECT_EQ(lines("begin"), 1);
 }
 
-// After a longer pause the closure runs elsewhere, and its late result is discarded.
+// The closure runs elsewhere, and its late result is discarded.
 TEST_F(coordinator_fault_tolerance, long_pause_is_a_loss_and_the_late_answer_void) {
   start(1, {"--heartbeat-timeout", "1500ms", "--reconnect-grace", "1s"});
   auto const job = steps(1, "0.5");

@@ -29,7 +29,7 @@ void conformance::start_worker() {
           return at.index();
         });
         add_datasets(w);
-        // Fails with its own error after it was asked to stop.
+        // Fails after it was asked to stop.
         w.function("hold_then_fail", [this](std::string const& why) -> int {
           held.pass();
           throw function_error(why, "InvalidArgumentError");

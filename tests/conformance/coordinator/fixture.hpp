@@ -35,7 +35,7 @@ struct conformance : testing::Test {
   ~conformance() override;
 
   void start_worker();
-  /// Waits until the session is stopping or has started another generation.
+  /// Also returns if another generation has started.
   void wait_stopping();
   std::uint64_t running();
 
@@ -46,12 +46,11 @@ struct conformance : testing::Test {
   std::optional<cluster_coordinator> c;
 };
 
-/// Returns options for a queue of two closures.
 inline coordinator_options of_two() {
   return {.queue_capacity = 2, .pending_max = 2};
 }
 
-/// Returns the message of the closure_error that `f` throws, or an empty string.
+/// Returns the message of a closure_error, or an empty string.
 template <class F>
 std::string raised_by(F f) {
   try {

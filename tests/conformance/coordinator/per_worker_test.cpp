@@ -1,5 +1,4 @@
-// Values that each worker builds itself. TensorFlow's suite tests them with per-worker values,
-// datasets and iterators.
+// TensorFlow's suite tests these with per-worker values, datasets and iterators.
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -30,7 +29,6 @@ struct coordinator_conformance_per_worker : conformance, testing::WithParamInter
     ASSERT_TRUE(server.eventually(
         [n](auto& core) { return core.workers().list(0, 100, {}).items.size() >= n; }));
   }
-  /// Calls `function` on every worker and returns the results.
   template <class Result, class... Args>
   std::vector<Result> on_each(std::string_view function, Args const&... args) {
     std::vector<remote_value<Result>> all;
@@ -135,7 +133,7 @@ TEST_P(coordinator_conformance_per_worker, testResourceCanStillbeUsedAfterCancel
   EXPECT_EQ(on_each<int>("add", counter, 1), (std::vector{2, 2, 2}));
 }
 
-// A build occupies only its own worker, and join does not wait for it.
+// Join does not wait for builds.
 TEST_P(coordinator_conformance_per_worker, testPutGetWithTag) {
   auto const value = c->create_per_worker_value("hold_on", 2);
   held.wait_for(1);
@@ -153,7 +151,7 @@ TEST_P(coordinator_conformance_per_worker, nothing_but_plain_arguments_reaches_a
   EXPECT_THROW(c->schedule<int>("add", per_worker_value(), 1), std::logic_error);
 }
 
-// Formats the components, for example "worker:0 ready, worker:1 not_ready", with errors.
+// For example "worker:0 ready, worker:1 not_ready", with errors.
 std::string text(std::vector<per_worker_component> const& all) {
   std::string t;
   for (auto const& c : all) {

@@ -1,5 +1,4 @@
-// The original tests of the closure queue, run through the client: put is schedule, get is a
-// worker.
+// The original tests of the closure queue: put is schedule, get is a worker.
 #include <thread>
 
 #include "tests/conformance/coordinator/fixture.hpp"
@@ -72,15 +71,14 @@ TEST_F(coordinator_conformance_queue, testDoneRaiseError) {
   EXPECT_TRUE(c->done());
 }
 
-// With two closures running and one queued, the call that raises waits for the second running
-// closure. It reports only the first error; the second closure keeps its own.
+// The call that raises waits for the second running closure. It reports only the first error.
 template <class Call>
 void after_cancel_closure(conformance& t, Call call) {
   t.start_worker();
   t.start_worker();
   auto const other = t.c->schedule<int>("hold_then_fail", "second");
   t.held.wait_for(1);
-  // Must precede the failing closure, because schedule raises the error after it.
+  // Before the failing closure: schedule raises its error.
   auto const queued = t.c->schedule<int>("nobody.has.this");
   auto const first = t.c->schedule<int>("fail", "first");
   EXPECT_THROW(first.fetch(), closure_error);

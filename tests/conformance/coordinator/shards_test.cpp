@@ -1,5 +1,4 @@
-// Workers that share a dataset read disjoint shards, chosen by worker index and number of workers,
-// without gaps. The original suite has no such tests: its cluster is fixed.
+// Shards are disjoint and complete. The original suite has no such tests: its cluster is fixed.
 #include <algorithm>
 
 #include "tests/conformance/coordinator/datasets.hpp"
@@ -68,7 +67,7 @@ TEST_F(shards, who_follows_one_that_left_has_its_shard) {
   EXPECT_EQ(all_of(data, 3), six);
 }
 
-// A quick function runs on the thread that reads messages.
+// Quick functions run on the thread that reads messages.
 TEST_F(shards, quick_functions_see_the_number_too) {
   declare(7);
   worker_thread const w(options_for(server.address()), [](worker& at) {

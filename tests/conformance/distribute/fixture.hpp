@@ -1,6 +1,5 @@
-// Fixture of the distribute coordinator's conformance suite: a strategy and servers that record
-// calls, and the cluster of the original tests. Test names are those of the original suite.
-// Sessions use a real Muster server instead of TensorFlow servers.
+// A strategy and servers that record calls, and the cluster of the original tests. Sessions use a
+// real Muster server instead of TensorFlow servers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,8 +26,8 @@ struct seen_context {
   session_config config;
 };
 
-/// Worker contexts by task, such as "worker:0". The key "" is the whole cluster or a single
-/// program. Functions can be called on any thread.
+/// Worker contexts by task, such as "worker:0"; "" is the whole cluster or a single program. Any
+/// thread.
 class contexts {
  public:
   void note();
@@ -44,7 +43,7 @@ struct strategy_traits {
   std::optional<bool> init{}, checkpoint{}, summary{};  // unset: only on task 0
 };
 
-/// Counts in the configuration how often it was configured, and filters devices.
+/// Counts in the configuration how often it was configured.
 class test_strategy : public strategy {
  public:
   explicit test_strategy(strategy_traits t) : traits_(t) {}
@@ -60,7 +59,6 @@ class test_strategy : public strategy {
   strategy_traits traits_;
 };
 
-/// Returns how often the configuration was configured for a task.
 int configured_for_a_task(session_config const& c);
 int configured_without_one(session_config const& c);
 
@@ -70,8 +68,7 @@ struct seen_server {
   bool joined = false;
 };
 
-/// Servers by task, such as "worker:0"; join returns at once. Functions can be called on any
-/// thread.
+/// By task; join returns at once. Any thread.
 class servers {
  public:
   standard_server_factory factory();
@@ -83,13 +80,10 @@ class servers {
   std::map<std::string, seen_server> all_;
 };
 
-/// Returns {"worker": 3 tasks, "ps": 2 tasks} and the roles in `more`.
 cluster_spec three_workers_two_ps(std::map<std::string, cluster_spec::tasks> more = {});
-/// Returns an environment without variables.
 environment_lookup no_environment();
 
-/// Runs every task of the cluster as an independent worker on its own thread. `run` receives the
-/// options of its task.
+/// Each task runs on its own thread. `run` receives the options of its task.
 void run_independent_tasks(cluster_spec const& cluster, distribute_options const& common,
                            std::function<void(distribute_options)> const& run);
 

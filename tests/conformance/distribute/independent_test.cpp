@@ -1,4 +1,3 @@
-// Every task runs the coordinator itself, here on its own thread.
 #include <atomic>
 #include <future>
 
@@ -20,7 +19,6 @@ struct distribute_independent : testing::Test {
       run_distribute_coordinator([this] { seen.note(); }, test_strategy(t), std::move(o));
     });
   }
-  /// Returns the servers that were joined.
   std::string joined() const {
     std::string names;
     for (auto const& [name, s] : made.all()) names += s.joined ? name + " " : "";
@@ -52,7 +50,7 @@ TEST_F(distribute_independent, testBetweenGraph) {
           auto& c = *current_worker_context();
           auto const id = static_cast<std::size_t>(*c.task_id());
           EXPECT_FALSE(c.has_barrier());
-          c.wait_for_others();  // has no effect
+          c.wait_for_others();
           if (c.is_chief()) x = 10;
           together.wait(id, std::chrono::seconds(30));
           x += *c.task_id() + 1;
@@ -138,7 +136,7 @@ environment_lookup tf_config(std::string text) {
 }
 
 TEST_F(distribute_independent, testRunStdServerInGoogleEnvironment) {
-  distribute_options o;  // with real servers
+  distribute_options o;
   o.mode = coordinator_mode::independent_worker;
   o.environment = tf_config(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]},
                                 "task": {"type": "ps", "index": 0}, "environment": "google"})");

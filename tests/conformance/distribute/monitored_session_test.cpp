@@ -1,5 +1,4 @@
-// Sessions over a real server. Variables are stored on a parameter server, the chief initialises
-// them, and the other tasks wait. Each task's server runs the closures of its session.
+// Variables are stored on a parameter server, the chief initialises them, and the other tasks wait.
 #include <atomic>
 #include <future>
 
@@ -12,7 +11,6 @@ namespace muster::test {
 namespace {
 
 struct distribute_sessions : testing::Test {
-  // Returns servers with functions for one variable and a function that returns the task.
   standard_server_factory real_servers() {
     return worker_servers({.server = server.address(), .functions = [this](worker& w) {
                              w.function("set", [this](int value) { x = value; });
@@ -30,10 +28,8 @@ struct distribute_sessions : testing::Test {
     o.server = server.address();
     return o;
   }
-  // Selects the parameter server for closures.
   static closure_options ps() { return {.task_job = "ps", .task_index = 0}; }
 
-  // Worker function of a training with parameter servers.
   void train(std::function<void()> const& together) {
     auto& c = *current_worker_context();
     auto const creator = c.make_session_creator(
@@ -56,7 +52,7 @@ struct distribute_sessions : testing::Test {
     ++trained;
   }
 
-  // Returns the steps of a single chief with a checkpoint; `there` is the result of restore.
+  // `there` is the result of restore.
   std::string prepared(checkpoint from, bool there) {
     std::string done;
     run_distribute_coordinator(

@@ -1,4 +1,3 @@
-// One process drives all tasks.
 #include <atomic>
 
 #include "tests/conformance/distribute/fixture.hpp"

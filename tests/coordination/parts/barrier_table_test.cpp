@@ -1,4 +1,3 @@
-// Unit tests of the barrier table: instances, arrivals, deadlines and eviction.
 #include "server/core/coordination/barriers/barrier_table.hpp"
 
 namespace muster::core::coordination {

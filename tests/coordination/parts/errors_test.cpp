@@ -1,4 +1,3 @@
-// Unit tests of error records, their delivery, and truncation of messages.
 #include "server/core/coordination/errors/error_polls.hpp"
 #include "server/core/coordination/errors/failure_record.hpp"
 

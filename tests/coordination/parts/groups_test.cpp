@@ -1,4 +1,3 @@
-// Unit tests of watches, alive-task queries and the exchange of devices.
 #include "server/core/coordination/groups/alive_groups.hpp"
 #include "server/core/coordination/groups/device_exchange.hpp"
 #include "server/core/coordination/groups/notice_listeners.hpp"

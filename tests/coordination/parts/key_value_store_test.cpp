@@ -1,4 +1,3 @@
-// Unit tests of the key-value store: waits, and saving without loss.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 
 namespace muster::core::coordination {

@@ -1,4 +1,3 @@
-// Unit tests of the task registry: states, names, heartbeats.
 #include "server/core/coordination/tasks/task_registry.hpp"
 
 namespace muster::core::coordination {

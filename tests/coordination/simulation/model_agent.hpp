@@ -1,7 +1,5 @@
-// A simulated agent that behaves like its client library. It registers with retries, sends
-// heartbeats at half the timeout, meets the others at barriers, uses keys and leaves. Depending on
-// its options it polls for errors. It dies of errors and returns as a new incarnation with a new
-// address.
+// A simulated agent that behaves like its client library. It dies of errors and returns as a new
+// incarnation with a new address.
 #pragma once
 
 #include "tests/coordination/simulation/world.hpp"
@@ -14,9 +12,9 @@ class model_agent {
       : world_(w), task_(task), polls_(polls), speaks_xla_(speaks_xla) {}
 
   void start();
-  /// Ends the process and its calls; the agent can be started again.
+  /// The agent can be started again.
   void die(char const* why);
-  /// Finishes its open calls and starts no new ones.
+  /// Starts no new calls.
   void rest() { resting_ = true; }
   /// Starts a new incarnation, meets all tasks once and leaves.
   void perform_last_act();

@@ -1,6 +1,5 @@
-// Every change of the core is an event: replaying a recorded run on a new core gives the same
-// effects, ids and views. The state can be saved and loaded at any step of a run without a
-// difference.
+// Replaying a recorded run on a new core gives the same effects, ids and views. The state can be
+// saved and loaded at any step.
 #include <gtest/gtest.h>
 
 #include "tests/coordination/simulation/simulation.hpp"
@@ -12,7 +11,6 @@ namespace {
 
 constexpr std::size_t all = 1'000'000;
 
-/// Returns all views, serialized.
 std::string views_of(cc::clusters const& server, core::time_point now) {
   archive::writer w;
   for (auto const id : server.ids()) {
@@ -25,7 +23,7 @@ std::string views_of(cc::clusters const& server, core::time_point now) {
   return w.take();
 }
 
-/// Applies the recorded steps and checks that the effects are the same.
+/// Repeats the recorded steps.
 void replay(cc::clusters& server, recording const& r, std::size_t first, std::size_t end) {
   for (auto i = first; i < end; ++i) {
     auto event = r.steps[i].what;

@@ -1,5 +1,5 @@
-// coordination_simulate: see tests/support/simulation/seed_loop.hpp. `--kills`, as the first
-// argument, kills the server now and then.
+// coordination_simulate [--kills]: see tests/support/simulation/seed_loop.hpp. `--kills` kills the
+// server now and then.
 #include <string_view>
 
 #include "tests/coordination/simulation/simulation.hpp"

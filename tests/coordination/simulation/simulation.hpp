@@ -1,5 +1,5 @@
-// One simulated cluster of agents in three phases: faults; rest, in which every call that can end
-// must end; and a fault-free phase, in which all agents must complete a run.
+// A simulated cluster in three phases: faults, then rest, in which every call must end, then a
+// complete run without faults.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct recording;
 
 using simulation::report;
 
-/// Runs one simulation; the same seed gives the same report. `to` receives every step, or is null.
-/// `kills`: the server's state is on a disk, and the server is killed and restarted now and then.
+/// The same seed gives the same report. `to` can be null. With `kills` the server is killed and
+/// restarted from its disk.
 report simulate(std::uint64_t seed, recording* to = nullptr, bool kills = false);
 
 }  // namespace muster::coordination_simulation

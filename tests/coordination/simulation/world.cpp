@@ -70,7 +70,7 @@ std::uint64_t world::send(cc::request r, done then) {
 
 void world::deliver(std::uint64_t handle, cc::request r) {
   auto const it = sent_.find(handle);
-  if (it == sent_.end() || it->second.dropped) return;  // the connection was closed
+  if (it == sent_.end() || it->second.dropped) return;
   auto const call = core::call_id{++last_call_};
   open_call c{.handle = handle, .barrier = {}};
   if (auto const* b = std::get_if<cc::enter_barrier>(&r)) {
@@ -150,7 +150,7 @@ void world::perform(cc::effects& fx) {
   for (auto const& [r, c] : told) tell(r, c);
 }
 
-// Writes are sequential; most take milliseconds, a few take much longer.
+// Most writes take milliseconds, a few much longer.
 void world::write_down(std::vector<cc::fact> facts,
                        std::vector<std::pair<cc::reply, open_call>> replies) {
   if (facts.empty() && replies.empty()) return;
@@ -228,15 +228,15 @@ void world::agree(cc::reply const& r, open_call const& c) {
       agree(c, *counter, muster::code::ok);
     return;
   }
-  // Refused, superseded or given up: no information about the instance.
+  // Unrelated to the instance.
   if (!r.fault->barrier) return;
   if (r.fault->barrier->id != c.barrier) throw violation("another barrier's error");
-  // A wrong counter gives an error that describes the instance only if it has passed.
+  // A wrong counter gives an error about the instance only if it has passed.
   if (r.fault->barrier->counter == c.counter) agree(c, c.counter, r.fault->code);
 }
 
 void world::agree(open_call const& c, std::int64_t counter, muster::code result) {
-  // The end of a generation aborts its running barriers, whose service no longer exists.
+  // The ended generation aborted its running barriers.
   if (result == muster::code::aborted) return;
   auto const [it, first] = barriers_.emplace(std::tuple(c.generation, c.barrier, counter), result);
   if (!first && it->second != result)

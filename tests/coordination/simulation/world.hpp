@@ -1,6 +1,5 @@
-// Virtual time for the clusters: a link that loses, delays and repeats calls, a slow disk that
-// loses unfinished writes, a trace of codes and numbers, and the invariants checked after every
-// step.
+// Virtual time for the clusters: an unreliable link, a slow disk that loses unfinished writes, a
+// trace of codes and numbers, and invariants checked after every step.
 #pragma once
 
 #include <deque>
@@ -22,12 +21,11 @@ namespace cc = core::coordination;
 
 using simulation::violation;
 
-/// The inputs of the core and its effects.
 struct recording {
   struct step {
     core::time_point at{};
     cc::event what;
-    std::string effects;  // serialized
+    std::string effects;
   };
   std::vector<step> steps;
 };
@@ -35,7 +33,7 @@ struct recording {
 class world : public simulation::virtual_time {
  public:
   /// @param to receives every step; can be null, must outlive the world.
-  /// @param journalled if true, there is a disk, and replies wait until their facts are stored.
+  /// @param journalled replies wait until their facts are stored.
   world(std::uint64_t seed, cc::cluster_spec spec, recording* to = nullptr,
         bool journalled = false);
 
@@ -43,21 +41,19 @@ class world : public simulation::virtual_time {
   cc::service const& service() const { return server_.current(cluster_); }
   cc::cluster_spec const& spec() const { return server_.spec(cluster_); }
 
-  /// Runs until `end`, with the ticks that the clusters ask for.
+  /// Runs with the ticks that the clusters ask for.
   void run(core::time_point end);
 
   using done = std::function<void(cc::reply const&)>;
-  /// Sends a request over the link and returns a handle. `then` receives the reply unless it is
-  /// lost.
+  /// Returns a handle. `then` receives the reply unless it is lost.
   std::uint64_t send(cc::request r, done then);
-  /// Ends a process; the server notices this unless it is killed before. Used only with error
-  /// delivery by heartbeat; otherwise a dropped poll has this effect.
+  /// The server notices this unless it is killed before. Only for error delivery by heartbeat;
+  /// otherwise a dropped poll has this effect.
   void close_connection(cc::task_index task, core::incarnation incarnation);
-  /// Cancels a call; the server may notice this late.
+  /// The server may notice this late.
   void drop(std::uint64_t handle);
   void heal() { faulty_ = false; }
-  /// Kills the server and starts another from the stored facts. Calls are lost; callers that poll
-  /// or watch receive an error.
+  /// Restarts from the stored facts. Calls are lost; polls and watches receive an error.
   /// @pre The world is journalled.
   void kill_server();
 
@@ -66,9 +62,9 @@ class world : public simulation::virtual_time {
  private:
   struct open_call {
     std::uint64_t handle = 0;
-    std::string barrier;  // its id, if the caller took part correctly
+    std::string barrier;  // if the caller took part correctly
     std::int64_t counter = 0;
-    // The generation that answered; the disk can delay the reply into the next generation.
+    // Answered by; the disk can delay the reply into the next generation.
     core::incarnation generation{};
     bool endless = false;  // a wait for a key without a deadline
   };
@@ -76,10 +72,10 @@ class world : public simulation::virtual_time {
     done then;
     std::set<core::call_id> calls;
     bool dropped = false;
-    // The caller's error when the server is killed; OK: none.
+    // The caller's error; OK: none.
     muster::code when_killed = muster::code::ok;
   };
-  /// A write to the disk with the replies that wait for it.
+  /// Replies wait for their write.
   struct write {
     std::vector<cc::fact> facts;
     std::vector<std::pair<cc::reply, open_call>> replies;
@@ -106,7 +102,7 @@ class world : public simulation::virtual_time {
 
   core::incarnation generation_{};
   std::int64_t version_ = -1;
-  // The result of each barrier instance.
+  // results.
   std::map<std::tuple<core::incarnation, std::string, std::int64_t>, muster::code> barriers_;
 
   std::deque<write> writes_;

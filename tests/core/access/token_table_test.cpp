@@ -1,4 +1,3 @@
-// Tokens: rejected commands, the effects of changes, and the table of roles.
 #include "server/core/access/token_table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Callables of functions such as "python:3.11": they are displayed, counted and searched for, and
-// affect nothing else.
+// A callable is displayed, counted and searched for, and affects nothing else.
 #include "server/core/api/activity.hpp"
 #include "server/core/api/facts.hpp"
 #include "server/core/api/listings.hpp"

@@ -1,4 +1,3 @@
-// Unit tests of the closure book: states, counters, saving.
 #include "server/core/closures/closure_book.hpp"
 
 #include <gtest/gtest.h>

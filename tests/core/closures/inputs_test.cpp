@@ -1,10 +1,10 @@
-// Values as inputs: a closure is BLOCKED until the closures it needs have succeeded.
+// A closure is BLOCKED until the closures it needs have succeeded.
 #include "server/core/api/placeholders.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
+std::string text(closure_id id);  // defined by the coordinator
 namespace {
 
 closure_spec needing(cluster& c, std::vector<input_ref> inputs, closure_options o = {}) {

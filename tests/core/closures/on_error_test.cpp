@@ -1,4 +1,3 @@
-// The effect of a job's first error on its other closures.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 

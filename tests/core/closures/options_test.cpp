@@ -1,4 +1,3 @@
-// Options of closures: priority, delay, deadline, retries; and the weight of a session.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -76,7 +75,7 @@ TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
   c.advance(2s);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   ASSERT_EQ(c.fx().stop_requests.size(), 1u);
-  c.succeed(w, job[0]);  // after the deadline
+  c.succeed(w, job[0]);
   auto const closure = c.core.closures().look(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::timeout);

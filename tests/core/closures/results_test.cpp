@@ -1,4 +1,3 @@
-// The effects of workers' answers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

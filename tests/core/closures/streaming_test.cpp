@@ -1,4 +1,3 @@
-// Sessions that receive outcomes as they occur: gRPC streams.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -215,8 +214,7 @@ TEST(streaming, a_stream_is_not_deleted) {
   EXPECT_TRUE(c.core.sessions().look(s));
 }
 
-// A message can contain a thousand closures. A misspelt function must fail only its own closure,
-// where a join finds the error, and not the others.
+// A misspelt function must fail only its own closure, not the other thousand in its message.
 TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_others) {
   for (auto const kind : {streaming, resumable_values}) {
     cluster c;

@@ -1,5 +1,3 @@
-// Lost dependencies and timeouts that functions report: tolerated up to a limit, counted per
-// session.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -19,7 +17,7 @@ struct transient : testing::Test {
     r.failure->dependencies = std::move(names);
     return r;
   }
-  /// Reports `names` as lost, then advances time until the closure runs again.
+  /// Reports `names` as lost and waits until the closure runs again.
   void report(stream_id w, closure_id id, std::vector<std::string> names) {
     c.answer(w, {gone(w, id, std::move(names))});
     for (int i = 0; i < 100 && c.state(id) == closure_state::queued; ++i) {

@@ -1,5 +1,3 @@
-// Facts to be stored follow from a step's changes: only for durable objects, and one fact per
-// object.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -23,7 +21,7 @@ TEST(last_words, of_what_a_step_changes_more_than_once_are_one) {
   cluster c(durable());
   auto const w = c.attach({});
   auto const job = c.open({"f", "f", "f"});
-  c.fail(w, job[0]);  // the job gets an error, stops and ends; the other closures are cancelled
+  c.fail(w, job[0]);
   ASSERT_EQ(said<job_fact>(c).size(), 1u);
   EXPECT_EQ(said<job_fact>(c)[0].state, job_state::failed);
   auto const ended = said<closure_fact>(c);

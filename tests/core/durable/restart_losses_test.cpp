@@ -1,4 +1,3 @@
-// Closures that lost workers keep their pause and their exclusive state across a server restart.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -14,7 +13,7 @@ session_spec unlimited(session_spec s) {
   return s;
 }
 
-/// A server, and its successor that starts from the stored facts.
+/// A server and its successor, which starts from the stored facts.
 struct restart_losses : testing::Test {
   cluster before{durable(), cluster::loss_pauses::as_configured};
   restored_job known;
@@ -38,7 +37,7 @@ struct restart_losses : testing::Test {
     before.lose(w);
     collect();
   }
-  /// Returns the next server, started `later` after the last step of this one.
+  /// `later`: time since the last step.
   std::unique_ptr<cluster> restart(duration later = {}) {
     auto next = std::make_unique<cluster>(durable(), cluster::loss_pauses::as_configured);
     next->wide.first_generation = before.wide.first_generation + (1u << 20);

@@ -51,7 +51,6 @@ struct table_bench {
     EXPECT_TRUE(made.has_value()) << (made ? std::string() : made.error().message);
     return made ? *made : object_id{};
   }
-  /// Creates an object and reports it as built.
   object_id ready(session_id s, stream_id at, std::uint64_t number, object_spec of = spec()) {
     auto const id = make(s, number, std::move(of));
     table.built(now, at, id, std::nullopt);

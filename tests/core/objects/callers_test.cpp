@@ -1,4 +1,3 @@
-// Callers of objects: their calls after they leave, and rejected calls.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
@@ -45,7 +44,7 @@ TEST(callers, that_have_left_may_leave_so_many_calls) {
   for (std::uint64_t n = 2; n < 4; ++n) b.call(first, n, id);
   for (std::uint64_t n = 1; n < 3; ++n) b.call(second, n, id);
   b.table.session_ended(first);
-  b.table.session_ended(second);  // exceeds the limit
+  b.table.session_ended(second);
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
   EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
@@ -71,7 +70,7 @@ TEST(callers, whose_calls_are_forgotten_leave_no_names_behind) {
   }
   auto const s = b.open(20);
   b.call(s, 1, id);
-  auto const worker = b.attach(1, 8, 80);  // it calls the object and is lost
+  auto const worker = b.attach(1, 8, 80);
   auto const who = caller_of(core::incarnation{8});
   for (std::uint64_t k = 1; k < 8; ++k)
     b.table.call(who, s, {k, id, "add", blob("1", encoding::bytes)});

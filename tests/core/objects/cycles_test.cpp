@@ -1,10 +1,9 @@
-// Calls that wait for each other in a cycle are an error; other waits are not.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
 namespace {
 
-/// Objects on ps:0, and calls that their methods make.
+/// Objects on ps:0 and the calls of their methods.
 struct circle : table_bench {
   session_id const s = open(1);
   stream_id const at = attach(0, 7, 70);
@@ -21,13 +20,13 @@ struct circle : table_bench {
     call(s, number, ids[of]);
     return name(s, number);
   }
-  /// Calls an object from the worker that has the objects.
+  /// Calls from the worker that has the objects.
   call_name inner(std::uint64_t number, std::size_t of) {
     auto const who = caller_of(incarnation{7});
     table.call(who, s, {number, ids[of], "get", {}});
     return {who, number};
   }
-  /// Returns the names of calls that failed because of a cycle.
+  /// Returns the calls that failed because of a cycle.
   std::vector<call_name> circles() {
     std::vector<call_name> found;
     for (auto const& a : said().answers)

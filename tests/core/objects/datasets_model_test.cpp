@@ -1,5 +1,5 @@
-// Random closures that draw splits, fail, are lost or succeed, over several epochs. Each split is
-// completed once per epoch, and read once if nothing is lost. The closures never deadlock.
+// Random closures draw splits, fail, are lost or succeed. Each split is completed once per epoch.
+// The closures never deadlock.
 #include <map>
 #include <random>
 
@@ -31,7 +31,7 @@ struct dealing : table_bench {
   std::uint32_t splits = 0, epochs = 0;
   std::uint64_t last_closure = 0, last_number = 0;
   std::map<std::uint64_t, running> closures{};
-  std::map<std::uint64_t, std::uint64_t> asked{};  // closures by the numbers of their draws
+  std::map<std::uint64_t, std::uint64_t> asked{};  // by the numbers of their draws
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> done{}, seen{};
 
   std::uint32_t draw(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
@@ -39,7 +39,7 @@ struct dealing : table_bench {
   void take() {
     for (auto const& a : said().answers) {
       auto const it = closures.find(asked.at(a.name.number));
-      if (it == closures.end()) continue;  // ended while it waited
+      if (it == closures.end()) continue;
       auto& c = it->second;
       c.waits = false;
       ASSERT_TRUE(a.ok);

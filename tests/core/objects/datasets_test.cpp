@@ -1,4 +1,3 @@
-// Datasets: the split of a draw, waiting draws, the end of the data, and returned splits.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
@@ -8,7 +7,7 @@ constexpr std::string_view the_end = "null";
 
 struct datasets_bench : table_bench {
   session_id s = open(1);
-  std::uint64_t number = 0;  // number of the worker's last call
+  std::uint64_t number = 0;
   caller_id const worker = caller_of(core::incarnation{7});
 
   static datasets::dataset_spec of(std::size_t splits, std::uint32_t epochs = 1) {
@@ -33,14 +32,13 @@ struct datasets_bench : table_bench {
     r.whole = true;
     return r;
   }
-  /// Draws a split and returns the number of the call; see `told`.
+  /// Returns the number of the call; see `told`.
   std::uint64_t draw(dataset_id id, datasets::draw_request const& r) {
     table.draw(worker, s, {++number, object_id{raw(id)}, "draw", {}}, r, s, "worker:0");
     return number;
   }
   std::uint64_t draw(dataset_id id, std::uint64_t closure) { return draw(id, by(closure)); }
-  /// Returns the answers since the last call of this function, by number: split names with their
-  /// epochs, or errors.
+  /// Returns the new answers by number: splits with epochs, or errors.
   std::map<std::uint64_t, std::string> told() {
     std::map<std::uint64_t, std::string> found;
     for (auto const& a : said().answers)
@@ -52,7 +50,7 @@ struct datasets_bench : table_bench {
   static std::string words(std::string_view value) {
     return std::string(value.substr(8)) + "/" + std::to_string(static_cast<int>(value[4]));
   }
-  /// Draws a split and returns the immediate answer, or an empty string if the draw waits.
+  /// Returns the immediate answer, or an empty string if the draw waits.
   std::string drawn(dataset_id id, std::uint64_t closure) {
     auto const n = draw(id, closure);
     return told()[n];
@@ -359,7 +357,7 @@ TEST(datasets, a_draw_is_read_from_its_bytes) {
   EXPECT_FALSE(datasets::draw_from("short"));
 }
 
-// Each function that waits for a split learns of it from the reply to its own call.
+// Each waiting function receives the end as the reply to its own call.
 TEST(datasets, one_that_is_deleted_or_older_than_the_server_fails_no_session) {
   datasets_bench b;
   auto const id = b.deal(b.of(1));

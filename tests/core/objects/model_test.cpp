@@ -1,5 +1,4 @@
-// Random callers, workers that lose streams and processes, and sessions that end. Each call is
-// executed at most once, in its caller's order, and answered once.
+// Each call is executed at most once, in its caller's order, and answered once.
 #include <deque>
 #include <map>
 #include <random>
@@ -10,8 +9,7 @@
 namespace muster::core::objects {
 namespace {
 
-/// A worker process that follows the protocol: it skips calls it has executed and keeps its
-/// answers.
+/// Follows the protocol: skips repeated calls and keeps its answers.
 struct process {
   std::uint64_t incarnation = 0;
   std::set<object_id> objects{};
@@ -24,7 +22,7 @@ struct world : table_bench {
 
   std::mt19937 random;
   std::map<std::int64_t, process> processes{};  // by index
-  std::map<std::int64_t, stream_id> streams{};  // attached workers
+  std::map<std::int64_t, stream_id> streams{};
   std::uint64_t last_stream = 0, last_incarnation = 0, last_session = 0;
   struct client {
     std::uint64_t last = 0;
@@ -53,7 +51,6 @@ struct world : table_bench {
     return nullptr;
   }
 
-  /// Carries out the orders; answers arrive complete.
   void perform(output const& said) {
     for (auto const& b : said.begins)
       if (auto* p = at(b.stream))
@@ -103,7 +100,7 @@ struct world : table_bench {
         return;
       case 1:
         for (auto const n : c.open) table.call(caller_of(s), s, {n, object_id{}, "add", {}});
-        return;  // its stream broke: repeats all open calls
+        return;
       case 2:
         if (draw(6) == 0) {
           table.session_ended(s);
@@ -168,8 +165,7 @@ TEST(object_table_model, calls_are_executed_at_most_once_and_answered_once) {
       w.settle();
     }
     if (::testing::Test::HasFailure()) return;
-    // All workers return, as new processes if the old ones were killed; then each call must be
-    // answered.
+    // All workers return, killed ones as new processes; then each call must be answered.
     for (std::int64_t i = 0; i < 3; ++i) w.attach_one(i);
     for (int i = 0; i < 40; ++i) {
       w.settle();

@@ -1,4 +1,3 @@
-// Objects on tasks: creation, calls exactly once and in order, and loss with their task.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {
@@ -78,7 +77,7 @@ TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) 
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "others"));
   EXPECT_EQ(b.table.create(b.now, next, 1, b.spec("weights")).error().code, code::already_exists);
   b.now += 2'999ms;
-  b.table.session_away(b.now, dead);  // repeated: the time counts from the first report
+  b.table.session_away(b.now, dead);
   EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
   b.now += 1ms;
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights"));
@@ -301,7 +300,7 @@ TEST(object_table, what_waits_has_a_limit_in_bytes) {
   EXPECT_EQ(more.error().field, "args");
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
-  b.make(s, 3, large);  // the first object is built, so its arguments are freed
+  b.make(s, 3, large);  // the first object is built and its arguments freed
   b.said();
   for (std::uint64_t n = 4; n < 7; ++n) b.call(s, n, id);
   for (std::uint64_t n = 4; n < 7; ++n)

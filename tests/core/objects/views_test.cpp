@@ -1,4 +1,3 @@
-// Views of objects: states with reasons, numbers of calls, pages, and objects lost with a task.
 #include "tests/core/objects/bench.hpp"
 
 namespace muster::core::objects {

@@ -1,11 +1,11 @@
-// Builders whose workers are lost, or that wait behind other work. Events that are not failures are
-// not counted; a builder that never succeeds fails the calls that need it.
+// Losses that are no failures are not counted; a builder that never succeeds fails the calls that
+// need it.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
+std::string text(per_worker_id id);  // defined by the coordinator
 namespace {
 
 struct builder_losses : testing::Test {
@@ -31,7 +31,7 @@ struct builder_losses : testing::Test {
   per_worker_view::component part(per_worker_id v, std::size_t i = 0) {
     return c.core.per_worker().look(v)->components.at(i);
   }
-  /// Lets the builder kill its worker `n` times, and waits for the next attempt each time.
+  /// Lets the builder kill its worker and waits for the next attempt.
   void kill(std::size_t n, std::int64_t index = 0) {
     for (std::size_t i = 0; i < n; ++i) {
       auto const w = c.attach(has_it(index));

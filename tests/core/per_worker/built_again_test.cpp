@@ -1,10 +1,9 @@
-// Tolerated builder failures: the component is built again after a pause.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
+std::string text(per_worker_id id);  // defined by the coordinator
 namespace {
 
 struct built_again : testing::Test {
@@ -23,7 +22,6 @@ struct built_again : testing::Test {
   static per_worker_view::component part(cluster const& c, per_worker_id v, std::size_t i = 0) {
     return c.core.per_worker().look(v)->components.at(i);
   }
-  /// Reports a failure of the build that the worker runs.
   static void report(cluster& c, stream_id w, std::string const& dependency = "ps:0") {
     auto r = c.bad(w, c.held(w).at(0), "ps is away", failure_kind::dependency_lost);
     r.failure->dependencies = {dependency};

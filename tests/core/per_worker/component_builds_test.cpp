@@ -1,4 +1,3 @@
-// Unit tests of component builds: pending builds, losses, saving.
 #include "server/core/per_worker/component_builds.hpp"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,9 @@
-// Per-worker values: built by each worker, ABORTED if it is lost, and built again before the next
-// use.
+// Per-worker values are ABORTED with their worker and built again before the next use.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
+std::string text(per_worker_id id);  // defined by the coordinator
 namespace per_worker_cases {
 
 per_worker_id create(cluster& c, std::string_view builder = "make", session_id owner = {},
@@ -127,7 +126,7 @@ TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
   EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message, "no such file");
   c.succeed(w, job[0]);
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
-  // The closure is sent; the worker knows that the build failed and answers with INPUT.
+  // The worker knows that the build failed and answers with INPUT.
   auto const user = c.open_with({needing(c, v)});
   EXPECT_EQ(c.held(w), closures{user[0]});
 }
@@ -161,7 +160,7 @@ TEST(per_worker, builds_come_before_other_closures_and_within_the_credits) {
     c.succeed(w, c.held(w).at(0), "null");
     ASSERT_EQ(c.fx().assignments.size(), 1u);
     EXPECT_EQ(c.fx().assignments[0].builds, next);
-    if (next == more[4]) c.succeed(w, c.held(w).at(0), "null");  // now it has an idle slot
+    if (next == more[4]) c.succeed(w, c.held(w).at(0), "null");
   }
 }
 

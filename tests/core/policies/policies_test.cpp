@@ -1,4 +1,3 @@
-// Unit tests of the policies: watchdog times, tolerated failures, saving.
 #include <gtest/gtest.h>
 
 #include "server/core/policies/transient_failures.hpp"

@@ -1,5 +1,4 @@
-// Stateful tasks: a session that relied on a task ends when the task is lost, and none of its
-// closures runs on the replacement.
+// A session that relied on a lost task ends, and none of its closures runs on the replacement.
 #include "server/core/policies/stateful_tasks.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -23,7 +22,6 @@ struct stateful : testing::Test {
 
   cluster c{with_ps()};
 
-  /// Returns `n` closures that must run on ps:`index`.
   std::vector<closure_spec> bound(std::size_t n, std::int64_t index = 0) {
     auto specs = c.specs(names(n, "f"));
     auto x = std::make_shared<closure_extras>();
@@ -155,7 +153,6 @@ TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
   EXPECT_EQ(c.held(q).size(), 1u);
 }
 
-// Per-worker values.
 struct stateful_values : stateful {
   static joining building(joining w) {
     w.functions = {"f", "make"};
@@ -221,7 +218,7 @@ TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_late
   EXPECT_EQ(built_on(v), names({"ps:0", "ps:1"}));
 }
 
-// After a restart the server does not know which values earlier closures have named.
+// A restarted server does not know which values earlier closures named.
 TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
   c.attach(building({}));
   auto const s = c.open({}, resumable_values()).id;

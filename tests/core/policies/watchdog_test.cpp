@@ -1,4 +1,3 @@
-// If no closure finishes, the watchdog logs this at growing intervals until one does.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -10,7 +9,6 @@ struct watchdog : testing::Test {
     c.watchdog = 4s;
     return c;
   }
-  /// Returns the watchdog's log messages within `d`, while workers send heartbeats.
   std::vector<std::string> said(duration d) {
     std::vector<std::string> all;
     for (auto const end = c.now() + d; c.now() < end;) {

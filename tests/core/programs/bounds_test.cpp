@@ -1,4 +1,3 @@
-// Submissions and workers that could harm the controller, and waits that must end without an event.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

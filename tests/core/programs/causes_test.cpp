@@ -1,4 +1,3 @@
-// Causes of failed programs, and failures that count.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -30,7 +29,7 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   EXPECT_FALSE(b.look(p).cause->coordination) << "of the attempt before";
 }
 
-// Rank 1 reported its error and waits; rank 0 is notified and ends first.
+// Rank 1 failed and waits; rank 0 is notified and ends first.
 TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
   bench b;
   auto const w = b.attach(0), other = b.attach(1);
@@ -98,7 +97,6 @@ hang some_hang() {
 }
 
 struct hangs_of_programs : testing::Test {
-  /// Starts a program with two running ranks.
   void begin(hang_policy what, std::uint32_t max_restarts) {
     auto spec = of_workers(2);
     spec.on_hang = what;

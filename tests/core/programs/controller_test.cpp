@@ -1,4 +1,3 @@
-// The life of a program: events in, orders and states out.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -265,8 +264,7 @@ TEST(programs, the_turn_of_each_comes_when_many_do_not_fit) {
   EXPECT_EQ(b.state(small), starting);
 }
 
-// JAX processes exit when their coordination service reports lost peers. This happens before the
-// lease of a dead host expires.
+// JAX processes exit before the lease of a dead host expires.
 TEST(programs, that_end_since_a_machine_is_gone_are_its_casualties) {
   bench b;
   auto const first = b.attach(0), second = b.attach(1);
@@ -326,8 +324,7 @@ TEST(programs, that_failed_are_found_by_their_end_and_all_by_their_name) {
   EXPECT_FALSE(b.core->has_key("you", "once"));
 }
 
-// The worker does not know two ranks: one never received its order, the other had started. The
-// attempt is over, and none of its ranks is started.
+// One rank never received its order, the other had started: none may be started again.
 TEST(programs, of_which_a_worker_has_lost_a_rank_are_not_started_in_part) {
   bench b;
   process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {}};

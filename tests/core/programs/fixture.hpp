@@ -1,4 +1,4 @@
-// A controller with workers that tests control: events in, orders and changes out.
+// A controller with workers that tests control.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,6 @@ class model_ledger final : public ledger {
   std::uint64_t version_ = 1;
 };
 
-/// A worker process.
 struct process {
   std::uint64_t incarnation = 0;
   std::int64_t index = 0;
@@ -74,11 +73,10 @@ class bench {
   time_point now{std::chrono::seconds(1'700'000'000)};
   static constexpr duration lease = 8s;
 
-  /// Called at the end of each step; delivers the orders.
+  /// Delivers the orders of a step.
   std::function<void()> on_step = [this] {
     for (auto const& o : core->said().orders) sent[o.stream].push_back(o);
   };
-  /// Performs one call in its own step.
   template <class Call>
   auto step(Call call) {
     core->begin_step();
@@ -94,8 +92,7 @@ class bench {
     return call();
   }
 
-  /// Replaces the controller by one that starts from the stored state. Streams and undelivered
-  /// orders are lost.
+  /// Streams and undelivered orders are lost.
   void restart(std::vector<restored_program> known) {
     resources.workers.clear();
     sent.clear();
@@ -131,7 +128,6 @@ class bench {
               std::vector<rank_end> ended = {}, std::uint64_t number = 0) {
     step([&] { core->reports(now, {s, std::move(started), std::move(ended), number}); });
   }
-  /// Advances time and renews every worker's lease.
   void advance_in_touch(duration d) {
     for (auto const until = now + d; now < until;) {
       for (auto const& [s, w] : resources.workers) report(s, {}, {}, ++last_number_);
@@ -149,7 +145,7 @@ class bench {
 
   program_view look(program_id id) const { return core->look(id).value(); }
   program_state state(program_id id) const { return look(id).state; }
-  /// Returns the orders for this worker in the last step.
+  /// Returns the orders of the last step.
   rank_orders orders(stream_id s) const {
     for (auto const& o : core->said().orders)
       if (o.stream == s) return o;
@@ -160,7 +156,6 @@ class bench {
     for (auto const& o : orders(s).starts) all.insert(all.end(), o.ranks.begin(), o.ranks.end());
     return all;
   }
-  /// Reports the ranks as running.
   void run(stream_id s, program_id id, std::uint32_t attempt, std::vector<std::uint32_t> ranks) {
     std::vector<rank_reports::start> all;
     for (auto const r : ranks) all.push_back({{id, attempt, r}, 100 + r});
@@ -178,13 +173,12 @@ class bench {
   std::vector<std::uint32_t> kept;                    // at the last attach
   std::map<stream_id, std::deque<rank_orders>> sent;  // sent but not yet processed
   std::map<program_id, std::vector<program_state>> states;
-  std::set<rank_name> begun;  // all ranks that workers ever started
+  std::set<rank_name> begun;  // ever started
 
  private:
   std::uint64_t last_id_ = 100, last_stream_ = 0, last_number_ = 0;
 };
 
-/// Returns a program with `n` workers.
 inline program_spec of_workers(std::uint32_t n, named_amounts each = {}) {
   program_spec s;
   s.name = "train";

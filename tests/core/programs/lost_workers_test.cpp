@@ -1,4 +1,3 @@
-// Messages to users about lost workers that ran ranks of a program.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,4 @@
-// A simulated worker that follows the protocol of programs; its clock is up to a twentieth slow.
+// A simulated worker that follows the protocol; its clock is up to a twentieth slow.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class model_worker {
       }
     }
     alive_ = std::move(kept);
-    std::vector<rank_end> known;  // ends that the server has stored; the others are discarded
+    std::vector<rank_end> known;  // stored by the server; the others are discarded
     for (std::uint32_t i = 0; i < ended_.size(); ++i)
       if (is_kept(alive_count + i)) known.push_back(ended_[i]);
     ended_ = std::move(known);
@@ -63,9 +63,8 @@ class model_worker {
     bench_.cut(s);
     bench_.sent.erase(s);
   }
-  /// Drops the stream because the server was killed.
   void lose_server() { stream_ = {}; }
-  /// Loses all state, as in a power failure.
+  /// Simulates a power failure.
   void die() {
     if (attached()) cut();
     alive_.clear();
@@ -140,14 +139,14 @@ class model_worker {
   process process_;
   stream_id stream_{};
   std::vector<body> alive_;
-  std::vector<rank_end> ended_;  // ends that the server has not acknowledged
+  std::vector<rank_end> ended_;  // not acknowledged
   std::map<std::uint64_t, time_point> sent_;
   std::uint64_t last_number_ = 0;
   time_point lease_from_{};
 };
 
-/// Checks the invariants: no port is used twice, no rank runs twice, no worker exceeds its
-/// resources, and each program has one live attempt.
+/// No port is used twice, no rank runs twice, no worker exceeds its resources, and each program has
+/// one live attempt.
 template <class Workers>
 void expect_in_order(Workers const& workers) {
   std::set<std::pair<std::string, std::uint16_t>> ports;
@@ -166,7 +165,7 @@ void expect_in_order(Workers const& workers) {
   for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
 }
 
-/// Checks at the end of a simulation that all programs have ended and all resources are free.
+/// All programs have ended and all resources are free.
 template <class Bench>
 void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const p : programs)
@@ -176,7 +175,6 @@ void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
 }
 
-/// Returns a program of up to ten ranks with one device each.
 inline program_spec random_program(std::mt19937_64& random) {
   auto spec = of_workers(static_cast<std::uint32_t>(1 + random() % 10), {{"gpu", 1}});
   spec.tasks[0].min = static_cast<std::uint32_t>(1 + random() % spec.tasks[0].max);

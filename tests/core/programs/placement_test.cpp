@@ -1,4 +1,3 @@
-// Placement of ranks and assignment of ports.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,3 @@
-// Messages about ranks that start without the modules that their program preloads.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,3 @@
-// Ranks of programs and closures share the resources of a worker; ranks use no slots.
 #include "server/core/programs/controller.hpp"
 #include "tests/core/fixture.hpp"
 

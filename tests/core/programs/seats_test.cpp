@@ -1,4 +1,3 @@
-// Workers of ranks in the current and earlier attempts; their output is stored there.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -10,7 +9,7 @@ program_spec that_restarts(std::uint32_t ranks) {
   return spec;
 }
 
-// Fails rank 0 of the attempt and waits for the next attempt.
+// Fails rank 0 and waits for the next attempt.
 void fail(bench& b, stream_id s, program_id p, std::uint32_t attempt) {
   b.end(s, p, attempt, 0, 1);
   for (std::uint32_t r = 1; r < b.look(p).ranks; ++r) b.end(s, p, attempt, r, 0, true);

@@ -1,4 +1,3 @@
-// Fair shares among pending programs of equal priority.
 #include "server/core/programs/shares.hpp"
 
 #include "tests/core/programs/fixture.hpp"
@@ -13,7 +12,7 @@ program_spec of(std::string const& submitter, std::uint32_t gpus, std::uint32_t 
   return spec;
 }
 
-/// A worker with `gpus` GPUs, all used by a program that tests can finish.
+/// A worker whose GPUs are all used by the first program.
 struct full : bench {
   stream_id w;
   program_id first;
@@ -107,7 +106,7 @@ TEST(program_shares, do_not_go_before_priorities_and_one_submitters_age) {
   EXPECT_TRUE(b.runs(low));
 }
 
-// The other submitter's programs end before the next placement, so it uses less at each placement.
+// The other submitter's programs end before the next placement, so it uses less then.
 TEST(program_shares, leave_nobody_behind_for_ever) {
   full b(4);
   auto const held = b.submit(of("a", 3));

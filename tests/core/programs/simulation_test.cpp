@@ -1,13 +1,11 @@
-// Programs under virtual time with faults: lost workers that may return, failing ranks, and
-// messages in transit when a stream breaks. Simulated workers follow the protocol, with clocks that
-// are up to a twentieth slow.
+// Programs with lost workers, failing ranks and messages in transit.
 //
 // Invariants:
 // - No rank of an attempt is alive when a rank of another attempt of its program starts.
 // - No port is used twice.
 // - No worker exceeds its resources.
 // - Uploads are sent only to workers that unpack them.
-// - In the end every program ends, even if its upload was missing for a while.
+// - Every program ends, even if its upload was missing for a while.
 #include <deque>
 #include <random>
 #include <set>
@@ -26,7 +24,7 @@ void run(std::uint64_t seed) {
     workers.emplace_back(b, seed * 16 + static_cast<std::uint64_t>(i) + 1, i);
   std::set<program_id> programs;
   for (int turn = 0; turn < 4'000; ++turn) {
-    bool const quiet = turn > 1'500;  // the fault-free phase
+    bool const quiet = turn > 1'500;
     b.advance(std::chrono::milliseconds(100));
     auto& w = workers[random() % workers.size()];
     if (!w.attached() && (quiet || random() % 20 == 0)) w.attach();

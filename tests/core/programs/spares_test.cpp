@@ -1,4 +1,3 @@
-// Spare places that a program reserves for a lost host, and preemption notice before a deadline.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -122,7 +121,6 @@ TEST(program_spares, have_a_limit) {
   EXPECT_EQ(wrong.limit, 64u);
 }
 
-/// One rank, with a deadline after 100 s and a preemption notice 30 s before it.
 struct with_notice : bench {
   stream_id w = attach(0);
   program_id p = [this] {

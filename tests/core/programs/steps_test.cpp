@@ -1,5 +1,3 @@
-// Programs whose ranks report steps: they are stopped at a step if there is time, otherwise by a
-// signal.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {
@@ -8,7 +6,6 @@ namespace {
 using enum program_state;
 using said = program_steps_said::kind;
 
-/// Two ranks on two workers.
 struct stepping : bench {
   stream_id a = attach(0), c = attach(1);
   program_id p;

@@ -1,5 +1,3 @@
-// Permission to open tunnels to the coordination cluster of an attempt, and attempts that have a
-// cluster.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,3 @@
-// Programs with an uploaded archive: placement and waiting.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

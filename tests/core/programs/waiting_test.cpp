@@ -1,4 +1,3 @@
-// Displayed reasons why programs wait, and port usage that is not a reason.
 #include "tests/core/programs/fixture.hpp"
 
 namespace muster::core::programs {

@@ -1,4 +1,3 @@
-// Unit tests of the containers of the core.
 #include <algorithm>
 
 #include "server/core/coordinator_state.hpp"
@@ -121,7 +120,7 @@ TEST(place_table, a_place_is_kept_while_somebody_holds_it_then_used_again) {
   places.begin_step();
   EXPECT_EQ(places.add("worker:2", incarnation{3}, "h2"), a);
   EXPECT_EQ(places[b].host, "h1");
-  places.release(place_table::none);  // an attempt that never ran
+  places.release(place_table::none);
 }
 
 TEST(ring, rotates_and_lets_anyone_leave) {

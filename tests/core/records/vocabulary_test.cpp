@@ -1,4 +1,3 @@
-// Text output of the core: names of states, ids, times.
 #include "server/core/coordinator_state.hpp"
 #include "tests/core/fixture.hpp"
 

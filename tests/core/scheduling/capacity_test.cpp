@@ -1,4 +1,3 @@
-// Limits of queues and of the server; each rejection contains the numbers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -192,7 +191,7 @@ TEST(capacity, a_stream_that_is_closed_while_held_back_is_held_back_no_more) {
   c.schedule(stays, {"g"});
   c.schedule(goes, {"g", "g"});
   ASSERT_FALSE(c.core.has_room(goes));
-  c.step(close_session{goes});  // each step checks the number of sessions that are held back
+  c.step(close_session{goes});  // checks the number of sessions held back
   EXPECT_EQ(c.job(goes).state, job_state::cancelled);
   EXPECT_FALSE(c.core.has_room(stays)) << "the server is still full";
   c.ask(delete_session{{}, job.id});

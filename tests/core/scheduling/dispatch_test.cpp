@@ -1,4 +1,3 @@
-// Assignment of closures to workers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -55,7 +54,7 @@ TEST(dispatch, closures_prefetched_keep_schedule_order_across_functions) {
   cluster c;
   auto const w = c.attach({.functions = {"f", "g"}, .slots = 1, .credits = 8});
   auto const job = c.open({"f", "g", "g", "f", "g", "f", "f", "g", "g"});
-  // Quick answers: the window grows.
+  // The window grows.
   for (std::size_t done = 0; done < 4; ++done) c.succeed(w, job[done]);
   EXPECT_EQ(c.held(w), closures({job[4], job[5], job[6], job[7], job[8]}));
 }
@@ -107,7 +106,7 @@ TEST(dispatch, a_class_that_ran_empty_and_returns_is_served_again) {
   auto const first = c.attach({.functions = {"x"}});
   auto const job = c.open({"x", "x"});
   c.leave(first);
-  c.attach({.functions = {"y"}});  // another class reuses the number of the removed one
+  c.attach({.functions = {"y"}});  // reuses the number of the removed class
   EXPECT_EQ(c.fx().assignments.size(), 0u);
   auto const again = c.attach({.functions = {"x"}});
   EXPECT_EQ(c.sent(again), closures({job[0]}));

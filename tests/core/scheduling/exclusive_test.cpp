@@ -1,4 +1,3 @@
-// Closures that have lost several workers run alone on the next one.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -13,7 +12,6 @@ session_spec tireless(session_spec s = continue_all()) {
 struct exclusive : testing::Test {
   cluster c;
 
-  /// Returns the worker that is being emptied for the closure.
   std::string emptied_for(closure_id id) const {
     EXPECT_EQ(c.why(id).why, closure_reason::exclusive);
     return c.why(id).emptied;
@@ -30,7 +28,6 @@ struct exclusive : testing::Test {
     w.index = 9;
     for (int i = 0; i < workers; ++i) c.lose(c.attach(w), "killed");
   }
-  /// Returns a closure that has killed three workers.
   closure_id suspect(joining const& w = {}) {
     auto const job = c.open_with(c.specs(w.functions), tireless());
     kill(3, w);
@@ -171,7 +168,7 @@ TEST_F(exclusive, the_worker_whose_work_is_young_is_kept_empty_and_later_another
   c.open(names(20, "f"));
   c.advance(1s);
   EXPECT_EQ(emptied_for(bad), "worker:1");
-  // Worker 1 was not quick after all. Worker 0 now has younger closures.
+  // Worker 1 was not quick, but worker 0 now has younger closures.
   c.succeed(slow, long_ones[0]);
   c.succeed(slow, long_ones[1]);
   c.advance(1900ms);

@@ -1,4 +1,3 @@
-// Sessions share the workers in turns, independent of queue lengths.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

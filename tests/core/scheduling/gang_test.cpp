@@ -1,4 +1,3 @@
-// Closures of a gang start together or not at all.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,3 @@
-// Closures that wait for values of others free their slots.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,4 @@
-// Unit tests of turns that need billions of closures or wide windows.
+// Turns that need billions of closures or wide windows.
 #include <memory>
 
 #include "server/core/closures/function_table.hpp"
@@ -25,7 +25,6 @@ struct bench {
   }
   function_id f(std::string_view name) { return *functions.intern(name); }
 
-  /// Queues the closure at position `order` of its session.
   slot queue(session_number s, std::string_view function, std::uint32_t order) {
     closure_spec spec;
     spec.function = f(function);

@@ -1,4 +1,3 @@
-// Requirements of closures on their worker: task, labels, resources.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -26,7 +25,7 @@ closure_spec with(cluster& c, closure_options o) {
   spec.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
   return spec;
 }
-/// Returns the requirement that no worker with the function meets.
+/// Returns the unmet requirement.
 unmet_need need(cluster& c, closure_id id) {
   EXPECT_EQ(c.why(id).why, closure_reason::unsatisfiable);
   return c.why(id).lack.value().need.value();
@@ -137,7 +136,7 @@ TEST(requirements, priority_and_order_hold_among_what_a_worker_can_take) {
 TEST(requirements, are_forgotten_with_their_job) {
   cluster c;
   auto const w = c.attach({.labels = {{"n", "0"}}});
-  for (int i = 0; i < 5'000; ++i) {  // more than the limit of known requirements
+  for (int i = 0; i < 5'000; ++i) {  // more than the limit
     auto o = where("n", "0");
     o.labels.push_back({"m", std::to_string(i)});
     auto const job = c.open_with({with(c, o)});

@@ -1,4 +1,3 @@
-// Running and prefetched closures, and moving prefetched closures to idle workers.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -8,8 +7,7 @@ names many(std::size_t n) {
   return names(n, "f");
 }
 
-/// A worker with one slot and a window of eight, and a job whose first eight closures were sent to
-/// it.
+/// A worker with one slot and a window of eight, all sent.
 struct retract : testing::Test {
   cluster c;
   stream_id w = c.attach({.slots = 1, .credits = 8, .index = 0});

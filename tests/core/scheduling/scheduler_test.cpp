@@ -1,4 +1,3 @@
-// Unit tests of the scheduler: queues, requirements, resources, gangs, saving.
 #include "server/core/scheduling/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +47,7 @@ struct scheduler_test : testing::Test {
     scheduler.place(w, {f});
     return w;
   }
-  /// Assigns closures until no worker has room; returns each closure with its worker.
+  /// Assigns closures until no worker has room.
   std::vector<std::pair<slot, std::uint32_t>> hand_out(core::scheduler& by, closure_table& table) {
     std::vector<std::pair<slot, std::uint32_t>> out;
     std::vector<slot> run;

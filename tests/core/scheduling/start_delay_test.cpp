@@ -1,4 +1,3 @@
-// Staggered start, and lost workers that are given up.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

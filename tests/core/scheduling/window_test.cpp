@@ -25,7 +25,7 @@ TEST(window, doubles_while_closures_come_back_quickly_up_to_the_credits) {
     c.succeed(w, job[i]);
     sizes.push_back(c.held(w).size());
   }
-  // At 11 the worker still holds 7, then 6: it is sent more when half of its window is answered.
+  // The worker is sent more when half of its window is answered.
   EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 8, 7, 6, 11}));
 }
 
@@ -56,7 +56,7 @@ TEST(window, halves_while_closures_are_slow_down_to_the_slots) {
     c.wait(1s);
     sizes.push_back(c.held(w).size());
   }
-  // 16 to 8, 4, 2: no closure is sent until the window has room, then one for each that ends.
+  // No closure is sent until the window has room, then one for each that ends.
   EXPECT_EQ(sizes.at(12), 3u);
   EXPECT_EQ(sizes.at(13), 2u);
   EXPECT_EQ(sizes.back(), 2u);

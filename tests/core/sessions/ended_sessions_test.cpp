@@ -1,4 +1,3 @@
-// Stored rows of a gRPC session whose client is gone, and their retention.
 #include "server/core/api/id_text.hpp"
 #include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"
@@ -6,7 +5,6 @@
 namespace muster::core {
 namespace {
 
-/// Creates and closes a stream with one successful closure.
 session_id ended(cluster& c, stream_id w) {
   auto const s = c.stream();
   c.schedule(s, {"f"});

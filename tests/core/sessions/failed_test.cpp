@@ -1,4 +1,4 @@
-// One log event for each job or session that has failed, not one per closure.
+// One log event for each failed job or session, not for each closure.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Opening, appending and sealing successful jobs.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Limits of a worker's requests and the effect of exceeding them.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

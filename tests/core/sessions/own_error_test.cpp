@@ -1,5 +1,3 @@
-// Closures with their own error: errors of other closures do not stop them, and their errors stop
-// no other closure.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -15,7 +13,7 @@ struct own_errors : testing::Test {
   session_id s = c.open({}, resumable_values()).id;
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
-  /// Submits a closure; generation 0 means that it has no generation.
+  /// Generation 0: none.
   closure_id submit(std::uint32_t generation = 0) {
     auto specs = c.specs({"f"});
     specs[0].own_error = true;
@@ -160,7 +158,7 @@ TEST_F(own_errors, are_kept_over_a_restart) {
   EXPECT_TRUE(told);
 }
 
-// Only the client can end submitted closures: one test for each way in which a session can fail.
+// Only the client can end submitted closures: one test for each way in which a session fails.
 struct session_failures : own_errors {
   using own_errors::own_errors;
 

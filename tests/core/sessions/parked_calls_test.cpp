@@ -1,4 +1,3 @@
-// Calls that wait for a job or a value: answered, timed out, abandoned, rejected.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,3 @@
-// Sessions that keep values until they are released, and whose client can return.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

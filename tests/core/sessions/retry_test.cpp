@@ -1,9 +1,8 @@
-// Closures of a job that did not succeed run again in a new job.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(session_id id);  // Defined by the coordinator; returns "job_…".
+std::string text(session_id id);  // defined by the coordinator
 namespace {
 
 closure_spec with_args(cluster& c, std::string_view args, std::vector<input_ref> inputs = {}) {
@@ -25,7 +24,6 @@ struct job_retry : testing::Test {
   reply ask(session_id id, std::string name = {}) {
     return c.reply_to_event(retry_job{{}, id, std::move(name)});
   }
-  /// Retries the job and returns the new one.
   opened again(session_id id, std::string name = {}) {
     auto const r = ask(id, std::move(name));
     EXPECT_EQ(r.status, status{});

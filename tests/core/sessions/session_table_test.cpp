@@ -1,4 +1,3 @@
-// Unit tests of the session table: ids, numbers, keys, notes, saving.
 #include "server/core/sessions/session_table.hpp"
 
 #include <gtest/gtest.h>

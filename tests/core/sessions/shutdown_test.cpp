@@ -1,4 +1,3 @@
-// Server stop: waiting callers are answered, new ones are rejected, running closures can end.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

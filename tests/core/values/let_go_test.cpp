@@ -1,4 +1,3 @@
-// Recomputation of large values whose inputs the client has released.
 #include <map>
 
 #include "server/core/values/lineage_book.hpp"
@@ -27,7 +26,6 @@ struct let_go : testing::Test {
     c.step(std::move(e));
     return tokens[c.core.closure_of(s, token)] = token, c.core.closure_of(s, token);
   }
-  /// Creates a closure that succeeded with this value.
   closure_id ended(std::string_view args, closures const& inputs, std::string_view value) {
     auto const id = made(args, inputs);
     c.succeed(w, id, value);
@@ -49,7 +47,7 @@ struct let_go : testing::Test {
     return found;
   }
   bool is_known(closure_id id) const { return c.core.closures().look(id).has_value(); }
-  /// Returns true if the record is kept without its value.
+  /// Kept without its value.
   bool is_kept(closure_id id) const {
     auto const seen = c.core.closures().look(id);
     return seen && !seen->released.empty();
@@ -209,7 +207,7 @@ TEST_F(let_go, of_a_long_chain_the_server_is_given_a_copy_now_and_then) {
   }
 }
 
-// The server got no copies of the values.
+// The server got no copies.
 TEST_F(let_go, more_lost_inputs_of_inputs_than_may_be_are_refused) {
   auto last = ended("[]", {}, large('a'));
   for (std::uint32_t i = 1; i <= value_store::depth_max; ++i) {
@@ -234,7 +232,7 @@ TEST_F(let_go, arguments_that_find_no_room_have_a_value_copied) {
   EXPECT_EQ(to_copy(), closures{a});
 }
 
-// Calls the core directly, because `cluster::step` checks all closures each time.
+// Calls the core directly, because `cluster::step` checks all closures.
 TEST_F(let_go, too_many_are_kept_for_others_and_the_oldest_goes) {
   closures all;
   auto const like = c.specs({"f"}).front();

@@ -1,9 +1,8 @@
-// Lost values are recomputed when they are needed, unless a client released them.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
+std::string text(closure_id id);  // defined by the coordinator
 namespace lineage_cases {
 
 std::string value(char c) {
@@ -19,7 +18,6 @@ struct lineage : testing::Test {
     c.spill_value_bytes_min = 10;
     return c;
   }
-  /// Schedules a job of one closure with these arguments and inputs.
   closure_id scheduled(std::string_view args, closures const& inputs = {}) {
     closure_spec s;
     s.function = c.function("f");
@@ -31,7 +29,7 @@ struct lineage : testing::Test {
     }
     return c.open_with({s})[0];
   }
-  /// Creates a successful closure whose value is on the disk.
+  /// A closure whose value is on the disk.
   closure_id on_disk(std::string_view args, closures const& inputs = {}, char v = 'a') {
     auto const id = scheduled(args, inputs);
     c.succeed(w, id, value(v));
@@ -172,7 +170,7 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
                                text(a) + " again failed: not today");
 }
 
-// The missing input may be another one, such as a blob in the arguments.
+// The missing input may be a blob in the arguments.
 TEST_F(lineage, a_second_run_that_says_it_lacks_an_input_is_told_as_a_failure_of_the_second_run) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});

@@ -1,10 +1,8 @@
-// Retention of finished jobs and their values.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 namespace {
 
-/// Creates a finished job with a value of `bytes` bytes.
 opened finished(cluster& c, stream_id w, std::size_t bytes = 1) {
   auto const job = c.open({"f"});
   c.succeed(w, job[0], std::string(bytes, 'x'));

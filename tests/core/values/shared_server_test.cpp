@@ -1,4 +1,4 @@
-// Two coordinators of one server: ids are unique, and values share one limit.
+// Ids are unique, and values share one limit.
 #include "server/core/api/server_wide.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -36,7 +36,6 @@ struct two : testing::Test {
     e.spec.functions = {"f"};
     c.step(start, e);
   }
-  /// Creates a job with one successful closure and a value of `bytes` bytes.
   session_id kept(coordinator& c, std::size_t bytes) {
     auto const job = open(c, 1);
     worker_results e{stream_id{1}, {}};

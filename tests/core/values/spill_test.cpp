@@ -1,12 +1,10 @@
-// Values are written to the disk when they take too much memory, read back when requested, and
-// dropped when memory and disk are full.
 #include <map>
 
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // Defined by the coordinator; returns "cl_…".
+std::string text(closure_id id);  // defined by the coordinator
 namespace {
 
 std::string value(char c = 'x', std::size_t size = 100) {
@@ -24,7 +22,7 @@ struct spilling_cluster {
   }
   explicit spilling_cluster(config const& settings = small()) : c(settings) {}
 
-  /// Returns the closures whose values the last step moved in this way.
+  /// Moves of the last step.
   std::vector<closure_id> asked(move_kind kind) const {
     std::vector<closure_id> all;
     for (auto const& m : c.fx().value_moves)
@@ -49,13 +47,12 @@ struct spilling_cluster {
   effects const& unreadable(closure_id id) {
     return c.step(values_moved{{{move_kind::read, id, false, {}, "checksum does not match"}}});
   }
-  /// Creates a job of one closure that succeeded with a value of 100 bytes.
   closure_id finished(char content = 'x') {
     auto const job = c.open({"f"}).closures.at(0);
     c.succeed(w, job, value(content));
     return job;
   }
-  /// Creates two closures and returns the first, whose value is on the disk.
+  /// The first of two closures, whose value is on the disk.
   closure_id on_disk(char content = 'x') {
     auto const first = finished(content);
     finished('y');

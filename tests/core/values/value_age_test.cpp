@@ -1,10 +1,8 @@
-// Limits of age and number for finished jobs and held values. A request for a removed value is
-// answered with the time, the reason and the flag to change.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(closure_id id);  // Defined by the coordinator.
+std::string text(closure_id id);  // defined by the coordinator
 std::string text(session_id id);
 namespace {
 

@@ -1,4 +1,3 @@
-// Unit tests of the value store: locations, eviction order, saving.
 #include "server/core/values/value_store.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +64,7 @@ TEST_F(store_test, what_begins_like_the_name_of_a_blob_may_be_as_short_as_it_lik
   std::vector<slot> all;
   for (std::size_t length = 0; length <= name.size(); ++length) {
     all.push_back(ended(job, name.substr(0, length)));
-    bool const counted = length > 84;  // contains the first digit of the size
+    bool const counted = length > 84;  // contains a digit of the size
     EXPECT_EQ(named_blob_bytes(name.substr(0, length)) > 0, counted) << length;
   }
   EXPECT_EQ(store.invalid(), "");

@@ -1,4 +1,4 @@
-// The facts of an explanation, for each state of a closure. tests/core/words tests the text.
+// Facts of an explanation; tests/core/words tests the text.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,3 @@
-// Incremental listings: matches, order, work per step; and holders of closures.
 #include "server/core/api/listings.hpp"
 
 #include "server/core/api/id_text.hpp"

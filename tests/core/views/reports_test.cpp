@@ -1,4 +1,3 @@
-// Reports for components outside the core: the owner of a closure, and the end of a session.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -12,13 +11,13 @@ TEST(held, only_by_the_stream_that_has_it_and_for_its_own_attempt) {
   ASSERT_EQ(c.held(w), closures({job[0]}));
   EXPECT_EQ(c.core.held(w, job[0], 1), (held_place{job.id, 0}));
   EXPECT_EQ(c.core.held(other, job[1], 1), (held_place{job.id, 1}));
-  EXPECT_FALSE(c.core.held(w, job[1], 1));             // held by another worker
-  EXPECT_FALSE(c.core.held(w, job[0], 2));             // another attempt
-  EXPECT_FALSE(c.core.held(w, job[2], 0));             // queued
-  EXPECT_FALSE(c.core.held(w, closure_id{12345}, 1));  // unknown
+  EXPECT_FALSE(c.core.held(w, job[1], 1));
+  EXPECT_FALSE(c.core.held(w, job[0], 2));
+  EXPECT_FALSE(c.core.held(w, job[2], 0));
+  EXPECT_FALSE(c.core.held(w, closure_id{12345}, 1));
   EXPECT_FALSE(c.core.held(stream_id{99}, job[0], 1));
   c.succeed(w, job[0]);
-  EXPECT_FALSE(c.core.held(w, job[0], 1));  // ended
+  EXPECT_FALSE(c.core.held(w, job[0], 1));
 }
 
 TEST(held, by_the_next_attempt_after_a_loss) {

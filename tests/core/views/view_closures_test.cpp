@@ -1,4 +1,3 @@
-// Views of closures: pages, filters, the history of attempts.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -54,7 +53,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   c.wait(1s);
   c.succeed(b, job[0]);
   c.leave(b);
-  c.advance(11min);  // removes the worker's row but not the history
+  c.advance(11min);  // removes only the worker's row
   auto const ended = c.core.closures().look(job[0])->attempts;
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[1].worker, "worker:2");

@@ -1,4 +1,3 @@
-// Views of jobs, and the overview.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,3 @@
-// Views of tasks.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

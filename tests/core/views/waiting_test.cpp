@@ -1,4 +1,3 @@
-// Gangs and closures that no connected worker can run.
 #include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,5 +1,4 @@
-// Each text of an explanation, created from its facts. Other tests of the core do not check the
-// text.
+// Other tests of the core do not check the text.
 #include "server/core/words/explanation_words.hpp"
 
 #include <gtest/gtest.h>

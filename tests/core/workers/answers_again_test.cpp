@@ -1,4 +1,4 @@
-// Answers that a worker repeats because they were not acknowledged.
+// Answers repeated because they were not acknowledged.
 #include <map>
 #include <memory>
 #include <set>
@@ -64,7 +64,7 @@ TEST_F(answers_again, of_another_attempt_change_nothing) {
   EXPECT_NE(c.state(job[0]), closure_state::succeeded);
 }
 
-// Consecutive server processes; each starts from the facts of its predecessor.
+// Consecutive servers; each starts from the facts of its predecessor.
 struct answers_after_restart : testing::Test {
   std::map<session_id, restored_job> facts;
   std::unique_ptr<server_wide> wide;
@@ -187,7 +187,7 @@ TEST_F(answers_after_restart, of_closures_that_were_never_written_down_end_nothi
   EXPECT_EQ(fx.assignments.at(0).closure, other[0]);
 }
 
-// Slots are reused at once, so a slot soon reaches a million uses.
+// Slots are reused at once, so a million uses are soon reached.
 TEST_F(answers_after_restart, no_slot_gives_an_id_that_is_the_next_process_s) {
   start_server();
   wide->end_generation = wide->first_generation + 3;

@@ -1,4 +1,3 @@
-// The task that an attaching worker gets, and its welcome message.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

@@ -1,4 +1,3 @@
-// A cordoned task gets no closures, whichever worker serves it, until it is uncordoned.
 #include "server/core/api/waiting_views.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// A draining worker finishes its closures and gets no more.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

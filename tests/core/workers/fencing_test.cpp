@@ -1,5 +1,5 @@
-// Only the stream that holds a closure can answer it, once, for its own attempt. Any other answer
-// disconnects the worker; its closures are requeued and not lost.
+// Any answer but that of the holding stream and attempt disconnects the worker; its closures are
+// requeued.
 #include "server/core/records/closure_table.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -18,7 +18,6 @@ struct fencing : testing::Test {
     EXPECT_EQ(c.task(0).error, message);
     EXPECT_EQ(c.task(0).running, 0u);
   }
-  /// Attaches a healthy worker and checks that all closures succeed.
   void expect_nothing_lost() {
     c.attach({.slots = 3, .credits = 3});
     for (auto const good : c.watch().streams())

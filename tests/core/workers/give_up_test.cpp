@@ -1,9 +1,8 @@
-// A task that stays away is given up, and so is everything that waits for it.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 
-std::string text(per_worker_id id);  // Defined by the coordinator; returns "pw_…".
+std::string text(per_worker_id id);  // defined by the coordinator
 namespace {
 
 struct giving_up : testing::Test {
@@ -127,7 +126,7 @@ TEST_F(giving_up, a_value_of_which_every_component_is_lost_cannot_be_built) {
   auto const v = value();
   joining const builder{.functions = {"f", "make"}, .credits = 4, .index = 3};
   auto const w = c.attach(builder);
-  c.attach({.index = 4});  // cannot build it
+  c.attach({.index = 4});
   c.succeed(w, c.held(w).at(0), "null");
   c.lose(w, "kernel panic");
   auto const input = c.open({"slow"});

@@ -1,5 +1,4 @@
-// Silent workers are late after 2.5 intervals (12.5 s), lost after the timeout (15 s), and later
-// forgotten.
+// Late after 2.5 intervals (12.5 s), lost after the timeout (15 s).
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -129,7 +128,7 @@ TEST(heartbeat, a_tick_a_little_late_is_no_stall) {
   cluster c;
   c.attach();
   c.advance(12'500ms);
-  c.wait(3'500ms - 1us);  // due after 2.5 s, one second of tolerance
+  c.wait(3'500ms - 1us);  // due after 2.5 s, 1 s of tolerance
   c.tick();
   EXPECT_EQ(c.state("worker", 0), task_state::error);
 }

@@ -1,4 +1,3 @@
-// The closures of a lost worker are requeued at the head of the queue.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {

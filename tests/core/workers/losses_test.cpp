@@ -1,4 +1,3 @@
-// Limits of lost processes and workers per closure, pauses before it runs again, and explanations.
 #include "server/core/words/explanation_words.hpp"
 #include "tests/core/fixture.hpp"
 
@@ -16,7 +15,7 @@ session_spec unlimited() {
   return spec;
 }
 
-/// A client's session. `kill` ends the process that runs a closure.
+/// `kill` ends the process that runs a closure.
 struct of_a_session {
   cluster c;
   session_id session;
@@ -224,7 +223,7 @@ TEST_F(loss_pauses, double_from_a_tenth_of_a_second_to_thirty_seconds) {
     ASSERT_TRUE(c.held(w).empty()) << pause.count();
     c.advance(1ms);
     ASSERT_EQ(c.held(w), closures{f}) << pause.count();
-    c.leave(w);  // an orderly leave is not counted, and its closures are requeued at once
+    c.leave(w);  // not counted, and requeued at once
     ASSERT_EQ(c.why(f).losses, 0u);
   }
 }

@@ -1,5 +1,4 @@
-// The number of workers passed to functions: declared, or the highest index plus one. It does not
-// change while workers leave and return.
+// The number of workers passed to functions: declared, or the highest index plus one.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -23,7 +22,6 @@ struct num_workers : testing::Test {
     e.owner = owner;
     return std::get<per_worker_reply>(c.reply_to_event(std::move(e)).body).id;
   }
-  /// Returns the numbers that the last step passed to builders.
   std::vector<std::uint32_t> told() const {
     std::vector<std::uint32_t> all;
     for (auto const& a : c.fx().assignments) all.push_back(a.num_workers);

@@ -1,10 +1,8 @@
-// A closure that loses several workers is suspected and finally given up.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
 namespace {
 
-/// Loses workers one after the other while they run `job[0]`.
 void lose_workers(cluster& c, int times, std::uint32_t slots = 1) {
   for (int i = 0; i < times; ++i) c.lose(c.attach({.slots = slots, .credits = slots}), "gone");
 }

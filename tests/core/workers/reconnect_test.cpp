@@ -1,4 +1,3 @@
-// A broken connection loses nothing if the same incarnation returns in time.
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -9,15 +8,14 @@ struct reconnect : testing::Test {
   joining const same{.slots = 2, .credits = 4, .incarnation = 42};
   stream_id const w = c.attach(same);
 
-  /// Opens a job of two closures that have run for eight seconds, which gives the worker a grace of
-  /// two seconds.
+  /// Two closures that have run for 8 s, which gives a grace of 2 s.
   opened busy(session_spec spec = {}) {
     auto const job = c.open({"f", "f"}, std::move(spec));
     EXPECT_EQ(c.held(w), job.closures);
     c.wait(8s);
     return job;
   }
-  /// Opens a job of four closures: the window is wide, and two of them run.
+  /// The wide window holds four closures, of which two run.
   opened full() {
     for (int i = 0; i < 2; ++i) {
       auto const warm = c.open({"f", "f"});
@@ -81,7 +79,7 @@ TEST_F(reconnect, also_when_nobody_noticed_that_the_old_stream_is_dead) {
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
 }
 
-// Messages of two connections can arrive in the wrong order. An older message would release the
+// Messages of two connections can arrive in the wrong order. An older one would release the
 // closures that run on the newer connection.
 TEST_F(reconnect, a_stream_that_was_overtaken_by_a_later_one_is_refused) {
   auto const job = busy();

@@ -1,4 +1,3 @@
-// If two streams claim the same task, the newest gets it.
 #include "server/core/workers/task_rows.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,5 +1,4 @@
-// Calls for "python:3.12" with workers of "python:3.11" fail with an explanation, unless a suitable
-// worker may still attach.
+// A suitable worker may still attach; otherwise the call fails with an explanation.
 #include "server/core/transitions/placing/version_watch.hpp"
 #include "tests/core/fixture.hpp"
 

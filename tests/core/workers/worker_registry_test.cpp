@@ -1,4 +1,3 @@
-// Unit tests of the worker registry: workers by stream and number, saving.
 #include "server/core/workers/worker_registry.hpp"
 
 #include <gtest/gtest.h>

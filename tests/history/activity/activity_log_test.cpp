@@ -1,4 +1,3 @@
-// Unit tests of the activity log: sums, chunks, minutes, lanes, and the stored records.
 #include "server/history/activity/activity_log.hpp"
 
 #include <gtest/gtest.h>

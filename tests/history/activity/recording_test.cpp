@@ -1,4 +1,3 @@
-// Spans that are recorded for events of closures.
 #include <gtest/gtest.h>
 
 #include "server/history/activity/activity_pages.hpp"
@@ -42,7 +41,7 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   EXPECT_TRUE(page.all);
 }
 
-// Returns a worker that holds six closures, because its quick answers widened its window.
+// Quick answers widen its window to six.
 stream_id quick_worker(cluster& c, std::uint32_t slots) {
   auto const w = c.attach({.slots = slots, .credits = 8});
   c.open(names(20, "f"));
@@ -50,7 +49,7 @@ stream_id quick_worker(cluster& c, std::uint32_t slots) {
   return w;
 }
 
-// Answers the closures in one message and returns how long ago each of them ended.
+// Returns how long ago each closure ended.
 std::vector<duration> ends_ago(cluster& c, stream_id w, closures const& answered, duration each) {
   std::vector<worker_result> message;
   for (auto const id : answered) {

@@ -1,4 +1,3 @@
-// Late tasks by barrier and by task, over a window of barriers.
 #include "server/history/barriers/lateness.hpp"
 
 #include <gtest/gtest.h>

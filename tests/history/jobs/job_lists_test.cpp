@@ -1,4 +1,3 @@
-// Lists of jobs: from changes alone, and with a whole core.
 #include "server/history/jobs/job_pages.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Execution times of a job, computed from changes.
 #include "server/history/jobs/job_times.hpp"
 
 #include <gtest/gtest.h>

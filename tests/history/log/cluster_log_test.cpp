@@ -1,4 +1,3 @@
-// Log events of agent clusters, created from incidents.
 #include "server/history/log/cluster_log.hpp"
 
 #include <gtest/gtest.h>

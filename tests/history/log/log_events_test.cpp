@@ -1,4 +1,3 @@
-// Log events created from changes: the text of each incident, and how often it is logged.
 #include "server/history/log/log_events.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Counters and durations for /metrics, with exact values.
 #include "server/history/metrics/closure_meter.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -1,4 +1,3 @@
-// Metrics of programs stay correct when a program is forgotten.
 #include "server/history/metrics/program_meter.hpp"
 
 #include <gtest/gtest.h>

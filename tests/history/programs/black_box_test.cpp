@@ -1,4 +1,3 @@
-// Records of attempts: accepted reporters, omitted entries and eviction.
 #include "server/history/programs/black_box.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,3 @@
-// Unit tests of rows: eviction, limits, saving.
 #include "server/history/rows/ended_rows.hpp"
 
 #include <gtest/gtest.h>

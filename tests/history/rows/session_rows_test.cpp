@@ -1,4 +1,3 @@
-// Rows that remain of a gRPC session's closures.
 #include "server/core/api/listings.hpp"
 #include "server/history/closures.hpp"
 #include "tests/core/fixture.hpp"

@@ -1,5 +1,5 @@
-// The history encodes every record byte for byte as earlier servers did, and decodes it without
-// loss. tests/support/goldens.hpp describes the file and how to write it again.
+// Records are encoded as earlier servers did, and decoded without loss. See
+// tests/support/goldens.hpp.
 #include "tests/support/goldens.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -32,7 +32,7 @@ struct number {
   std::uint32_t stored;
 };
 
-// The number of every enumerator in records. Never change one.
+// Never change a number.
 constexpr number<severity> severities[] = {
     {severity::info, 0}, {severity::warning, 1}, {severity::error, 2}};
 constexpr number<core::span_state> span_states[] = {{core::span_state::succeeded, 0},
@@ -199,7 +199,7 @@ doctor::step_segment full_steps() {
   return s;
 }
 
-// Assigns numbers to the names in spans, as the activity log does.
+// As the activity log does.
 std::string encoded_spans(past_spans const& all) {
   core::config const limits;
   history::names named(limits, [](auto const&) {});
@@ -264,7 +264,6 @@ std::vector<kind> const& kinds() {
   return all;
 }
 
-// Calls `f(kind, bytes)` for all committed records.
 void each_committed(std::function<void(kind const&, std::string const&)> const& f) {
   auto const all = test::read_goldens(records_file);
   for (auto const& g : all)
@@ -282,7 +281,7 @@ test::field_coverage coverage() {
   return all;
 }
 
-// Expects that a record is decoded without loss and encoded to the same bytes.
+// Decoded without loss and encoded to the same bytes.
 void expect_reads(kind const& k, std::string const& bytes, std::string const& want) {
   std::size_t unreadable = 0;
   EXPECT_EQ(k.reencoded(bytes, &unreadable), want) << k.name;
@@ -333,7 +332,7 @@ TEST(history_goldens, that_are_cut_are_counted) {
   });
 }
 
-// Columns whose length is fixed.
+// Columns of fixed length.
 std::set<std::string> known_gaps() {
   return {"PastMachines.Machine.figure absent", "PastPoint.figure absent",
           "PastRuns.Run.by_health absent"};
@@ -360,7 +359,6 @@ void expect_complete(number<Enum> const (&)[n], std::size_t others) {
   EXPECT_EQ(n + others, test::enumerators<Enum>()) << "an enumerator has no number here";
 }
 
-// Decodes one field of a record with a single row.
 TEST(history_numbers, never_change) {
   expect_complete(severities, 0);
   for (auto const& [how, n] : severities) {

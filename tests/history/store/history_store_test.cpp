@@ -1,4 +1,3 @@
-// Stored history is available to the next process, within its limits, and never blocks the server.
 #include "server/history/store/history_store.hpp"
 
 #include <gtest/gtest.h>
@@ -103,7 +102,7 @@ TEST_F(history_store_test, counts_at_most_so_many_unreadable_records) {
   EXPECT_EQ(a->facts().unreadable, 10'000u);
 }
 
-// RocksDB aborts the process if it continues with a log that it could not write.
+// RocksDB aborts the process if it continues with an unwritten log.
 TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
   muster::test::small_disk disk(4);
   if (!disk.problem().empty()) return muster::test::cannot_run(disk.problem());
@@ -144,7 +143,7 @@ TEST_F(history_store_test, of_one_moment_all_are_kept) {
   EXPECT_EQ(all(*open({}, history_store::access::read), history_kind::events).size(), 100u);
 }
 
-// The store is not closed, as after a kill.
+// Not closed, as after a kill.
 TEST_F(history_store_test, what_a_killed_process_has_written_is_there) {
   auto const a = open();
   a->start();

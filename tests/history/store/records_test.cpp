@@ -1,4 +1,3 @@
-// Each listener's records are read back without loss; other bytes give nothing.
 #include "server/history/store/records.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -124,7 +123,7 @@ TEST_F(history_records_of_spans, come_back) {
   EXPECT_EQ(is.named()[again.spans[0].function], was.named()[page.spans[0].function]);
 }
 
-// Protobuf rejects a whole message with one `string` that is not UTF-8, such as a hash.
+// Protobuf rejects a whole message with one invalid UTF-8 `string`.
 TEST_F(history_records_of_spans, keep_a_hash_of_raw_bytes) {
   history::past_span s{
       {"worker", 1}, {"f", "python:3.11", std::string("\xff\x00\xfe", 3), true}, {}};

@@ -1,4 +1,3 @@
-// Authentication: accepted callers, delays of refusals, and log events about them.
 #include "server/hub/access/gate.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +99,7 @@ TEST_F(access, is_judged_again_in_silence) {
   EXPECT_EQ(g.counts().wrong, 0u);
 }
 
-// A token that was used a moment ago is cached; revocation and changes must not depend on that.
+// A used token is cached; revocation and changes must not depend on that.
 TEST_F(access, that_was_just_given_ends_and_changes_at_once) {
   auto const t = make(core::role::submitter);
   auto const brief = make(core::role::viewer, 1h);
@@ -236,7 +235,7 @@ TEST(token_file, is_read_by_lines) {
   EXPECT_EQ((*all)[1].clusters, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE((*all)[1].allow_exec);
   EXPECT_TRUE((*all)[1].from_file);
-  // Reading the same text again gives equal tokens, so no client is disconnected.
+  // Equal text gives equal tokens, so no client is disconnected.
   EXPECT_EQ(*parse_token_file("viewer " + secret), std::vector{(*all)[0]});
 }
 

@@ -1,4 +1,4 @@
-// Lists of networks. A single network is tested in gate_test.cpp.
+// A single network is tested in gate_test.cpp.
 #include "server/hub/access/networks.hpp"
 
 #include <gtest/gtest.h>

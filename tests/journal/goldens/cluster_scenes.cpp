@@ -74,7 +74,7 @@ cluster_spec empty_spec(std::string const& name) {
   return s;
 }
 
-/// A declaration for the next generation is not validated when loaded, so all fields are absent.
+/// Not validated when loaded, so all fields are absent.
 cluster_spec next_spec() {
   auto s = empty_spec("");
   s.heartbeat_timeout = s.register_timeout = s.stuck_after = core::duration{};
@@ -130,7 +130,7 @@ barrier_fact full_barrier() {
   return b;
 }
 
-/// Sets one flag at a time, so that swapped flags are detected.
+/// One flag at a time, so that swapped flags are detected.
 void add_flags(std::vector<scene>& all) {
   facts list;
   auto const with = [&list](auto set) {

@@ -1,5 +1,5 @@
-// The journal encodes every entry byte for byte as servers have done since format 4, and decodes it
-// without loss. tests/support/goldens.hpp describes the files and how to write them again.
+// Entries are encoded as servers have done since format 4, and decoded without loss. See
+// tests/support/goldens.hpp.
 #include "tests/support/goldens.hpp"
 
 #include <google/protobuf/descriptor.h>
@@ -28,7 +28,7 @@ char const* word(change::kind what) {
   return what == change::kind::erase ? "erase" : "erase_below";
 }
 
-// Returns the committed records by case, without cases that have no entries.
+// Without cases that have no entries.
 std::map<std::string, entries> committed() {
   std::map<std::string, entries> all;
   for (auto const& g : test::read_goldens(records_file))
@@ -36,7 +36,7 @@ std::map<std::string, entries> committed() {
   return all;
 }
 
-// Calls `f(case, key, kind, value)` for all committed entries of all cases.
+// `f(case, key, kind, value)`.
 void each_committed(std::function<void(std::string const&, std::string const&, entry_kind const&,
                                        std::string const&)> const& f) {
   for (auto const& [name, of_it] : committed())
@@ -66,7 +66,7 @@ entries entries_of(store const& s) {
   return all;
 }
 
-// Loads the entries and encodes them again. Returns nothing if the journal rejects them.
+// Empty if the journal rejects the entries.
 entries reencoded_entries(entries const& all) {
   auto const back = reencoded(stored(all));
   return back ? entries_of(*back) : entries();
@@ -85,7 +85,6 @@ void expect_equal(entries const& got, entries const& want, std::string const& na
   EXPECT_EQ(got.size(), want.size()) << name;
 }
 
-// Returns the case with one entry replaced.
 entries with(std::string const& name, std::string const& key, std::string value) {
   static auto const all = committed();
   auto changed = all.at(name);
@@ -162,7 +161,7 @@ TEST(journal_goldens, with_unknown_fields_are_loaded) {
   });
 }
 
-// A repair by an older server writes fields that it does not know after all others.
+// A repair by an older server writes unknown fields last.
 TEST(journal_goldens, with_fields_in_another_order_are_loaded) {
   each_committed([](auto const& name, auto const& key, auto const& kind, auto const& value) {
     auto const turned = test::with_fields_reversed(form_of(kind), value);
@@ -172,8 +171,7 @@ TEST(journal_goldens, with_fields_in_another_order_are_loaded) {
   });
 }
 
-// Attempt records only inform users: an unreadable record is skipped. All other unreadable entries
-// are errors.
+// Unreadable attempt records are skipped; all other unreadable entries are errors.
 TEST(journal_goldens, that_are_cut_are_refused) {
   auto const expect_refused = [](auto const& name, auto const& key, auto const& part) {
     auto const back = reencoded(stored(with(name, key, part)));
@@ -200,8 +198,7 @@ TEST(journal_goldens, that_are_cut_are_refused) {
   });
 }
 
-// Fields that loading requires in every entry, and fields of a shared message that its user does
-// not set.
+// Fields that loading requires, and fields of a shared message that its user does not set.
 std::set<std::string> known_gaps() {
   return {"Accepted.args absent",
           "Accepted.extras.labels.amount unset",

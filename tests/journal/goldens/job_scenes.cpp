@@ -94,7 +94,7 @@ closure_extras full_extras() {
   return x;
 }
 
-/// Returns the values that absent fields stand for; they differ from those of a new struct.
+/// The values that absent fields stand for differ from those of a new struct.
 closure_extras empty_extras() {
   closure_extras x;
   x.options.task_index = 0;
@@ -109,7 +109,7 @@ accepted_closure closure(std::uint32_t slot) {
   return c;
 }
 
-/// Returns `size` closures with ids that are unique in the scene.
+/// Ids are unique in the scene.
 accepted_fact empty_request(session_id job, std::uint32_t first, std::uint32_t size) {
   accepted_fact f;
   f.job = job;
@@ -198,7 +198,7 @@ std::string numbered(std::string const& name, std::uint32_t number) {
   return name + " " + std::to_string(number);
 }
 
-/// Sets one flag at a time, so that swapped flags are detected.
+/// One flag at a time, so that swapped flags are detected.
 void add_flags(std::vector<scene>& all) {
   facts list;
   std::uint64_t id = 0x10;

@@ -1,5 +1,4 @@
-// The number of an enumerator in data directories never changes. Each enumerator is encoded and
-// compared with the list in numbers.hpp, which must be complete.
+// Enumerators are encoded and compared with the complete list in numbers.hpp.
 #include "tests/journal/goldens/numbers.hpp"
 
 #include <gtest/gtest.h>
@@ -17,8 +16,8 @@ namespace number_cases {
 using namespace core;
 namespace wire = muster::journal::v1;
 
-// Compares the numbers that the journal writes, `stored(value)`, with the list. `others` is the
-// number of enumerators that are never stored.
+// `stored(value)` is the number that the journal writes. `others`: number of enumerators that are
+// never stored.
 template <class Enum, std::size_t n, class Stored>
 void expect_numbers(numbers::number<Enum> const (&all)[n], std::size_t others, Stored stored) {
   EXPECT_EQ(n + others, test::enumerators<Enum>()) << "numbers.hpp lacks an enumerator";
@@ -27,7 +26,6 @@ void expect_numbers(numbers::number<Enum> const (&all)[n], std::size_t others, S
         << "the enumerator at position " << static_cast<int>(one.value);
 }
 
-// Returns the last entry that the batch puts.
 template <class Message>
 Message last(std::vector<change> const& batch) {
   Message m;

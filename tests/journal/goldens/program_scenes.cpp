@@ -87,11 +87,10 @@ program_spec full_spec() {
   return s;
 }
 
-/// Returns the smallest valid program.
 program_spec empty_spec() {
   program_spec s;
   s.on_hang = hang_policy::off;
-  s.hang_after = 1us;  // 0 means an entry of an older server without hang detection
+  s.hang_after = 1us;  // 0: an older server without hang detection
   s.tasks = {{"", 1, 1, {"x"}, {}, {}}};
   s.grace = s.restart_grace = duration{};
   return s;
@@ -161,7 +160,6 @@ placement_fact full_placement(program_id id) {
   return f;
 }
 
-/// Returns one place with `ranks` ranks.
 placement_fact empty_placement(program_id id, std::uint32_t attempt, std::uint32_t ranks) {
   placement_fact f;
   f.program = id;
@@ -192,7 +190,7 @@ rank_fact empty_end(rank_name name) {
   return f;
 }
 
-/// Returns a consistent program: the rank of its last attempt has ended if `state` is final.
+/// Consistent: the rank of its last attempt has ended if `state` is final.
 programs_facts program(program_id id, program_state state, goal to, std::uint32_t attempts) {
   programs_facts all{submitted(id, empty_spec(), epoch)};
   for (std::uint32_t n = 1; n <= attempts; ++n) all.push_back(attempt_fact{id, empty_attempt(n)});
@@ -207,7 +205,7 @@ programs_facts program(program_id id, program_state state, goal to, std::uint32_
   return all;
 }
 
-/// Returns a running program after `change(attempt, n)` was called for each attempt.
+/// `change(attempt, n)` is called for each attempt.
 template <class Change>
 programs_facts program_with_attempts(std::uint32_t attempts, Change change) {
   auto all = program(program_id{3}, program_state::running, goal::run, attempts);
@@ -334,7 +332,7 @@ void add_program_scenes(std::vector<scene>& all) {
   constexpr program_id id{2};
   add(all, "empty program", "", program(id, program_state::pending, goal::run, 0));
 
-  // Fields that exclude each other, and fields that are present with the value 0.
+  // Fields that exclude each other, or are present with 0.
   auto facts = program(id, program_state::stopping, goal::cancel, 1);
   for (auto& f : facts) {
     if (auto* const a = std::get_if<attempt_fact>(&f)) {

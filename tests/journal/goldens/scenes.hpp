@@ -1,8 +1,8 @@
-// Batches for the journal's golden files. Each scene can be loaded alone. Together they contain
-// every kind of entry with every field set, with every field absent, and with every enumerator.
+// Scenes for the journal's golden files. Each can be loaded alone. Together they have every kind of
+// entry with every field set, every field absent, and every enumerator.
 //
-// Values are fixed and distinct, so that swapped fields are detected. To add a field, set it in the
-// function whose name begins with `full_`.
+// Values are distinct, so that swapped fields are detected. To add a field, set it in the function
+// whose name begins with `full_`.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct scene {
   std::vector<change> batch;
 };
 
-/// Appends a scene: the batch that the encoder creates from these facts.
+/// Appends the batch that the encoder creates.
 template <class Facts>
 void add(std::vector<scene>& all, std::string name, std::string const& cluster,
          Facts const& facts) {
@@ -43,10 +43,9 @@ void add_record_scenes(std::vector<scene>& all);
 void add_cluster_scenes(std::vector<scene>& all);
 void add_token_scenes(std::vector<scene>& all);
 
-/// Returns all scenes and the format entry.
 std::vector<scene> all_scenes();
 
-/// Loads everything in a store and encodes it again. Returns the first loading error.
+/// Returns the first loading error.
 muster::result<memory_store> reencoded(store const& s);
 
 }  // namespace muster::server::journal::goldens

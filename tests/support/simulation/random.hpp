@@ -1,5 +1,4 @@
-// The simulation's only source of randomness: splitmix64, with the same results on every machine
-// and standard library.
+// The only source of randomness: splitmix64, equal on every machine and library.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,12 @@ class random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  /// Returns a number in [low, high].
+  /// In [low, high].
   std::int64_t between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
   }
   /// @pre n > 0
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
-  /// Returns true with a probability of `percent`.
   bool chance(int percent) { return between(1, 100) <= percent; }
 
  private:

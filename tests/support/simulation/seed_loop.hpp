@@ -24,8 +24,7 @@ struct running_seed {
 };
 inline running_seed running;
 
-/// Runs the seeds of the command line and returns the exit status. `simulate` returns the report of
-/// a seed.
+/// Returns the exit status.
 template <class Simulate>
 int run_seeds(int argc, char** argv, Simulate simulate) {
   std::uint64_t from = 1, count = 1000;

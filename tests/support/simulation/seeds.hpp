@@ -1,4 +1,4 @@
-// Checks that the tests of every simulator make.
+// Checks for every simulator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ inline void expect_clean(std::uint64_t seed, report const& r, std::string const&
       << r.recent << "replay: " << replay << " --seed " << seed << "; add it to regressions.txt";
 }
 
-/// Checks that the seeds reach the rare events; otherwise they prove nothing.
+/// Seeds that miss the rare events prove nothing.
 inline void expect_reached(
     tally const& all, std::initializer_list<std::pair<std::string_view, std::uint64_t>> more_than) {
   for (auto const& [what, n] : more_than) EXPECT_GT(all.of(what), n) << what;
 }
 
-/// Replays the seeds of a regressions.txt below tests/.
+/// `file` is relative to tests/.
 template <class Simulate>
 void expect_old_failures_clean(std::string const& file, Simulate simulate,
                                std::string const& replay) {
@@ -37,7 +37,7 @@ void expect_old_failures_clean(std::string const& file, Simulate simulate,
       expect_clean(std::stoull(line), simulate(std::stoull(line)), replay);
 }
 
-/// Checks that a seed determines the run.
+/// A seed determines the run.
 template <class Simulate>
 void expect_same_traces(Simulate simulate) {
   for (std::uint64_t const seed : {3u, 77u, 12345u}) {

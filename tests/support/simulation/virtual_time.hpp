@@ -1,5 +1,4 @@
-// Virtual time of a simulator: an event queue, the only source of randomness, a trace hash for
-// comparing two runs, and the last events.
+// Virtual time: an event queue, the only source of randomness, a trace hash, and the last events.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +21,12 @@ class virtual_time {
   core::time_point now() const { return now_; }
   random& dice() { return dice_; }
 
-  /// Schedules `what` after `delay`. Events at the same time run in the order of these calls.
+  /// Events at the same time run in the order of the calls.
   void after(core::duration delay, std::function<void()> what) {
     agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
   }
 
-  /// Records a line for the report of a violation.
+  /// For the report of a violation.
   void note(std::string line) {
     notes_.push_back(std::to_string(core::to_unix_ms(now_) - 1'700'000'000'000) + " ms  " +
                      std::move(line));
@@ -42,12 +41,12 @@ class virtual_time {
   std::uint64_t trace_hash() const { return hash_; }
   std::uint64_t steps() const { return steps_; }
 
-  tally counts;  // events counted by the simulated parts
+  tally counts;  // of the simulated parts
 
  protected:
   ~virtual_time() = default;
 
-  /// Returns the time of the next event, or `never`.
+  /// `never` if no event is left.
   core::time_point next() const {
     return agenda_.empty() ? core::never : agenda_.begin()->first.first;
   }
@@ -57,7 +56,6 @@ class virtual_time {
     agenda_.erase(agenda_.begin());
     what();
   }
-  /// Adds a value to the trace hash.
   void mix(std::uint64_t value) { hash_ = (hash_ ^ value) * 1099511628211ull; }
 
   core::time_point now_{std::chrono::seconds(1'700'000'000)};
