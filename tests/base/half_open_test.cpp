@@ -36,7 +36,7 @@ TEST(half_open, knows_the_oldest_of_all) {
   for (std::size_t i = 0; i < c.size(); ++i) c[i].place = table.add(c[i], i);
   EXPECT_EQ(table.oldest(), &c[0]);
   table.remove(c[0].place);
-  table.remove(c[0].place);  // already removed
+  table.remove(c[0].place);
   EXPECT_EQ(table.oldest(), &c[1]);
   EXPECT_EQ(table.size(), 2u);
   table.remove(c[2].place);

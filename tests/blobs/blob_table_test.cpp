@@ -93,7 +93,7 @@ TEST_F(BlobTable, RoomIsMadeOfWhatWasReleasedAndThenOfWhatNobodyHasAskedForInAWh
   ASSERT_TRUE(put("released", 40));
   table.hold("released");
   table.release("released", now);
-  ASSERT_TRUE(put("c", 40));  // releases immediately
+  ASSERT_TRUE(put("c", 40));  // evicts "released" at once
   EXPECT_EQ(table.take_gone(), std::vector<std::string>{"released"});
   EXPECT_FALSE(table.reserve(40, now).ok());  // both are new, so a reference to them may follow
   now += 31s;

@@ -90,7 +90,7 @@ TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altog
     EXPECT_EQ(kept.fetch(20s), 1);
     for (int i = 0; i < 50; ++i) program.schedule<int>("muster.echo", i).fetch(20s);
     auto const value = program.create_per_worker_value("muster.echo", 5);
-    program.schedule<int>("muster.echo", 7).fetch(20s);  // dropped values were sent along
+    program.schedule<int>("muster.echo", 7).fetch(20s);  // sends the releases of dropped values
     auto const entries = kinds();
     EXPECT_EQ(count(entries, "job"), 1);
     EXPECT_EQ(count(entries, "per_worker"), 1);

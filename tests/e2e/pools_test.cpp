@@ -104,7 +104,7 @@ TEST_F(clusters_as_pools, each_says_which_of_its_jobs_hold_state) {
   c.worker({"--cluster", "train", "--job", "cache"});
   c.worker({"--cluster", "train", "--job", "ps"});
   ASSERT_TRUE(await([&] { return connected("train") == 2; }));
-  // Only the stateless cluster takes work that is not bound to a client.
+  // Only the stateless role, ps, takes closures that are not bound to a task.
   for (int i = 0; i < 4; ++i) {
     auto const done = c.run({"submit", "muster.worker_info", "--cluster", "train"});
     ASSERT_EQ(done.status, 0) << done.err;

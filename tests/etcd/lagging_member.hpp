@@ -21,7 +21,6 @@ class lagging_member {
   ~lagging_member();
 
   std::string const& host() const { return host_; }
-  /// Returns the revision of the real member.
   std::int64_t revision() const;
   void fall_behind(std::int64_t revision) { behind_ = revision; }
   void catch_up() { behind_ = 0; }

@@ -24,7 +24,6 @@ namespace {
 namespace json = boost::json;
 using clock = std::chrono::steady_clock;
 
-/// A server with fixed ports.
 class server {
  public:
   explicit server(std::string store) : store_(std::move(store)) {}

@@ -46,7 +46,7 @@ TEST_F(etcd_store_test, holds_values_and_batches_that_no_transaction_holds) {
   ASSERT_TRUE(s->write({{kind::put, "large", "small"}, {kind::erase_below, "k"}}).ok());
   EXPECT_EQ(all_of(*s), (map{{"large", "small"}}));
   EXPECT_GT(s->bytes_on_disk(), 0u);
-  // Only the batches written earlier are left; incomplete data was removed.
+  // All pieces of the overwritten and erased values were deleted.
   client c(members_->access());
   wire::RangeRequest request;
   request.set_key(names{"/test"}.pieces());

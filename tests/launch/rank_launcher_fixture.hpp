@@ -56,7 +56,6 @@ struct rank_launchers : testing::Test {
     line += '\n';
     EXPECT_EQ(::write(orders.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
   }
-  /// Starts `ranks` ranks that run a shell script.
   void start(int ranks, std::string const& script, json::object more = {}) {
     start_command(ranks, {"/bin/sh", "-c", "P=" + file("").string() + "; " + script},
                   std::move(more));

@@ -49,7 +49,6 @@ std::string repeated(std::string const& text, std::size_t bytes) {
   return all;
 }
 
-// Sends a HEADERS frame followed by endless CONTINUATION frames.
 finding flood(fed& f, std::string const& first, std::string const& payload, std::size_t bytes) {
   auto found = f.feed(frame(headers_frame, 0, 1, call_fields(method) + first));
   for (std::size_t sent = 0; sent < bytes && found == finding::none; sent += payload.size() + 9)

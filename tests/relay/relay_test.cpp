@@ -269,7 +269,7 @@ TEST_F(relay_test, beyond_held_max_too_and_who_gives_up_makes_room) {
   auto second = client();
   write(second, "second");
   first.set_option(asio::socket_base::linger(true, 0));
-  first.close();  // a reset
+  first.close();
   a.status = 200;
   auto s = accept(a);
   EXPECT_EQ(read(s, 6), "second");

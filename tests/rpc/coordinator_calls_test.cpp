@@ -22,7 +22,7 @@ struct coordinator_calls : testing::Test {
       v1::CoordinatorService::NewStub(channel_to(server.address()));
   hand_worker worker{server.address(), make_hello({"f"}, 2, 16)};
   std::mutex mutex;
-  grpc::Status status;  // of the last call
+  grpc::Status status;
   std::string session = open();
 
   template <class Request, class Response>

@@ -40,7 +40,6 @@ class hand_tunnel : public hand_stream<v1::TunnelBytes, v1::TunnelBytes> {
     if (torch_rank) m.mutable_open()->set_torch_rank(*torch_rank);
     write(m);
   }
-  /// Waits for the server's confirmation.
   bool is_open() { return read().has_value(); }
   bool send(std::string const& bytes) {
     v1::TunnelBytes m;

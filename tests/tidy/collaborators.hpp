@@ -33,7 +33,6 @@ class collaborator_counter {
     }
   }
 
-  /// Returns every class and struct of the sources with its collaborators.
   std::vector<counted> count() {
     std::vector<counted> all;
     for (auto const& [path, f] : files_)

@@ -74,7 +74,6 @@ class type_scanner {
     if (std::regex_search(head, m, name) && !initializes) functions.push_back({m[1], lines});
     if (!initializes || head.find("operator") != std::string::npos) statement.clear();
   }
-  /// Returns the number of lines of the block.
   std::size_t skip_block() {
     std::size_t lines = 1;
     for (int depth = 1; at_ < text_.size() && depth > 0; ++at_) {

@@ -29,7 +29,7 @@ struct reading {
   limits limits_;
   command_reader reader;
   command c;
-  std::vector<std::string> words;  // of the last command
+  std::vector<std::string> words;
 };
 
 TEST(command_reader, knows_a_later_client_by_its_first_command) {

@@ -27,7 +27,6 @@ std::string read_from(raw_socket& s, std::size_t bytes) {
 
 class torch_sockets : public ::testing::Test {
  protected:
-  /// Serves cluster 1, and returns its port.
   std::uint16_t serve(limits const& l = {}, std::string const& from = "127.0.0.0/8") {
     torch_server_options o;
     o.limits = l;

@@ -54,7 +54,6 @@ inline std::string byte(int b) {
   return std::string(1, static_cast<char>(b));
 }
 
-/// Commands of numbering c.
 namespace say {
 inline std::string validate() {
   return std::string("\0\xce\xf7\x85\x3c", 5);

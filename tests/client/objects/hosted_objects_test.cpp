@@ -142,7 +142,7 @@ TEST_F(hosted, answers_again_and_executes_nothing_twice) {
        [](worker_stream* s) {
          v1::ServerMessage m;
          order_begin(m, true);
-         order_call(m, 3);  // accepted, and not repeated
+         order_call(m, 3);  // its answer was acknowledged, and is not kept
          order_call(m, 4);
          s->Write(m);
          EXPECT_EQ(read_reports(s, 1, 0).values, std::vector<std::string>{"4"});

@@ -49,7 +49,7 @@ TEST_F(past_fixture, a_search_that_cannot_be_is_refused_with_its_name) {
 }
 
 struct rank_search : program_fixture {
-  // Ranks print `printed`; the pieces end where the test says.
+  // Answers queries for logs with `printed`, the output of each rank, in pieces of `piece` bytes.
   json::value search(std::string const& query, std::vector<std::string> const& printed,
                      std::size_t piece = 1'000) {
     auto asked = std::async(std::launch::async, [&] {
