@@ -56,7 +56,7 @@ void check_server_address(std::string_view address) {
     throw wrong("is an address of REST; " + form);
   if (std::any_of(address.begin(), address.end(),
                   [](unsigned char c) { return c <= 0x20 || c == '/'; }))
-    throw wrong("is no address; " + form);
+    throw wrong("is not an address; " + form);
   auto const at = host_port::parse(address);
   if (at.port.empty()) throw wrong("has no port; " + form);
   if (at.host.empty()) throw wrong("has no host; " + form);

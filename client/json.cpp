@@ -43,7 +43,7 @@ std::string not_json(json::value const& v) {
 
 json::value from_json(value_view text) {
   if (text.encoding != encoding::json)
-    throw function_error(failure_kind::input, "JSON is expected, the value is raw bytes");
+    throw function_error(failure_kind::input, "the value is raw bytes, not JSON");
   json::parse_options options;
   options.max_depth = json_depth_max;
   boost::system::error_code error;

@@ -60,7 +60,7 @@ bool step(std::uint64_t n) {
   static auto* const page = mapped();
   static std::mutex mutex;
   if (n > steps::step_max)
-    throw std::invalid_argument("step " + std::to_string(n) + ": at most 2^53");
+    throw std::invalid_argument("step " + std::to_string(n) + ": must be at most 2^53");
   if (!page) return false;
   {
     std::lock_guard const lock(mutex);

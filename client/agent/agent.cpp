@@ -87,7 +87,7 @@ service_error agent::no_answer(milliseconds after) const {
 coro::task<void> agent::connect(ticket& t) {
   if (state_ == agent_state::connected || state_ == agent_state::connecting)
     throw coordination_error(coordination_code::failed_precondition,
-                             "the agent is connected, or connecting");
+                             "the agent is already connected or connecting");
   auto const given = std::exchange(registered_before_, true) ? 0 : options_.incarnation;
   {
     std::lock_guard const held(mutex_);
@@ -178,7 +178,7 @@ coro::task<void> agent::beat() {
     }
     if (clock::now() - last_heard_ >= options_.heartbeat_timeout) {
       e.code = coordination_code::unavailable;
-      e.message = "nothing was heard of " + options_.server + " for " +
+      e.message = "no answer from " + options_.server + " for " +
                   in_ms(options_.heartbeat_timeout) + ": " + e.message;
       co_return fail(e);
     }
@@ -209,10 +209,9 @@ coro::task<void> agent::poll() {
 
 void agent::fail(service_error const& e) {
   if (state_ != agent_state::connected) return;
-  auto const why =
-      e.other_service
-          ? "the service is another than the one registered at: it, or the run, began anew. "
-          : "";
+  auto const why = e.other_service ? "this is not the service that the agent registered with; the "
+                                     "service or the run was restarted. "
+                                   : "";
   {
     std::lock_guard const held(mutex_);
     state_ = agent_state::failed;

@@ -138,7 +138,7 @@ class blobs::store {
     }
     server_.try_until(
         [&](auto& to, auto& context) { return detail::call_put(to, context, hash, bytes); },
-        transfer_limit, "blob " + hex(hash) + " cannot be put");
+        transfer_limit, "blob " + hex(hash) + " cannot be uploaded");
     auto const mine = std::make_shared<put_content const>(bytes);
     std::lock_guard held(mutex_);
     auto content = kept(hash);  // another thread may have stored the same content
@@ -194,7 +194,7 @@ class blobs::store {
           options_, shared_max_, detail::shared_values::callbacks{wanted, dropped, put});
       begin_keeping();
     } catch (std::system_error const& e) {
-      log(log_level::warning, std::string("values go by the server: ") + e.what());
+      log(log_level::warning, std::string("large values are sent through the server: ") + e.what());
       shared_max_ = 0;
     }
     return shared_;
@@ -240,7 +240,7 @@ class blobs::store {
     auto const began = clock::now();
     server_.try_until(
         [&](auto& from, auto& context) { return detail::call_get(from, context, name, *bytes); },
-        transfer_limit, "blob " + hex(name) + " cannot be had");
+        transfer_limit, "blob " + hex(name) + " cannot be fetched");
     blob_bytes got{bytes, *bytes};
     std::lock_guard held(mutex_);
     if (shared_) shared_->by_server(bytes->size(), clock::now() - began);
@@ -278,7 +278,7 @@ class blobs::store {
                         [this] { return over_; });
     }
     throw blob_error(is_refused ? failure_kind::input : failure_kind::dependency_lost,
-                     "blob " + hex(name) + " cannot be put: " + ended.error_message());
+                     "blob " + hex(name) + " cannot be uploaded: " + ended.error_message());
   }
 
   void try_to_put(std::string const& name) {

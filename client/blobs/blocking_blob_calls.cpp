@@ -79,7 +79,7 @@ grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string
   if (began) context.TryCancel();
   auto const ended = call->Finish();
   if (whole && is_hash && raw_sha256_of(into) != name)
-    return {grpc::StatusCode::DATA_LOSS, "the server sent other bytes than the name says"};
+    return {grpc::StatusCode::DATA_LOSS, "the bytes that the server sent do not match the digest"};
   if (whole) return grpc::Status::OK;
   return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
 }

@@ -160,7 +160,7 @@ void holding::hear_of_peers() {
   try {
     if (heard_.holder() != 0) peers_->use_certificate(heard_.certificate(), heard_.key());
   } catch (peer_error const& e) {
-    log(log_level::error, std::string("no value can be given to other hosts: ") + e.what());
+    log(log_level::error, std::string("no value can be sent to other hosts: ") + e.what());
   }
   for (auto const& t : heard_.ticket()) peers_->expect(t.ticket(), t.name());
 }

@@ -35,7 +35,7 @@ constexpr std::size_t piece = std::size_t{1} << 20;
   throw peer_error(what + (why ? why : "TLS failed"));
 }
 
-constexpr char const* hung_up = "the other end has hung up";
+constexpr char const* hung_up = "the other process has closed the connection";
 
 tls_context made_tls(SSL_METHOD const* method) {
   tls_context made(SSL_CTX_new(method), &SSL_CTX_free);
@@ -235,7 +235,7 @@ void peer_socket::send_file(int fd, std::uint64_t size) {
     else if (sent < 0 && errno != EINTR)
       fail("", errno);
     else if (sent == 0)
-      throw peer_error("the file is shorter than it was");
+      throw peer_error("the file was truncated");
   }
 }
 

@@ -55,7 +55,7 @@ void receive_by_tls(peer_socket& from, int fd, std::uint64_t size, pace& of) {
 file_descriptor peer_taker::take(peer_place const& from, std::string const& name,
                                  std::uint64_t size, std::string& why) {
   if (is_avoided(from.address)) {
-    why = from.address + " was not reached a moment ago";
+    why = from.address + " was unreachable a moment ago";
     return {};
   }
   no_broken_pipes const here;
@@ -63,7 +63,8 @@ file_descriptor peer_taker::take(peer_place const& from, std::string const& name
     return receive(from, name, size);
   } catch (std::exception const& e) {  // also if memory, the address or descriptors are unavailable
     avoid(from.address);
-    why = absl::BytesToHexString(name) + " is not had from " + from.address + ": " + e.what();
+    why =
+        absl::BytesToHexString(name) + " cannot be fetched from " + from.address + ": " + e.what();
     return {};
   }
 }

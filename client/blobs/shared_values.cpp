@@ -106,8 +106,9 @@ void shared_values::listen() {
     if (told.empty() && where.is_any()) told = listen_address("", server).host;
     peers_ = std::make_unique<peer_giver>(std::move(held), where, told);
   } catch (std::exception const& e) {
-    log(log_level::error, "transfer_listen: " + (at.empty() ? "where the server is reached" : at) +
-                              ": other hosts take values of this one from the server: " + e.what());
+    log(log_level::error,
+        "transfer_listen: " + (at.empty() ? "the interface towards the server" : at) +
+            ": other hosts fetch values of this host from the server: " + e.what());
   }
 }
 
@@ -144,7 +145,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
     made = std::make_shared<mapping const>(fd.get());
   } catch (std::system_error const& e) {
     giver_.unreserve(bytes.size());
-    log(log_level::debug, std::string("what is put goes to the server: ") + e.what());
+    log(log_level::debug, std::string("the value is sent to the server: ") + e.what());
     return {};
   }
   auto content = std::make_shared<held_content const>(weak_from_this(), name, made);

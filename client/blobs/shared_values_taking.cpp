@@ -79,7 +79,7 @@ shared_values::memory shared_values::take_copy(v1::BlobHolder const& from, std::
   try {
     made = std::make_shared<mapping const>(fd.get());
   } catch (std::system_error const& e) {
-    log(log_level::info, std::string("what has come cannot be used: ") + e.what());
+    log(log_level::info, std::string("the received value cannot be used: ") + e.what());
     return {};
   }
   told_by(task)->copied(place.size());

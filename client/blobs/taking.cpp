@@ -23,7 +23,7 @@ bool taker::take(std::string const& from, std::string const& name, std::uint64_t
     to = connected(from, why);
     if (!to) return false;
     if (!send_packet(to->socket.native_handle(), keep ? 'G' : 'O', name)) {
-      why = "it has hung up";
+      why = "it has closed the connection";
       avoid(from);
       return false;
     }
@@ -46,7 +46,7 @@ std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::st
   auto const it = holders_.find(name);
   if (it != holders_.end() && !it->second->gone) return it->second;
   auto const avoided = avoided_.find(name);
-  why = "it is not tried";
+  why = "it failed recently and is not retried yet";
   if (closed_ || holders_.size() >= holders_max ||
       (avoided != avoided_.end() && avoided->second > clock::now()))
     return {};
@@ -106,7 +106,7 @@ bool taker::hear(holder& h) {
 
 void taker::answer(holder& h, question& q, unix_packet& said) {
   if (said.said != 'A' || !said.fd)
-    q.why = "it is not held any more";
+    q.why = "it is no longer held";
   else if (q.why = wrong_memory(said.fd.get(), said.name, q.size); q.why.empty()) {
     try {
       q.then(std::move(said.fd));
@@ -133,7 +133,7 @@ void taker::end(std::shared_ptr<holder> const& h) {
   for (auto const& name : std::exchange(h->taken, {})) on_dropped_(name);
   for (auto const& [name, questions] : asked)
     for (auto const& q : questions) {
-      q->why = "the process that holds it has hung up";
+      q->why = "the process that holds it has closed the connection";
       q->answer.set_value(false);
     }
 }

@@ -42,7 +42,7 @@ file_descriptor listen_at(std::string const& socket_name, int backlog) {
   auto const a = address_of(socket_name);
   if (bind(made.get(), reinterpret_cast<sockaddr const*>(&a.at), a.size) != 0 ||
       listen(made.get(), backlog) != 0)
-    throw std::system_error(errno, std::generic_category(), "a Unix socket cannot be listened at");
+    throw std::system_error(errno, std::generic_category(), "cannot listen on a Unix socket");
   return made;
 }
 
@@ -55,7 +55,7 @@ file_descriptor connect_to(std::string const& socket_name, std::string& why) {
     return {};
   }
   if (is_of_same_user(made.get())) return made;
-  why = "it is another user's";
+  why = "it belongs to another user";
   return {};
 }
 

@@ -41,7 +41,8 @@ cluster_coordinator::cluster_coordinator(coordinator_options options)
 }
 
 cluster_coordinator::~cluster_coordinator() {
-  check(!engine_->context().running_in_this_thread(), "the engine does not wait for itself");
+  check(!engine_->context().running_in_this_thread(),
+        "the engine cannot wait for itself on its own thread");
   session_->close();
   session_->wait_ended();
 }
@@ -103,7 +104,7 @@ std::vector<failure> cluster_coordinator::failures() const {
 }
 
 std::string per_worker_value::id() const {
-  if (!handle_) throw std::logic_error("a per_worker_value of nothing, or it was released");
+  if (!handle_) throw std::logic_error("the per_worker_value is empty or was released");
   return per_worker_text(handle_->value());
 }
 

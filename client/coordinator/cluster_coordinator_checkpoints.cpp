@@ -130,8 +130,8 @@ class periodic_checkpoints::impl {
       last_ = *made;
     else if (!waits_for_restore_)
       log(log_level::warning,
-          "no checkpoint is made until restore() was called: what was lost, or made again, would "
-          "take the place of what was saved");
+          "no checkpoint is saved until restore() has been called; lost or recreated state would "
+          "replace the saved state");
     waits_for_restore_ = !made;
   }
 

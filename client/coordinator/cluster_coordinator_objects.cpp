@@ -52,7 +52,8 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
 }
 
 void coordinator_session::begin_objects_on_stream(v1::Opened const& o) {
-  if (!o.objects()) return objects_->end("the server knows no objects: it is older than they are");
+  if (!o.objects())
+    return objects_->end("the server does not support objects on tasks; upgrade it");
   objects_->again();
   lock held(mutex_);
   takes_objects_ = true;
@@ -106,7 +107,7 @@ remote_object cluster_coordinator::make_object(object_options const& o, detail::
   what.set_encoding(v1::JSON);
   if (o.saved && o.name.empty())
     throw std::invalid_argument(
-        "object_options.saved: an object that checkpoints have needs a name");
+        "object_options.saved: an object that is saved in checkpoints needs a name");
   auto made = session_->objects_->create(std::move(what));
   if (o.saved) session_->known_.add(made, o.name);
   return made;
@@ -119,7 +120,8 @@ remote_object cluster_coordinator::get_object(std::string const& name) {
 
 void cluster_coordinator::refuse_to_wait_for_itself() const {
   if (engine_->context().running_in_this_thread())
-    throw std::logic_error("the library's own thread does not wait for itself");
+    throw std::logic_error(
+        "a callback cannot wait, because its thread receives the answers; wait on another thread");
 }
 
 }  // namespace muster

@@ -15,7 +15,7 @@ void check_request(request const& r) {
   check_argument_bytes(r.args.size());
   if (r.options && (r.options->delay.count() < 0 || r.options->deadline.count() < 0 ||
                     r.options->retry_initial.count() < 0 || r.options->retry_max.count() < 0))
-    throw std::invalid_argument("options: a time is negative");
+    throw std::invalid_argument("options: a time must not be negative");
   if (r.options) check_callable(r.options->display_name, r.options->callable);
 }
 
@@ -32,7 +32,7 @@ closure_record coordinator_session::converted(request const& r) const {
     }
     used.id = of->session()->closure_id(of->token());
     if (used.id == 0)
-      throw std::invalid_argument("an argument is a value of another coordinator and not ready");
+      throw std::invalid_argument("an argument is a value of another coordinator and is not ready");
   }
   for (auto const& of : r.per_worker) {
     use const used{of->session() == this ? of->token() : 0, of->value()};
@@ -101,7 +101,7 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
 
 std::vector<closure_record> coordinator_session::converted_gang(
     std::vector<request> const& all) const {
-  if (all.empty()) throw std::invalid_argument("a gang without members");
+  if (all.empty()) throw std::invalid_argument("a gang must have at least one call");
   if (all.size() > gang_size_max)
     throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
                                 " closures, the limit is " + std::to_string(gang_size_max));
@@ -131,7 +131,8 @@ std::uint64_t coordinator_session::put_builder(request r) {
   check_request(r);
   if (!r.inputs.empty() || !r.per_worker.empty())
     throw std::invalid_argument(
-        "the arguments of a builder are plain: it runs again when a worker comes back");
+        "the arguments of a builder must be plain values, because it runs again when a worker "
+        "reconnects");
   lock held(mutex_);
   throw_if_over();
   built_record added;

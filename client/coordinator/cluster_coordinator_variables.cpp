@@ -56,7 +56,7 @@ std::shared_ptr<detail::variable_core const> cluster_coordinator::make_variable_
   if (begin.row_bytes() > detail::row_bytes_max)
     throw std::invalid_argument("a row of " + detail::shown(of) + " " + std::string(dtype) +
                                 " has more than " + std::to_string(detail::row_bytes_max) +
-                                " bytes: give it more and shorter ones");
+                                " bytes; use more, shorter rows");
   auto const bounds = detail::bounds_of(o.partitioner, of, detail::item_bytes(dtype));
   auto const tasks = o.tasks.empty() ? std::vector{o.task} : o.tasks;
   auto const make_one = [&](std::string const& name, std::string const& task,
@@ -119,7 +119,7 @@ std::shared_ptr<detail::variable_core const> cluster_coordinator::find_variable_
     by = found;
   } else if (found.class_name() != detail::variable_class_name) {
     throw std::invalid_argument("'" + name + "' is a " + found.class_name() +
-                                ", no variable: see get_object");
+                                ", not a variable; use get_object");
   }
   auto made = detail::variable_core::of(std::move(shards), name, by);
   session_->known_.add(made);

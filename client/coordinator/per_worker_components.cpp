@@ -50,7 +50,7 @@ coro::task<components> components_of(ticket& t, client_engine& engine,
 std::shared_ptr<question<components>> about(client_engine& engine,
                                             std::shared_ptr<per_worker_handle const> const& of,
                                             milliseconds timeout) {
-  if (!of) throw std::logic_error("a per_worker_value of nothing, or it was released");
+  if (!of) throw std::logic_error("the per_worker_value is empty or was released");
   auto const spawn = [&engine](coro::task<void> body) {
     if (!engine.tasks().spawn("per-worker value", std::move(body)))
       raise({failure_kind::dependency_lost, "muster::per_worker_value",

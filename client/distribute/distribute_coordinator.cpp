@@ -93,7 +93,7 @@ void run_between_graph(job const& j, thread_coordinator::options o) {
   auto const barrier = std::make_shared<worker_barrier>(names);
   thread_coordinator threads(o);
   std::stop_callback const on_stop(threads.stop_token(),
-                                   [barrier] { barrier->abort("another task has ended badly"); });
+                                   [barrier] { barrier->abort("another task has failed"); });
   std::vector<std::function<void()>> bodies;  // all are configured before the first runs
   for (std::size_t i = 0; i < tasks.size(); ++i)
     bodies.push_back(prepared(j.work, j, tasks[i], threads.stop_token(), {barrier, i}));

@@ -10,7 +10,7 @@ void worker_barrier::wait(std::size_t participant, std::chrono::milliseconds tim
   std::unique_lock lock(mutex_);
   auto const round = round_;
   arrived_.insert(participant);
-  if (failure_.empty() && !left_.empty()) fail(missing() + " will not come any more");
+  if (failure_.empty() && !left_.empty()) fail(missing() + " cannot arrive, because it has ended");
   if (failure_.empty() && arrived_.size() == participants_.size()) {
     ++round_;
     arrived_.clear();
@@ -27,7 +27,7 @@ void worker_barrier::wait(std::size_t participant, std::chrono::milliseconds tim
 void worker_barrier::leave(std::size_t participant) {
   std::lock_guard lock(mutex_);
   left_.insert(participant);
-  if (!arrived_.empty()) fail(participants_[participant] + " will not come any more");
+  if (!arrived_.empty()) fail(participants_[participant] + " cannot arrive, because it has ended");
 }
 
 void worker_barrier::abort(std::string const& reason) {

@@ -51,8 +51,8 @@ void worker_context::wait_for_others() {
     return options_.barrier->wait(options_.participant, options_.barrier_timeout);
   if (num_workers_ > 1 && distributed_mode() && !warned_.exchange(true))
     log(log_level::warning,
-        "wait_for_others() waits for nobody: " + describe() +
-            " is a process of its own, without a barrier; a coordination_agent has one");
+        "wait_for_others() does not wait: " + describe() +
+            " is a process of its own and has no barrier; use the barrier of a coordination_agent");
 }
 
 bool worker_context::should_init() const {

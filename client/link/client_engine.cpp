@@ -74,7 +74,7 @@ tls_options tls_options::from_environment() {
 
 tls_options const& checked_tls(tls_options const& tls) {
   if (tls.certificate.empty() != tls.key.empty())
-    throw std::invalid_argument("tls: a client's certificate and its key go together");
+    throw std::invalid_argument("tls: a client needs both a certificate and its key");
   for (auto const& [what, path] :
        {std::pair{"ca", &tls.ca}, {"certificate", &tls.certificate}, {"key", &tls.key}}) {
     if (path->empty()) continue;
@@ -105,7 +105,7 @@ client_engine::client_engine()
       thread_([this] { context_.run(); }) {}
 
 client_engine::~client_engine() {
-  check(!context_.running_in_this_thread(), "the engine is not stopped from its own thread");
+  check(!context_.running_in_this_thread(), "the engine cannot be stopped from its own thread");
   context_.close();
   thread_.join();
 }

@@ -47,7 +47,7 @@ class call_handle final : public value_handle {
     auto v = get(for_ever);
     if (v.encoding != encoding::json)
       throw std::invalid_argument("the output of '" + call_->shown +
-                                  "' is bytes, which are no argument");
+                                  "' is bytes, which cannot be an argument");
     return std::move(v.bytes);
   }
 
@@ -136,7 +136,8 @@ std::vector<object_calls::handle> object_calls::call_in_turn(object_place const&
 
 void object_calls::erase(object_place const& of) {
   if (ticket_.empty())
-    throw std::logic_error("functions on workers call objects, coordinators delete them");
+    throw std::logic_error(
+        "a function on a worker cannot delete an object; delete it with its coordinator");
   erased_(of.id);
   auto made = std::make_shared<asked>();
   made->what = asked::step::drop;

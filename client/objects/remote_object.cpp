@@ -15,7 +15,7 @@ thread_local call_name const* calls_here::within_ = nullptr;
 
 std::string plain_arguments(request r) {
   if (!r.per_worker.empty())
-    throw std::invalid_argument("a per-worker value is no argument of objects");
+    throw std::invalid_argument("a per-worker value cannot be an argument of an object");
   for (auto const& content : r.contents) content->named_elsewhere();
   std::string args;
   std::size_t copied = 0;
@@ -25,7 +25,7 @@ std::string plain_arguments(request r) {
     auto const output = of->get(for_ever);
     if (output.encoding != encoding::json)
       throw std::invalid_argument("the output of '" + of->function() +
-                                  "' is bytes, which are no argument of objects");
+                                  "' is bytes, which cannot be an argument of an object");
     args += output.bytes;
   }
   args.append(r.args, copied);
@@ -44,8 +44,8 @@ constexpr std::string_view id_prefix = "obj_";
 std::string member(boost::json::object const& o, char const* key) {
   auto const* v = o.if_contains(key);
   if (!v || !v->is_string())
-    throw std::invalid_argument("a handle of an object on a task has a text '" + std::string(key) +
-                                "'");
+    throw std::invalid_argument("a handle of an object on a task has a string '" +
+                                std::string(key) + "'");
   return std::string(v->get_string());
 }
 
@@ -54,13 +54,14 @@ std::uint64_t id_of(std::string const& text) {
   if (text.size() == id_prefix.size() + digits && text.starts_with(id_prefix) &&
       text.find_first_not_of("0123456789abcdef", id_prefix.size()) == text.npos)
     return std::stoull(text.substr(id_prefix.size()), nullptr, digits);
-  throw std::invalid_argument("'" + text + "' is no object: obj_ and 16 hexadecimal digits");
+  throw std::invalid_argument("'" + text +
+                              "' is not an object's id; write obj_ and 16 hexadecimal digits");
 }
 
 }  // namespace
 
 detail::object_place const& remote_object::place() const {
-  if (!place_) throw std::logic_error("a remote_object of nothing");
+  if (!place_) throw std::logic_error("the remote_object is empty");
   return *place_;
 }
 
@@ -68,8 +69,8 @@ detail::object_caller& remote_object::caller() const {
   auto const& p = place();
   if (!caller_)
     throw std::logic_error("a handle of " + p.class_name + " on " + p.task +
-                           " that came as JSON is of use in functions and methods of workers; a "
-                           "coordinator finds objects by get_object");
+                           " that was read from JSON can be used only in functions and methods of "
+                           "workers; in a coordinator use get_object");
   return *caller_;
 }
 

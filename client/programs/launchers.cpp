@@ -83,7 +83,7 @@ struct launchers::state {
   void start(std::uint64_t id, std::string order) {
     auto const early = expected.extract(id);
     ++given[id];
-    if (closing) return on.on_gone(id, given[id], false, "the worker leaves");
+    if (closing) return on.on_gone(id, given[id], false, "the worker is leaving");
     if (auto const it = all.find(id); it != all.end()) return say(it->second, order, early);
     auto made = std::make_shared<launcher>(
         io, [this, id](std::string_view line) { on.on_report(id, std::string(line)); });

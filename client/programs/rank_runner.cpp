@@ -38,7 +38,7 @@ std::string reached_at(std::string const& address, std::string const& server_hos
 std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   if (user.empty()) return {};
   auto const* entry = ::getpwnam(user.c_str());
-  if (!entry) throw std::runtime_error("there is no user '" + user + "' here");
+  if (!entry) throw std::runtime_error("there is no user '" + user + "' on this host");
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
@@ -55,7 +55,7 @@ std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRa
 }
 
 v1::RankEnded late() {
-  auto e = not_started("the server was not heard for longer than the lease of this worker");
+  auto e = not_started("this worker had no contact to the server for longer than its lease");
   e.set_lease_ran_out(true);
   return e;
 }
@@ -180,7 +180,7 @@ void rank_runner::start(v1::StartRanks order) {
   try {
     if (!why_not) set_coordinator(order);
   } catch (std::exception const& e) {
-    why_not = not_started(std::string("no port for its coordination: ") + e.what());
+    why_not = not_started(std::string("no free port for its coordination: ") + e.what());
   }
   if (why_not) {
     refuse(order, *why_not);
@@ -296,7 +296,7 @@ void rank_runner::on_report(std::uint64_t launcher, std::string const& line) {
     key.rank = s->at("rank").to_number<std::uint32_t>();
     std::string const why(s->at("not_preloaded").as_string());
     table_.started(key, s->at("pid").to_number<std::uint32_t>(), why);
-    if (!why.empty()) log(log_level::warning, "a rank begins without preload: " + why);
+    if (!why.empty()) log(log_level::warning, "a rank starts without preload: " + why);
   }
   if (auto const* e = all.if_contains("ended")) {
     key.rank = e->at("rank").to_number<std::uint32_t>();

@@ -28,7 +28,8 @@ void rank_runner::prepare(v1::PrepareRanks const& order) {
   if (!ahead_.insert(order.upload()).second) return;
   uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
   asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
-    if (!what.why_not.empty()) log(log_level::warning, "ahead of ranks: " + what.why_not);
+    if (!what.why_not.empty())
+      log(log_level::warning, "preparing an upload for ranks: " + what.why_not);
     engine_->post([this, hash] { ahead_.erase(hash); });
   };
   uploads_.provide(std::move(asked));

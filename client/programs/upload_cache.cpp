@@ -72,7 +72,7 @@ std::optional<file_descriptor> upload_cache::try_lock() const {
 file_descriptor upload_cache::lock(std::function<bool()> const& given_up) const {
   for (;;) {
     if (auto held = try_lock()) return std::move(*held);
-    if (given_up()) throw std::runtime_error("nobody waits for it any more");
+    if (given_up()) throw std::runtime_error("no rank waits for it");
     std::this_thread::sleep_for(between_tries);
   }
 }
@@ -80,7 +80,7 @@ file_descriptor upload_cache::lock(std::function<bool()> const& given_up) const 
 void upload_cache::provide(std::string const& hash, std::vector<fs::path> const& to,
                            std::optional<std::pair<uid_t, gid_t>> owner,
                            fetch_function const& fetch, std::function<bool()> const& given_up) {
-  if (!is_hash(hash)) throw std::runtime_error("'" + hash + "' names no upload");
+  if (!is_hash(hash)) throw std::runtime_error("'" + hash + "' is not the digest of an upload");
   auto const held = lock(given_up);
   bool const known = fs::exists(at(hash));
   if (!known) add(hash, fetch);
@@ -141,7 +141,8 @@ upload_cache::figures upload_cache::forget_old(std::string const& but) const {
     auto const aside = options_.directory / (std::string(unfinished) + e.hash);
     fs::rename(at(e.hash), aside, ignored);
     fs::remove_all(aside, ignored);
-    log(log_level::info, short_name(e.hash) + " of " + std::to_string(e.bytes) + " bytes has gone");
+    log(log_level::info,
+        short_name(e.hash) + " of " + std::to_string(e.bytes) + " bytes was deleted");
   }
   return now;
 }

@@ -87,7 +87,7 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
   if (error != 0)
     throw std::system_error(error, std::generic_category(), "the archive of an upload");
   if (whole && got.digest() != hash)
-    return {grpc::StatusCode::DATA_LOSS, "the server sent other bytes than the name says"};
+    return {grpc::StatusCode::DATA_LOSS, "the bytes that the server sent do not match the digest"};
   if (whole) return grpc::Status::OK;
   return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
 }
@@ -126,7 +126,7 @@ void upload_fetch::run(std::string const& hash, std::filesystem::path const& to)
     auto const passes = may_pass(ended.error_code());
     if (!passes || clock::now() + pause > end || cancelled_) {
       auto const why =
-          "upload " + hash + " cannot be had from " + server_ + ": " + ended.error_message();
+          "upload " + hash + " cannot be fetched from " + server_ + ": " + ended.error_message();
       if (passes || ended.error_code() == grpc::StatusCode::NOT_FOUND) throw upload_not_given(why);
       throw std::runtime_error(why);
     }

@@ -51,7 +51,7 @@ void uploads::run() {
       try {
         cache_.clean();
       } catch (std::exception const& e) {
-        log(log_level::warning, std::string("uploads cannot be looked through: ") + e.what());
+        log(log_level::warning, std::string("uploads cannot be listed: ") + e.what());
       }
       held.lock();
       changed_.wait_for(held, cleaned_every, [this] { return over_ || !waiting_.empty(); });

@@ -97,7 +97,8 @@ class question : public std::enable_shared_from_this<question<T>> {
 template <class T>
 T ask(std::shared_ptr<question<T>> const& q) {
   if (q->engine.running_in_this_thread())
-    throw std::logic_error("the library's own thread does not wait for itself");
+    throw std::logic_error(
+        "a callback cannot wait, because its thread receives the answers; wait on another thread");
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });

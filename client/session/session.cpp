@@ -174,7 +174,9 @@ class session::stream final : public detail::client_session {
   bool on_stream_thread() const { return engine_.context().running_in_this_thread(); }
   /// Aborts the program if a blocking member is called on the stream thread.
   void check_may_wait() const {
-    check(!on_stream_thread(), "the stream thread does not wait for itself");
+    check(
+        !on_stream_thread(),
+        "a callback cannot wait, because its thread receives the answers; wait on another thread");
   }
   /// Cancels the call unless it has ended, and waits for its end.
   void abandon() {

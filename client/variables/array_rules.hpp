@@ -37,17 +37,19 @@ class array_rules {
       type_error("a variable of " + dtype_ + " can be assigned, read and gathered only");
     if (a.shape.empty() && a.dtype != "none") return {nullptr, true, converted<T>(a, dtype_)};
     if (a.dtype != dtype_)
-      type_error("dtype: the variable has " + dtype_ + ", what is given " + std::string(a.dtype));
+      type_error("dtype: the variable has " + dtype_ + ", the argument has " +
+                 std::string(a.dtype));
     return {a.data.data(), false, {}};
   }
   operand<T> whole(array_view const& a, bool adds_to = true, bool single = true) const {
     if (a.shape != shape_ && !(single && a.shape.empty()))
-      value_error("shape: the variable has " + shown(shape_) + ", what is given " + shown(a.shape));
+      value_error("shape: the variable has " + shown(shape_) + ", the argument has " +
+                  shown(a.shape));
     return typed(a, adds_to);
   }
   operand<T> rows(array_view const& a, std::uint64_t count, bool adds_to = true) const {
     if (a.shape != of_rows(count) && !a.shape.empty())
-      value_error("shape: the rows have " + shown(of_rows(count)) + ", what is given " +
+      value_error("shape: the rows have " + shown(of_rows(count)) + ", the argument has " +
                   shown(a.shape));
     return typed(a, adds_to);
   }
@@ -86,8 +88,8 @@ class array_rules {
     };
     if (a.shape.size() == 1) with_type(a.dtype, take);
     if (!integers)
-      type_error("indices: integers in one dimension, not " + std::string(a.dtype) + " of " +
-                 shown(a.shape));
+      type_error("indices: must be integers in one dimension, not " + std::string(a.dtype) +
+                 " of " + shown(a.shape));
     return made;
   }
   struct rows_to_add {

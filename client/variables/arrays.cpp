@@ -158,7 +158,7 @@ std::string encode_rows(shape const& of, std::span<array_view const> parts) {
 
 std::vector<array_view> decode(std::string_view bytes) {
   reader r(bytes);
-  if (r.take(magic.size(), "magic") != magic) wrong("magic", "these bytes are no arrays");
+  if (r.take(magic.size(), "magic") != magic) wrong("magic", "these bytes are not encoded arrays");
   auto const count = r.number<std::uint32_t>("count");
   if (count > count_max)
     wrong("count", std::to_string(count) + ", the limit is " + std::to_string(count_max));

@@ -195,9 +195,9 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
   std::string const digest(said->as_string());
   manifest->erase("manifest_sha256");
   if (digest != sha256_of(python_json(*manifest)))
-    throw torn(folder_ + "/manifest.json is not as it was written");
+    throw torn(folder_ + "/manifest.json was changed after it was written");
   if (auto const of = manifest->at("format").to_number<std::int64_t>(); of != format)
-    throw torn(folder_ + " is of format " + std::to_string(of) + ", this is " +
+    throw torn(folder_ + " has format " + std::to_string(of) + ", this version reads format " +
                std::to_string(format));
   variables_ = manifest->at("variables").as_object();
   objects_ = manifest->at("objects").as_object();
@@ -215,8 +215,8 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
   data_.clear();
   auto const wanted = manifest->at("bytes").to_number<std::uint64_t>();
   if (size != wanted || hash.digits() != manifest->at("sha256").as_string())
-    throw torn(folder_ + "/data is not as it was written: " + std::to_string(size) + " bytes of " +
-               std::to_string(wanted));
+    throw torn(folder_ + "/data was changed after it was written: " + std::to_string(size) +
+               " bytes of " + std::to_string(wanted));
 }
 
 json::object const& checkpoint_reader::variable(std::string const& name) const {
@@ -243,9 +243,9 @@ void checkpoint_reader::check_object(std::string const& name) const {
   if (!place) throw std::invalid_argument(in + " has no object '" + name + "'");
   auto const* encoding = place->as_object().if_contains("encoding");
   if (!encoding || !encoding->is_string() || encoding->get_string() != in_json)
-    throw std::invalid_argument("the state of '" + name + "' in " + in +
-                                " is a pickle, as what Python has saved is where JSON cannot have "
-                                "it: Python alone reads it");
+    throw std::invalid_argument(
+        "the state of '" + name + "' in " + in +
+        " is a pickle, because JSON cannot represent it; only Python can read it");
 }
 
 std::string checkpoint_reader::object(std::string const& name) {

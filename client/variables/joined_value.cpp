@@ -49,7 +49,7 @@ class joined_handle final : public value_handle {
     auto v = get(for_ever);
     if (v.encoding != encoding::json)
       throw std::invalid_argument(
-          "an array of a variable is no argument: read it where it is used");
+          "a variable's array cannot be passed as an argument; read the variable where it is used");
     return std::move(v.bytes);
   }
 

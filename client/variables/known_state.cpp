@@ -63,8 +63,9 @@ void known_state::forget(std::uint64_t id) {
 known_state::all const& known_state::listed() const {
   for (auto const& [id, weak] : unnamed_)
     if (auto const v = weak.lock())
-      throw std::invalid_argument("a variable of " + shown(v->shape()) +
-                                  " has no name, by which it would be saved and found again");
+      throw std::invalid_argument(
+          "a variable of " + shown(v->shape()) +
+          " has no name; checkpoints find variables by name, so create it with a name");
   return named_;
 }
 
@@ -103,7 +104,7 @@ std::uint64_t known_state::write(path where, how_many keep, all const& what) {
     }
     auto const state = one.object.call<value>("save_state").fetch();
     if (state.encoding != encoding::json)
-      throw std::invalid_argument("save_state of '" + name + "' has returned what is no JSON");
+      throw std::invalid_argument("save_state of '" + name + "' returned a value that is not JSON");
     if (state.bytes.size() + 2 > result_bytes_max)  // as an argument it is enclosed in brackets
       throw std::invalid_argument("the state of '" + name + "' has " +
                                   std::to_string(state.bytes.size()) + " bytes, the limit is " +
@@ -122,10 +123,10 @@ std::uint64_t known_state::write(path where, how_many keep, all const& what) {
 std::optional<std::uint64_t> known_state::restore(path where) {
   std::lock_guard const turn(turn_);
   auto const found = newest_checkpoint(where);
-  for (auto const& why : found.wrong)
-    log(log_level::warning, "a checkpoint is passed over: " + why);
+  for (auto const& why : found.wrong) log(log_level::warning, "a checkpoint is skipped: " + why);
   if (!found.newest && !found.wrong.empty())
-    throw std::invalid_argument("no checkpoint in " + where + " is whole: " + found.wrong.front());
+    throw std::invalid_argument("no checkpoint in " + where +
+                                " is complete: " + found.wrong.front());
   std::unique_lock held(mutex_);
   if (!found.newest) {
     may_go_on(where, named_);

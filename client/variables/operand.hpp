@@ -67,7 +67,8 @@ inline double number(std::string const& field, array_view const& of) {
                     n = static_cast<double>(load<N>(of.data.data(), 0));
                   });
   if (!is)
-    type_error(field + ": " + std::string(of.dtype) + " of " + shown(of.shape) + " is no number");
+    type_error(field + ": " + std::string(of.dtype) + " of " + shown(of.shape) +
+               " is not a number");
   return n;
 }
 
@@ -95,7 +96,7 @@ T converted(array_view const& of, std::string_view own) {
   bool const is = with_type(of.dtype, [&]<class N>(N const*) {
     auto const n = load<N>(of.data.data(), 0);
     if constexpr (std::is_integral_v<T> && std::is_floating_point_v<N>) {
-      type_error("dtype: the variable has " + std::string(own) + ", what is given " +
+      type_error("dtype: the variable has " + std::string(own) + ", the argument has " +
                  std::string(of.dtype));
     } else {
       if constexpr (std::is_integral_v<T>) {
@@ -109,7 +110,7 @@ T converted(array_view const& of, std::string_view own) {
     }
   });
   if (!is)
-    type_error("dtype: the variable has " + std::string(own) + ", what is given " +
+    type_error("dtype: the variable has " + std::string(own) + ", the argument has " +
                std::string(of.dtype));
   return made;
 }

@@ -71,8 +71,9 @@ std::vector<std::uint64_t> bounds_of(partitioner const& p, muster::shape const& 
   bool const good = said.size() == of.size() && said[0] >= 1 &&
                     std::all_of(said.begin() + 1, said.end(), [](auto n) { return n == 1; });
   if (!good)
-    throw std::invalid_argument("the partitioner says " + shown(said) + " of shape " + shown(of) +
-                                ": a number for each dimension, and only the first may be above 1");
+    throw std::invalid_argument(
+        "the partitioner returned " + shown(said) + " for shape " + shown(of) +
+        "; it must return one number for each dimension, and only the first can be above 1");
   auto const count = std::max<std::uint64_t>(1, std::min(said[0], of[0]));
   std::vector<std::uint64_t> bounds{0};
   for (std::uint64_t i = 0; i < count; ++i)

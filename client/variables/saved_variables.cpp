@@ -34,7 +34,7 @@ std::uint64_t bytes_of_shard(variable_core const& v, std::size_t shard) {
 std::int64_t integer_of(array_view const& a) {
   std::int64_t n = 0;
   if (a.dtype != "int64" || !a.shape.empty())
-    throw std::invalid_argument("a variable has answered what is no version");
+    throw std::invalid_argument("a variable returned an invalid version");
   copy(a, &n);
   return n;
 }
@@ -45,7 +45,7 @@ std::int64_t write(checkpoint_writer& out, variable_core const& v, std::uint64_t
                    value const& answer) {
   auto const parts = decode(answer.bytes);
   if (parts.size() < 2 || parts.size() % 2 != 0)
-    throw std::invalid_argument("'" + v.name() + "' has answered what cannot be saved");
+    throw std::invalid_argument("'" + v.name() + "' returned a value that cannot be saved");
   std::vector<saved_array> saved{{"", parts[0]}};
   for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
     saved.push_back({std::string(parts[i].data), parts[i + 1]});
@@ -65,7 +65,7 @@ void save_in_pieces(checkpoint_writer& out, variable_core const& v, std::size_t 
     auto const is =
         write(out, v, v.bounds()[shard] + static_cast<std::uint64_t>(begin), part->get(for_ever));
     if (version.value_or(is) != is)
-      throw std::invalid_argument("the pieces of '" + v.name() + "' are not of one moment");
+      throw std::invalid_argument("the pieces of '" + v.name() + "' have different versions");
     version = is;
   };
   auto const end_cut = [&] { v.call(shard, "end_cut", {scalar_view(number)}); };

@@ -209,8 +209,7 @@ class stored final : public variable_base, array_rules<T> {
     auto const n = integer("number", a.at(0));
     auto const it = cuts_.find(static_cast<std::uint64_t>(n));
     if (it == cuts_.end())
-      value_error("there is no cut " + std::to_string(n) +
-                  " of this variable: others have ended it");
+      value_error("there is no snapshot " + std::to_string(n) + " of this variable: it has ended");
     auto const [begin, end] = range(a.at(1), a.at(2));
     return saved(it->second, begin, end);
   }
@@ -264,11 +263,12 @@ class stored final : public variable_base, array_rules<T> {
 
   // Optimizers.
   [[noreturn]] void refuse_steps() const {
-    type_error("a variable of " + dtype_ + " takes no steps of optimizers: they would be cut off");
+    type_error("a variable of " + dtype_ +
+               " cannot be updated by optimizers: their steps would be truncated");
   }
   std::vector<T>& moment(std::string const& name) {
     if (now_.others.contains(name))
-      value_error("slot " + name + ": is of another shape or dtype than the variable");
+      value_error("slot " + name + ": its shape or dtype differs from the variable's");
     auto& m = now_.moments[name];
     m.resize(now_.array.size());
     return m;
@@ -324,7 +324,8 @@ class stored final : public variable_base, array_rules<T> {
       made[std::string(a[i].data)] = a[i + 1];
     }
     if (!good)
-      type_error("a variable is loaded from an array, names and slots in turns, and its version");
+      type_error(
+          "a variable is loaded from an array, alternating names and slots, and its version");
     return made;
   }
   void set_slot(std::string const& name, array_view const& slot, std::uint64_t from,

@@ -15,15 +15,15 @@ std::shared_ptr<variable_base> make_of(std::string_view dtype, F f) {
   if (dtype == "int32") return f(static_cast<std::int32_t*>(nullptr));
   if (dtype == "int64") return f(static_cast<std::int64_t*>(nullptr));
   if (dtype == "uint8" || dtype == "bool") return f(static_cast<std::uint8_t*>(nullptr));
-  type_error("a variable has no dtype " + std::string(dtype) +
-             ": float32, float64, int32, int64, uint8, bool");
+  type_error("a variable cannot have dtype " + std::string(dtype) +
+             "; the dtypes are float32, float64, int32, int64, uint8, bool");
 }
 
 std::shared_ptr<variable_base> make(arguments const& a) {
   if (a.size() == 3 && a[1].dtype == "utf8" && a[2].dtype == "utf8") {
     auto const fill = a[2].data;
     if (fill != "zeros" && fill != "ones")
-      value_error("a variable has no initializer '" + std::string(fill) + "': zeros, ones");
+      value_error("a variable has no initializer '" + std::string(fill) + "'; use zeros or ones");
     detail::shape of;
     bool const is = a[0].shape.size() == 1 && with_type(a[0].dtype, [&]<class N>(N const*) {
                       for (std::size_t i = 0; i < a[0].data.size() / sizeof(N); ++i)
@@ -33,7 +33,7 @@ std::shared_ptr<variable_base> make(arguments const& a) {
     auto const dtype = a[1].data;
     return make_of(dtype, [&]<class T>(T const*) -> std::shared_ptr<variable_base> {
       if (count_of(of) > bytes_max / sizeof(T))
-        value_error("shape: " + shown(of) + " is more than a variable can have");
+        value_error("shape: " + shown(of) + " exceeds the maximum size of a variable");
       return std::make_shared<stored<T>>(std::string(dtype), of, T(fill == "ones"));
     });
   }

@@ -47,7 +47,7 @@ std::string one_of(value const& v, std::vector<array_view>& found) {
     found = decode(v.bytes);
     if (found.size() == 1) return {};
   }
-  return "the answer of a variable is no array";
+  return "the answer of the variable is not an array";
 }
 
 value concatenated(std::vector<value> const& parts, shape const& of) {
@@ -121,7 +121,7 @@ std::vector<variable_core::range> variable_core::pieces(range const& of) const {
 
 void variable_core::check_whole(array_view const& with) const {
   if (with.shape != shape_ && !with.shape.empty())
-    throw std::invalid_argument("shape: the variable has " + shown(shape_) + ", what is given " +
+    throw std::invalid_argument("shape: the variable has " + shown(shape_) + ", the argument has " +
                                 shown(with.shape));
 }
 
@@ -230,7 +230,7 @@ variable_core::handle variable_core::gather(indices which) const {
       std::vector<array_view> found;
       auto wrong = one_of(all[p], found);
       if (wrong.empty() && found[0].data.size() != places[p].size() * row)
-        wrong = "the answer of a variable has another size";
+        wrong = "the answer of the variable has the wrong size";
       if (!wrong.empty()) throw std::runtime_error(wrong);
       for (std::size_t k = 0; k < places[p].size(); ++k)
         found[0].data.copy(rows.data() + places[p][k] * row, row, k * row);
@@ -293,7 +293,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
   auto const row = row_bytes();
   if (data.size() != which.size() * row)
     throw std::invalid_argument("shape: the rows have " + shown(of_rows(which.size())) +
-                                ", what is given has " + std::to_string(data.size()) + " bytes");
+                                ", the argument has " + std::to_string(data.size()) + " bytes");
   bool const is_step = method == "adam_rows";
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row + 8));
   if (is_step) check_step_fits(which);  // before any shard has made the step

@@ -19,7 +19,7 @@ struct described {
 std::vector<std::uint64_t> counts_of(array_view const& a) {
   std::vector<std::int64_t> raw(a.data.size() / sizeof(std::int64_t));
   if (a.dtype != "int64" || a.shape.size() != 1)
-    throw std::invalid_argument("a variable has answered what is no shape");
+    throw std::invalid_argument("a variable returned an invalid shape");
   copy(a, raw.data());
   return {raw.begin(), raw.end()};
 }
@@ -40,7 +40,7 @@ std::shared_ptr<variable_core const> variable_core::of(std::vector<remote_object
         s.caller().call(s.place(), "info", {encode({}), encoding::bytes})->get(for_ever);
     auto const all = decode(answer.bytes);
     if (all.size() != 3 || all[1].dtype != "utf8")
-      throw std::invalid_argument("'" + name + "' has answered as no variable does");
+      throw std::invalid_argument("'" + name + "' does not answer like a variable");
     described d{counts_of(all[0]), std::string(all[1].data)};
     bounds.push_back(bounds.back() + (d.of.empty() ? 0 : d.of[0]));
     if (first.dtype.empty()) first = std::move(d);
@@ -73,7 +73,7 @@ std::shared_ptr<variable_core const> variable_core::read(boost::json::value cons
   for (std::size_t i = 1; good && i < bounds.size(); ++i) good = bounds[i - 1] <= bounds[i];
   std::string dtype(o->at("dtype").as_string());
   if (!good || item_bytes(dtype) == 0)
-    throw std::invalid_argument("a handle of a variable: its shards are not those of its shape");
+    throw std::invalid_argument("a handle of a variable: its shards do not match its shape");
   return std::make_shared<variable_core const>(std::move(shards), std::move(bounds), std::move(of),
                                                std::move(dtype),
                                                std::string(o->at(name_key).as_string()));

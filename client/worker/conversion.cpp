@@ -101,8 +101,8 @@ std::any kept_object(context const& c, json::value const& got, parameter p) {
 void keep_object(context const& c, std::any object, value& result) {
   if (!c.per_worker() || !c.per_worker()->keep)
     throw function_error(
-        "the function returns an object, which stays where it is made: it can "
-        "only build a per-worker value",
+        "the function returns an object, which cannot be sent; it can only build a per-worker "
+        "value",
         "muster::per_worker_error");
   *c.per_worker()->keep = std::move(object);
   result.bytes = "null";

@@ -36,9 +36,10 @@ void hosted_objects::add(detail::class_entry c) {
   check_function_name(c.name);
   for (auto const& other : classes_)
     if (other.name == c.name)
-      throw std::invalid_argument("there is a class named '" + c.name + "' already");
+      throw std::invalid_argument("a class named '" + c.name + "' already exists");
   if (!c.make)
-    throw std::invalid_argument("the class '" + c.name + "' has no constructor to make objects by");
+    throw std::invalid_argument("the class '" + c.name +
+                                "' has no constructor that creates objects");
   if (c.concurrency == 0)
     throw std::invalid_argument("the class '" + c.name + "': concurrency: 0, must be at least 1");
   classes_.push_back(std::move(c));
@@ -102,7 +103,7 @@ void hosted_objects::build(v1::BuildObject& b) {
   o->build.Swap(&b);
   if (!of) {
     why = {failure_kind::stale_handle, "muster::no_class",
-           "this worker, of C++, has no class '" + o->build.function() +
+           "this C++ worker has no class '" + o->build.function() +
                "'; it has: " + names_of(classes_)};
     return tell_built(id, &why);
   }
@@ -289,9 +290,9 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   }
   if (o.of->takes_arrays != (next.args.encoding == encoding::bytes)) {
     a.why = {failure_kind::input, "muster::argument_error",
-             o.of->takes_arrays ? "a variable takes arrays, not JSON: call it by a muster::variable"
-                                : "objects of C++ take arguments as JSON; these are bytes, as "
-                                  "calls of Python have them"};
+             o.of->takes_arrays
+                 ? "a variable takes arrays, not JSON; call it through a muster::variable"
+                 : "C++ objects take JSON arguments; these are bytes, as Python sends them"};
     return a;
   }
   std::shared_ptr<worker_identity const> me;

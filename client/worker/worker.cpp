@@ -63,7 +63,8 @@ v1::Hello make_hello(worker_options const& o) {
 
 worker_options checked(worker_options o) {
   if (!o.server.empty()) o.servers = split_servers(o.server);
-  if (o.servers.empty()) throw std::invalid_argument("worker_options.servers: none");
+  if (o.servers.empty())
+    throw std::invalid_argument("worker_options.servers: is empty; name at least one server");
   for (auto const& server : o.servers) try {
       check_server_address(server);
     } catch (std::invalid_argument const& e) {
@@ -105,7 +106,7 @@ class worker::runtime {
     check_function_name(f.name);
     for (auto const& other : functions_)
       if (other.name == f.name)
-        throw std::invalid_argument("there is a function named '" + f.name + "' already");
+        throw std::invalid_argument("a function named '" + f.name + "' already exists");
     hello_.add_function(f.name);
     functions_.push_back(std::move(f));
   }
@@ -257,8 +258,8 @@ class worker::runtime {
   }
 
   void leave_idle() {
-    log(log_level::info, "there was nothing to do for " +
-                             std::to_string(options_.idle_timeout.count()) + " ms: leaving");
+    log(log_level::info,
+        "no work for " + std::to_string(options_.idle_timeout.count()) + " ms; leaving");
     stop();
   }
 
@@ -314,8 +315,8 @@ class worker::runtime {
 
   void drop_void() {
     if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
-    log(log_level::warning,
-        std::to_string(held_.size()) + " closures are void: the server was lost for too long");
+    log(log_level::warning, std::to_string(held_.size()) +
+                                " closures are dropped: the server was unreachable for too long");
     held_.drop_all();
   }
 

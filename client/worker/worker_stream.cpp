@@ -96,9 +96,9 @@ void worker_stream::give_back() {
     return;
   }
   if (!worker_.held.empty())
-    log(log_level::warning, std::to_string(worker_.held.size()) +
-                                " closures are given back: not done "
-                                "within the drain timeout");
+    log(log_level::warning,
+        std::to_string(worker_.held.size()) +
+            " closures are returned to the server: they did not end within the drain timeout");
   leaving_ = true;
   worker_.held.drop_all();
   if (ranks_) ranks_->kill();

@@ -40,7 +40,7 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
   auto& m = message_;
   if (!proto::decode(message, m)) return "a message could not be decoded";
   if (m.has_welcome()) take_welcome(m.welcome());
-  if (!identity_) return "something came before welcome";
+  if (!identity_) return "a message arrived before the welcome";
   received_ += static_cast<std::uint64_t>(m.closure_size() + m.ranks().start_size());
   if (auto wrong = take_closures(m); !wrong.empty()) return wrong;
   take_stops(m);
@@ -119,7 +119,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
            offered_, {w.kept().data(), w.kept().data() + w.kept_size()}, w.acknowledges()))
     answer(*j);
   if (!offered_.empty())
-    log(log_level::info, "goes on with " + std::to_string(w.kept_size()) + " of " +
+    log(log_level::info, "continues with " + std::to_string(w.kept_size()) + " of " +
                              std::to_string(offered_.size()) + " closures");
   offered_.clear();
   nested_max_ = w.nested_max();
@@ -153,9 +153,10 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     }
     auto const& f = worker_.functions[m.function(i)];
     if (beside) {
-      refuse(m.closure(i), m.attempt(i), failure_kind::input,
-             "'" + f.name +
-                 "' takes no outputs of other closures beside bytes; it does as JSON arguments");
+      refuse(
+          m.closure(i), m.attempt(i), failure_kind::input,
+          "'" + f.name +
+              "' takes outputs of other closures only as JSON arguments, not together with bytes");
       continue;
     }
     if (f.quick && !values) {

@@ -31,7 +31,7 @@ MODULE = {
     "available_resources": "muster.Client(url).tasks()",
     "get_runtime_context": "muster.context() in a function on a worker",
     "get_worker": "muster.context() in a function on a worker",
-    "timeline": "the page of the dashboard",
+    "timeline": "the dashboard",
     "progress": "muster.as_completed(values, progress=True)",
     "ObjectRef": "muster.RemoteValue",
 }
@@ -81,7 +81,7 @@ METHOD = {
     "bind": "handle.method(*args)",
 }
 OPTIONS = {
-    "num_cpus": "a worker has slots; of what it counts, resources={'cpu': 2}",
+    "num_cpus": "a worker has slots; for counted resources use resources={'cpu': 2}",
     "num_gpus": "resources={'gpu': 1}",
     "max_retries": "retries=2",
     "retry_exceptions": "retries=2",

@@ -18,7 +18,7 @@ def find() -> str:
     if named:
         program = shutil.which(named)
         if not program:
-            raise FileNotFoundError(f"MUSTER_BINARY: {named!r} is no program that can be run")
+            raise FileNotFoundError(f"MUSTER_BINARY: {named!r} is not a program that can be run")
         return program
     if BUNDLED.is_file():
         return str(BUNDLED)

@@ -38,7 +38,7 @@ class Tls:
                   from_environment("MUSTER_CERT", "") if cert is None else cert,
                   from_environment("MUSTER_KEY", "") if key is None else key)
         if bool(tls.cert) != bool(tls.key):
-            raise ValueError("cert, key: a certificate and its key go together")
+            raise ValueError("cert, key: pass both the certificate and its key")
         texts: dict[str, bytes] = {}
         for name, path in (("ca", tls.ca), ("cert", tls.cert), ("key", tls.key)):
             try:

@@ -72,7 +72,7 @@ def step(n: int) -> bool:
     words = _words
     if words is None:
         if not 0 <= n <= _STEP_MAX:
-            raise ValueError(f"step {n}: from 0 to 2**53")
+            raise ValueError(f"step {n}: must be from 0 to 2**53")
         if _looked:
             return False
         _looked = True
@@ -80,7 +80,7 @@ def step(n: int) -> bool:
         if words is None:
             return False
     elif not 0 <= n <= _STEP_MAX:
-        raise ValueError(f"step {n}: from 0 to 2**53")
+        raise ValueError(f"step {n}: must be from 0 to 2**53")
     count = words[_COUNT]
     at = _ENTRIES + 2 * (count % _RING)
     words[at] = n

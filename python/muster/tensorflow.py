@@ -47,7 +47,7 @@ def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
         jobs = {job: list(tasks.values() if isinstance(tasks, dict) else tasks)
                 for job, tasks in config["cluster"].items()}
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise ValueError(f"TF_CONFIG: no JSON object with a cluster: {error!r}") from error
+        raise ValueError(f"TF_CONFIG: not a JSON object with a cluster: {error!r}") from error
     task = config.get("task") or {}
     kind = task.get("type")
     index = int(task["index"]) if "index" in task else None

@@ -72,7 +72,7 @@ def test_equal_files_produce_equal_archives(tree: pathlib.Path) -> None:
 
 
 def test_unsupported_uploads_are_refused(tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="is no directory"):
+    with pytest.raises(ValueError, match="is not a directory"):
         muster.launch(["true"], upload=tree / "train.py")
     monkeypatch.setattr(code, "BYTES_MAX", 10)
     with pytest.raises(ValueError, match="the limit is 0.0 KiB.*\n.* KiB  train.py"):
@@ -84,7 +84,7 @@ def test_unsupported_uploads_are_refused(tree: pathlib.Path, monkeypatch: pytest
     for target in ("/etc/passwd", "../elsewhere", "lib/../../elsewhere"):
         (tree / "out").unlink(missing_ok=True)
         (tree / "out").symlink_to(target)
-        with pytest.raises(ValueError, match="'out' is a symbolic link that leads out of it"):
+        with pytest.raises(ValueError, match="'out' is a symbolic link to "):
             code.pack(tree)
 
 

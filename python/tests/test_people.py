@@ -276,7 +276,7 @@ def test_process_of_muster_run_knows_its_cluster() -> None:
         assert said in made.stdout
     with pytest.raises(RuntimeError, match="TF_CONFIG: not set"):
         muster.tensorflow.cluster({})
-    with pytest.raises(ValueError, match="no JSON object with a cluster"):
+    with pytest.raises(ValueError, match="not a JSON object with a cluster"):
         muster.tensorflow.cluster({"TF_CONFIG": "[]"})
 
 

@@ -342,7 +342,7 @@ def test_ready_value_of_another_coordinator_is_an_argument(cluster: Cluster) -> 
     value.fetch()
     assert b.schedule(square, args=(value,)).fetch(20) == 81
     pending = a.schedule(time.sleep, args=(60,))
-    with pytest.raises(ValueError, match="another coordinator and not ready"):
+    with pytest.raises(ValueError, match="another coordinator and is not ready"):
         b.schedule(square, args=(pending,))
     pending.cancel()
 

@@ -35,7 +35,7 @@ def test_function_with_a_name_takes_and_returns_json(cluster: Cluster) -> None:
 
 def test_result_that_is_not_json_is_an_error(cluster: Cluster) -> None:
     c = cluster.coordinator(continue_on_error=True)
-    with pytest.raises(TypeError, match="no_json returns what is no JSON"):
+    with pytest.raises(TypeError, match="no_json returned a value that is not JSON"):
         c.schedule("no_json").fetch()
 
 

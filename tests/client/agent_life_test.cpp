@@ -152,7 +152,7 @@ TEST(agent_life, silence_for_the_whole_timeout_is_one) {
   wire.cut();
   auto const e = told.get();
   EXPECT_EQ(e.code(), coordination_code::unavailable);
-  EXPECT_NE(std::string(e.what()).find("nothing was heard"), std::string::npos) << e.what();
+  EXPECT_NE(std::string(e.what()).find("no answer from"), std::string::npos) << e.what();
   EXPECT_EQ(e.task(), std::nullopt);
 }
 
@@ -179,7 +179,7 @@ TEST(agent_life, connects_before_there_is_a_server_and_again_after_it_was_restar
   server.reset();
   server = serve(port);
   auto const e = told.get();
-  EXPECT_NE(std::string(e.what()).find("began anew"), std::string::npos) << e.what();
+  EXPECT_NE(std::string(e.what()).find("was restarted"), std::string::npos) << e.what();
   EXPECT_THROW(waiting.get(), agent_error);
   a.connect();
   EXPECT_NE(a.incarnation(), 77u);

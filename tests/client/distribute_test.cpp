@@ -120,7 +120,7 @@ TEST_F(distribute, nobody_waits_for_who_has_returned) {
                              },
                              plain_strategy(), options({{"worker", two}}));
                        }),
-                       "worker:0 will not come any more"));
+                       "worker:0 cannot arrive, because it has ended"));
 }
 
 TEST_F(distribute, it_does_not_run_inside_of_itself) {

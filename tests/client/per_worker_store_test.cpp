@@ -105,7 +105,7 @@ TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
   per_worker_store s;
   auto const build = make_raw([] { return std::make_shared<counter>(); });
   EXPECT_EQ(run(build, s, "[]", 0, {}).text,
-            "the function returns an object, which stays where it is made: it can only build a "
+            "the function returns an object, which cannot be sent; it can only build a "
             "per-worker value");
   ASSERT_TRUE(run(build, s, "[]", 5, {}).ok);
   auto const args = "[" + std::string(five) + "]";

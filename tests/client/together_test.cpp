@@ -72,7 +72,7 @@ TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
   });
   EXPECT_EQ(raised_by([&] { t.join(); }), "");
   set_log({});
-  EXPECT_EQ(lines, std::vector<std::string>{"reader has come to the end of the data; the others "
+  EXPECT_EQ(lines, std::vector<std::string>{"reader has reached the end of the data; the others "
                                             "are asked to stop"});
   thread_coordinator strict({.end_of_data_is_clean = false});
   strict.start("reader", [] { throw end_of_data("the end"); });

@@ -113,7 +113,7 @@ TEST_F(uploads_of_ranks, that_cannot_be_had_are_why_no_rank_is_started) {
 
 TEST_F(uploads_of_ranks, with_other_bytes_than_their_name_says_are_not_unpacked) {
   damages = true;
-  EXPECT_NE(refused().find("other bytes than the name says"), std::string::npos);
+  EXPECT_NE(refused().find("do not match the digest"), std::string::npos);
   EXPECT_TRUE(counts);
 }
 
@@ -126,7 +126,7 @@ TEST_F(uploads_of_ranks, are_waited_for_no_longer_when_ranks_are_stopped) {
     heard h(s);
     ASSERT_TRUE(h.until(0, 2));
     EXPECT_TRUE(h.ends[0].stopped());
-    EXPECT_EQ(h.ends[1].not_started(), "it was stopped before its upload was there");
+    EXPECT_EQ(h.ends[1].not_started(), "it was stopped before its upload had arrived");
     // A later start is not blocked.
     hangs = false;
     s->Write(start_uploaded(1, "cat file", 2));

@@ -347,7 +347,7 @@ class Scripts(unittest.TestCase):
                     self.assertIn(f"rank {rank} | 0,1\n", ran.stdout)
                 said = workers.communicate(timeout=60)[1]
                 self.assertEqual(workers.returncode, 0, said)
-                self.assertEqual(said.count("there was nothing to do for 3000 ms"), 2, said)
+                self.assertEqual(said.count("no work for 3000 ms"), 2, said)
             finally:
                 server.kill()
                 server.wait()

@@ -39,7 +39,7 @@ A array_from(value const& v, std::string const& of) {
   using T = typename decltype(A::data)::value_type;
   auto const all = decode(v.bytes);
   if (all.size() != 1 || all[0].dtype != dtype_of<T>)
-    throw std::invalid_argument("the output of '" + of + "' is no array of " +
+    throw std::invalid_argument("the output of '" + of + "' is not an array of " +
                                 std::string(dtype_of<T>));
   A made;
   made.shape = all[0].shape;

@@ -57,7 +57,8 @@ constexpr bool keywords_come_last() {
 /// Returns the encoded arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
 template <class... Args>
 boost::json::value json_arguments(Args const&... args) {
-  static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
+  static_assert(keywords_come_last<Args...>(),
+                "arguments by name must follow arguments by position");
   boost::json::array by_position;
   boost::json::object by_name;
   [[maybe_unused]] auto const add = [&]<class T>(T const& v) {

@@ -132,7 +132,7 @@ class object_class {
         result.bytes = to_json(detail::written(std::apply(invoke, given)));
     };
     if (!entry_.methods.emplace(name, std::move(called)).second)
-      throw std::invalid_argument("'" + entry_.name + "' has a method '" + name + "' already");
+      throw std::invalid_argument("'" + entry_.name + "' already has a method '" + name + "'");
     return *this;
   }
 

@@ -82,7 +82,7 @@ class remote_value {
 
  private:
   detail::value_handle const& handle() const {
-    if (!handle_) throw std::logic_error("a remote_value of nothing, or it was released");
+    if (!handle_) throw std::logic_error("the remote_value is empty or was released");
     return *handle_;
   }
   static T convert([[maybe_unused]] detail::value_handle const& of, value v) {

@@ -59,7 +59,7 @@ struct adam_options {
 ///   float or double. std::uint8_t supports only assignment, read and gather.
 template <class T>
 class variable {
-  static_assert(!detail::dtype_of<T>.empty(), "variables have no such elements");
+  static_assert(!detail::dtype_of<T>.empty(), "variables cannot have elements of this type");
 
  public:
   /// Type of the elements.
@@ -214,7 +214,7 @@ class variable {
 
  private:
   detail::variable_core const& core() const {
-    if (!core_) throw std::logic_error("a variable of nothing");
+    if (!core_) throw std::logic_error("the variable is empty");
     return *core_;
   }
   detail::array_view whole(rows all) const {
@@ -222,7 +222,7 @@ class variable {
     for (auto const d : shape()) n *= d;
     if (all.size() != n)
       throw std::invalid_argument("shape: the variable has " + detail::shown(shape()) +
-                                  ", what is given has " + std::to_string(all.size()) + " numbers");
+                                  ", the argument has " + std::to_string(all.size()) + " numbers");
     return detail::view_of(all, shape());
   }
   updated change(std::string_view method, indices which, rows some,

@@ -223,11 +223,11 @@ def origins_of(call: Data) -> list[bool] | None:
 def unpack(call: Data) -> tuple[bytes, memoryview]:
     """Returns the pickled callable and arguments. Raises ValueError for anything else."""
     if len(call) < HEAD.size:
-        raise ValueError("this is no pickled call")
+        raise ValueError("this is not a pickled call")
     magic, length, _ = HEAD.unpack_from(call)
     length &= ~FLAGS
     if magic != MAGIC or len(call) < HEAD.size + length:
-        raise ValueError("this is no pickled call, or one of another version of the package")
+        raise ValueError("this is not a pickled call, or it is from another version of the package")
     end = HEAD.size + length
     return bytes(call[HEAD.size:end]), memoryview(call)[end:]
 

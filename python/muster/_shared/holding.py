@@ -299,7 +299,7 @@ class Holding:
             try:
                 self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
             except Exception:  # for example out of memory: the server requests it again
-                log.exception("%s cannot be put", name.hex())
+                log.exception("%s cannot be uploaded", name.hex())
             finally:
                 self._queued.discard(name)
 

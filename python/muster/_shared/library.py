@@ -118,7 +118,7 @@ def found() -> Library | None:
             except OSError as error:
                 why.append(str(error))
     if why:
-        log.warning("large values go by the server: %s", "; ".join(why))
+        log.warning("large values are sent through the server: %s", "; ".join(why))
     return None
 
 

@@ -389,7 +389,7 @@ class Agent(Keys):
             CoordinationError: The service did not accept it. UNAVAILABLE: it may have.
         """
         if code not in _REPORTED:
-            raise ValueError(f"code: {code!r} is none of {', '.join(_REPORTED)}")
+            raise ValueError(f"code: {code!r} is not one of {', '.join(_REPORTED)}")
         message = message.encode("utf-8", "replace").decode()
         run = self._at.current()
         try:
@@ -420,7 +420,7 @@ def _address(address: str | None, cluster: str | None, url: str | None, *how: An
     if not cluster:
         raise ValueError("cluster: none")
     if address is not None:
-        raise ValueError("address, cluster: each cluster has an address of its own; give one of the two")
+        raise ValueError("address, cluster: each cluster has its own address; pass only one of the two")
     from muster.rest.http import Http, segment
 
     token, ca, cert, key = how

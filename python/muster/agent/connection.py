@@ -52,7 +52,7 @@ class Connection:
         self.check_process()
         with self._lock:
             if self.state in ("connected", "connecting"):
-                raise CoordinationError("FAILED_PRECONDITION", "the agent is connected, or connecting")
+                raise CoordinationError("FAILED_PRECONDITION", "the agent is already connected or connecting")
             if self.state == "closed":
                 raise CoordinationError("FAILED_PRECONDITION", "the agent was closed")
             self.state = "connecting"
@@ -121,7 +121,7 @@ class Connection:
         number, refused = self.names.resolve(ASK_LIMIT)
         if refused is None and number != run.task:
             raise CoordinationError("ABORTED", f"{self.names.own} was task {run.task} and is {number} now: the "
-                                               "cluster has become another while it registered")
+                                               "cluster changed while the task registered")
 
     def current(self) -> Run:
         self.check_process()
@@ -180,7 +180,7 @@ class Connection:
         self.end(run, self._agent_error(refused), "failed")
 
     def _agent_error(self, refused: Refusal) -> AgentError:
-        why = ("the service is another than the one registered at: it, or the run, began anew. "
+        why = ("this is not the service that the agent registered with; the service or the run was restarted. "
                if refused.other_service else "")
         task = None if refused.task is None else self.names.of(refused.task)
         return AgentError(refused.code, why + refused.message, task, refused.reported)

@@ -139,7 +139,7 @@ class Heart:
             self._judged = (now + (0.0 if at_once else POLL_FIRST), refused)
         elif now - self._heard >= self._timeout:
             self._fail(self._run, Refusal(
-                "UNAVAILABLE", f"nothing was heard of {self._service.address} for {self._timeout:g} s: "
+                "UNAVAILABLE", f"no answer from {self._service.address} for {self._timeout:g} s: "
                                f"{refused.message}"))
         else:
             self._beat_at = now + min(self._every, BEAT_AGAIN)

@@ -55,7 +55,7 @@ class Keys:
 
     def _insert(self, key: str, value: Value, overwrite: bool) -> None:
         if not isinstance(value, (bytes, bytearray, memoryview, str)):
-            raise TypeError(f"value: {value!r} is neither bytes nor text")
+            raise TypeError(f"value: {value!r} is neither bytes nor a string")
         data = value.encode() if isinstance(value, str) else bytes(value)
         self._ask("InsertKeyValue", again=overwrite, kv={"key": key, "value": data}, allow_overwrite=overwrite)
 

@@ -87,7 +87,7 @@ class Names:
             raise ValueError(f"tasks: {tasks!r} is one task; write a list")
         named = [parsed(t) for t in tasks]
         if not named:
-            raise ValueError("tasks: there are none; write None for all of the cluster")
+            raise ValueError("tasks: the list is empty; pass None for all tasks of the cluster")
         known = self._numbers
         new = list({t for t in named if not isinstance(t, int) and t not in known})
         if new:

@@ -29,7 +29,7 @@ def wait_time(seconds: float, field: str = "timeout") -> float:
     except (TypeError, ValueError):
         given = float("nan")
     if given != given:
-        raise ValueError(f"{field}: {seconds!r} is no number of seconds")
+        raise ValueError(f"{field}: {seconds!r} is not a number of seconds")
     return min(given, SECONDS_MAX)
 
 

@@ -71,7 +71,7 @@ class KeyWatch:
         if over or error.code == self._refused:
             return
         self._refused = error.code
-        logging.getLogger("muster").warning("a watch of %r hears nothing: %s", self._folder, error)
+        logging.getLogger("muster").warning("a watch of %r receives no changes: %s", self._folder, error)
 
     def _tell(self, key: str, value: bytes | None) -> None:
         if self._stopped.is_set() or self._run.over.is_set():

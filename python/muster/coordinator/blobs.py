@@ -88,7 +88,7 @@ class BlobMemory:
 
     def put(self, kept: Kept) -> None:
         if isinstance(kept.content, SharedContent) and not self._blobs.put_named(kept.name):
-            raise OSError(f"{kept.name.hex()} cannot be put at the server")
+            raise OSError(f"{kept.name.hex()} cannot be uploaded to the server")
 
 
 class Blobs:
@@ -242,7 +242,7 @@ class Blobs:
                     if not self._over.wait(pause):
                         pause = min(pause * 2, 1.0)
                         continue
-                self._next_try(error, end, "an argument cannot be put as a blob")
+                self._next_try(error, end, "an argument cannot be uploaded as a blob")
 
     def _next_try(self, error: Exception, end: float, what: str) -> None:
         """Waits before another attempt. Raises UnavailableError if another attempt cannot help."""

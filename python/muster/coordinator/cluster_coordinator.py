@@ -726,7 +726,7 @@ class ClusterCoordinator(Scheduling, State):
         self._owner.session.check_process()
         job, index = task_of(task) if task is not None else ("", 0)
         if saved and not name:
-            raise ValueError("saved: an object that checkpoints have needs a name")
+            raise ValueError("saved: an object that is saved in checkpoints needs a name")
         if concurrency < 0:  # the server checks the other limits
             raise ValueError(f"concurrency: {concurrency}, must be at least 1")
         args, kwargs = given("create", cls, args, kwargs)

@@ -14,8 +14,8 @@ from muster._wire.messages import FAILED
 from muster.errors import ClosureError, FailureKind, from_wire
 
 FAILURES_MAX = 1000
-FETCHED = ("The fetch of its value has raised this error before. It is the error of the generation, too, "
-           "which schedule, join or done raises once; that of submit(...) is raised by its value alone.")
+FETCHED = ("The fetch of its value has already raised this error. schedule, join or done raises it once more for the "
+           "whole generation; an error of submit(...) is raised only by its value.")
 
 
 class Generation:

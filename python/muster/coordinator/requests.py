@@ -223,8 +223,8 @@ def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
     """
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
     if request.encoding != BYTES:  # the arguments contain values
-        raise TypeError("the arguments of a builder are plain values: it runs again when a worker "
-                        "comes back")
+        raise TypeError("the arguments of a builder must be plain values, because it runs again when a worker "
+                        "reconnects")
     return request
 
 
@@ -239,7 +239,7 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
         if isinstance(value, (CallValue, RemoteObject)):
             return named.plain(value)
         if not isinstance(value, (RemoteValue, PerWorkerValues)):
-            raise TypeError(f"{type(value).__name__} is no JSON, which {function!r} takes")
+            raise TypeError(f"{type(value).__name__} is not JSON, which {function!r} takes")
         slots.append(value)
         return f"{mark}{len(slots) - 1}"
 

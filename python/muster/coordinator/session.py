@@ -88,7 +88,7 @@ class Session(SessionWaits):
                     record.references += 1
                 elif not closure:
                     self._last_token -= 1
-                    raise ValueError("an argument is a value of another coordinator and not ready")
+                    raise ValueError("an argument is a value of another coordinator and is not ready")
         if request.per_worker:
             r.per_worker = tuple({v.built.token: v.built for v in request.per_worker}.values())
             for b in r.per_worker:

@@ -67,7 +67,7 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
     try:
         all = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"TF_CONFIG: no JSON: {error}") from None
+        raise ValueError(f"TF_CONFIG: not JSON: {error}") from None
     task = all.get("task") if isinstance(all, dict) else None
     if not isinstance(all, dict) or not isinstance(task, (dict, type(None))):
         raise ValueError('TF_CONFIG: not an object such as {"cluster": {…}, "task": {"type": …, "index": …}}')
@@ -79,7 +79,7 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
     for name, said in (("task.type", kind), ("rpc_layer", all.get("rpc_layer")),
                        ("environment", all.get("environment"))):
         if not isinstance(said, (str, type(None))):
-            raise ValueError(f"TF_CONFIG: {name} is {said!r}, not a text")
+            raise ValueError(f"TF_CONFIG: {name} is {said!r}, not a string")
     return TfConfig(cluster_of(all.get("cluster"), "TF_CONFIG: cluster"), bool(task), kind, number,
                     all.get("rpc_layer"), all.get("environment") or "")
 

@@ -98,8 +98,8 @@ class WorkerContext:
         elif self.num_workers > 1 and self.distributed_mode and not self._warned:
             self._warned = True
             logging.getLogger("muster.distribute").warning(
-                "wait_for_other_workers() waits for nobody: %s is a process of its own, without a barrier; "
-                "run_distribute_coordinator(agent=muster.Agent(…)) gives it one", self)
+                "wait_for_other_workers() does not wait: %s is a process of its own and has no barrier; pass "
+                "agent=muster.Agent(…) to run_distribute_coordinator to get one", self)
 
     @property
     def stop_requested(self) -> bool:

@@ -162,8 +162,8 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     kept = getattr(_mine, "kept", None)
     if kept is not None:
         if kept[0] != c:
-            raise ValueError(f"this thread runs the server of {kept[0].task_type}:{kept[0].task_id} already, which is "
-                             "configured otherwise; end_standard_server_of_this_thread() ends it")
+            raise ValueError(f"this thread runs the server of {kept[0].task_type}:{kept[0].task_id} already, with "
+                             "another configuration; end_standard_server_of_this_thread() ends it")
         found: StandardServer = kept[1]
         return found
     seen = dataclasses.replace(c, cluster=seen_by(c.cluster, c.task_type))

@@ -30,7 +30,7 @@ class Barrier:
             of = self._round
             self._arrived.add(participant)
             if not self._failure and self._left:
-                self._fail(f"{self._missing()} will not come any more")
+                self._fail(f"{self._missing()} cannot arrive, because it has ended")
             if not self._failure and len(self._arrived) == len(self._participants):
                 self._round += 1
                 self._arrived.clear()
@@ -47,7 +47,7 @@ class Barrier:
         with self._changed:
             self._left.add(participant)
             if self._arrived:
-                self._fail(f"{self._participants[participant]} will not come any more")
+                self._fail(f"{self._participants[participant]} cannot arrive, because it has ended")
 
     def abort(self, reason: str) -> None:
         with self._changed:
@@ -117,8 +117,8 @@ class Threads:
         try:
             return f()
         except EndOfData:
-            log.info("%s has come to the end of the data; the others are asked to stop", name)
-            self._request_stop(f"{name} has come to the end of the data", None)
+            log.info("%s has reached the end of the data; the others are asked to stop", name)
+            self._request_stop(f"{name} has reached the end of the data", None)
         except BaseException as error:
             self._request_stop(f"{name} has failed", error)
         return None

@@ -52,7 +52,7 @@ def integer(field: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{field}: {value!r} is no integer") from None
+        raise TypeError(f"{field}: {value!r} is not an integer") from None
 
 
 def is_arrays(data: Any) -> bool:
@@ -160,7 +160,7 @@ def is_mapped(array: Any) -> bool:
 def _heads(r: _Reader) -> list[_Head]:
     magic = bytes(r.take(len(MAGIC), "magic"))
     if magic not in (MAGIC, MAGIC_ELSEWHERE):
-        raise ValueError("arrays: magic: these bytes are no arrays")
+        raise ValueError("arrays: magic: these bytes are not encoded arrays")
     count = int(_U32.unpack(r.take(4, "count"))[0])
     if count > COUNT_MAX:
         raise ValueError(f"arrays: count: {count}, the limit is {COUNT_MAX}")

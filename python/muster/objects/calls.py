@@ -369,8 +369,8 @@ class Calls:
         now = time.monotonic()
         if now - self._warned >= WARNED_EVERY:
             self._warned = now
-            log.warning("there is no room for calls, as %s of %s on %s: updates and reads of variables are sent again, "
-                        "others fail", call.method, call.of[1] or "an object", call.of[0] or "its task")
+            log.warning("calls such as %s of %s on %s cannot be buffered: updates and reads of variables are sent "
+                        "again, others fail", call.method, call.of[1] or "an object", call.of[0] or "its task")
         if self._refused and not self._repeats:
             self._repeats = True
             again = threading.Timer(self._pause, self._repeat)

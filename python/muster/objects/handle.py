@@ -27,7 +27,7 @@ def check_argument_bytes(size: int) -> None:
 
 
 def _refuse(data: Data) -> bytes:
-    raise NotKept("it is not known who takes it")
+    raise NotKept("its receiver is unknown")
 
 
 class CallValue(RemoteValue[Any]):

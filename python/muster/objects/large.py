@@ -173,10 +173,10 @@ class Large:
         try:
             memory = self._memory()
             if memory is None:
-                raise OSError("this process keeps no memory")
+                raise OSError("this process keeps no shared memory")
             views = {name: memory.open(name) for name in names_of(call.raw)}
         except Exception as error:
-            log.info("a result of %s is called for again: %s", call.method, error)
+            log.info("a result of %s is requested again: %s", call.method, error)
             self._gone(call)
             return
         try:
@@ -208,7 +208,7 @@ class Large:
             try:
                 memory.put(one)  # type: ignore[union-attr]
             except OSError as error:
-                log.warning("what a call was given goes with this process: %s", error)
+                log.warning("an argument of a call is lost when this process ends: %s", error)
 
 
 def _said(asked: Call) -> ClosureError | None:

@@ -52,9 +52,9 @@ def plain(value: Any) -> Any:
 def to_json(value: Any) -> dict[str, str]:
     """Returns the JSON form of a handle. Raises TypeError if `value` is not a handle, or is a variable."""
     if not isinstance(value, RemoteObject):
-        raise TypeError(f"{type(value).__name__} is no JSON")
+        raise TypeError(f"{type(value).__name__} is not JSON")
     if value._class_name == "muster.Variable":
-        raise TypeError("a variable is no JSON; pass its name, and find it by name in the function")
+        raise TypeError("a variable is not JSON; pass its name, and find it by name in the function")
     return {_KEY: f"{_PREFIX}{value._id:016x}", "task": value._task, "class": value._class_name,
             "ticket": base64.b64encode(value._ticket).decode()}
 

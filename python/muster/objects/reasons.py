@@ -40,16 +40,18 @@ def lost(call: Any) -> UnavailableError:
     """Returns the error of a call whose object was lost in a restart of the server."""
     task, what = call.of
     where = f" on {task}" if task else ""
-    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: {what or 'an object'}{where} is not there "
-                            "any more: the server has started anew", dependency=[task] if task else None)
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
+                            f"UNAVAILABLE: {what or 'an object'}{where} no longer exists: the server was restarted",
+                            dependency=[task] if task else None)
 
 
 def result_gone(call: Any) -> UnavailableError:
     """Returns the error of an executed call whose large result was lost with the memory of its task."""
     task, what = call.of
     where = f" on {task}" if task else ""
-    return UnavailableError(FailureKind.DEPENDENCY_LOST, "", f"UNAVAILABLE: what {call.method} of {what or 'an object'}{where} "
-                            "has returned was in the memory of that task, which has it no more",
+    return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
+                            f"UNAVAILABLE: the result of {call.method} of {what or 'an object'}{where} was in the memory "
+                            "of that task, which no longer has it",
                             dependency=[task] if task else None)
 
 

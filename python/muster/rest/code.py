@@ -143,8 +143,8 @@ class Lister:
         size = sum(i.about.st_size for i in files)
         if size > BYTES_MAX:
             largest = sorted(files, key=lambda i: -i.about.st_size)[:NAMED]
-            raise ValueError(f"{_in_words(size)} of files, the limit is {_in_words(BYTES_MAX)}; say in "
-                             ".musterignore what to leave out. The largest:" + "".join(
+            raise ValueError(f"{_in_words(size)} of files, the limit is {_in_words(BYTES_MAX)}; name files to leave "
+                             "out in .musterignore. The largest:" + "".join(
                                  f"\n  {_in_words(i.about.st_size)}  {i.path}" for i in largest))
         return self._items
 
@@ -168,8 +168,7 @@ class Lister:
         elif not is_directory and not stat.S_ISREG(about.st_mode):
             return
         if len(self._items) == ENTRIES_MAX:
-            raise ValueError(f"more than {ENTRIES_MAX} files and directories; say in .musterignore what to "
-                             "leave out")
+            raise ValueError(f"more than {ENTRIES_MAX} files and directories; name files to leave out in .musterignore")
         self._items.append(Item("/".join(path), at, about))
         if is_directory:
             self._walk(path, known)
@@ -180,8 +179,8 @@ class Lister:
         real = os.path.realpath(at.parent / target)
         inside = os.path.commonpath([real, self._root]) == str(self._root)
         if os.path.isabs(target) or by_name.split("/")[0] == ".." or not inside:
-            raise ValueError(f"'{path}' is a symbolic link that leads out of it, to '{target}'; leave it out "
-                             "by a line in .musterignore")
+            raise ValueError(f"'{path}' is a symbolic link to '{target}', outside the directory; name it in "
+                             ".musterignore to leave it out")
 
 
 def pack(directory: str | os.PathLike[str]) -> bytes:
@@ -192,7 +191,7 @@ def pack(directory: str | os.PathLike[str]) -> bytes:
     """
     root = pathlib.Path(directory).resolve()
     if not root.is_dir():
-        raise ValueError(f"'{directory}' is no directory")
+        raise ValueError(f"'{directory}' is not a directory")
     made = io.BytesIO()
     with gzip.GzipFile("", "wb", COMPRESSION, made, mtime=0) as packed, \
             tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:

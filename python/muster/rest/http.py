@@ -165,7 +165,8 @@ class Http:
             raise ServerError(error.code, _problem(error.read())) from None
         except (http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
-            failed = (NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}): is that the port of gRPC?")
+            failed = (NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}); pass the HTTP address, "
+                               "not the gRPC address")
                       if isinstance(error, http.client.HTTPException) else
                       NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}"))
             failed.broke = isinstance(reason, (ConnectionResetError, ConnectionAbortedError, BrokenPipeError))

@@ -308,7 +308,7 @@ class Program:
 
 def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords) -> Program:
     if isinstance(command, str):
-        raise TypeError("command: a list of words, as ['python', 'train.py']")
+        raise TypeError("command: must be a list of words, such as ['python', 'train.py']")
     body: dict[str, Any] = {k: v for k, v in words.items() if v is not None}
     each = {k: body.pop(k) for k in EachWords.__annotations__ if k in body}
     body["tasks"] = {type: _group(group, each) for type, group in

@@ -183,4 +183,5 @@ def _errors_of_torch() -> Iterator[None]:
         raise api.RendezvousConnectionError(str(error)) from error
     except dist.DistError as error:
         raise api.RendezvousConnectionError(f"the cluster's store of torch.distributed does not answer: {error} (the "
-                                            "server lets in networks of --torch-from alone)") from error
+                                            "server accepts clients only from the networks of "
+                                            "--torch-from)") from error

@@ -192,7 +192,8 @@ class Rounds:
         # An earlier run with this name; it is over when all its nodes are dead.
         old = [n for n in seen.living.values() if n.round is not None and n.round <= last.number]
         if any(self._is_heard(n.name, n.changed) for n in old):
-            raise Closed(f"the job '{self.job}' has been closed by {last.by}, and nodes of it are still there")
+            raise Closed(f"the job '{self.job}' has been closed by {last.by}, but some of its nodes are still "
+                         "connected")
         return bool(old)
 
     def _is_heard(self, who: str, changed: float) -> bool:
@@ -239,7 +240,7 @@ class Rounds:
 
     def _too_few(self, target: int, come: list[Node], slow: list[str]) -> str:
         text = (f"round {target} of '{self.job}' has not begun within {self._settings.join_timeout:g} s: {len(come)} "
-                f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have come")
+                f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have joined")
         return text + (f", {', '.join(slow)} is in the round before" if slow else "")
 
     # Other nodes.
@@ -322,7 +323,7 @@ class Rounds:
         except ValueError:
             told = None
         if not isinstance(told, dict):
-            raise Broken(f"the key {key} is no object of JSON, which nodes of torchrun write")
+            raise Broken(f"the key {key} is not a JSON object, which nodes of torchrun write")
         return told
 
     def _say(self, number: int) -> bool:

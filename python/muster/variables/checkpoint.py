@@ -162,9 +162,9 @@ class Reader:
         except (ValueError, KeyError, AttributeError, TypeError):
             raise Torn(f"{folder}/manifest.json is cut off") from None
         if said != _hash_of(manifest):
-            raise Torn(f"{folder}/manifest.json is not as it was written")
+            raise Torn(f"{folder}/manifest.json was changed after it was written")
         if manifest["format"] != FORMAT:
-            raise Torn(f"{folder} is of format {manifest['format']}, this is {FORMAT}")
+            raise Torn(f"{folder} has format {manifest['format']}, this version reads format {FORMAT}")
         self.variables: dict[str, Any] = manifest["variables"]
         self.objects: dict[str, Any] = manifest["objects"]
         try:
@@ -177,7 +177,7 @@ class Reader:
             size += len(piece)
         if (size, digest.hexdigest()) != (manifest["bytes"], manifest["sha256"]):
             self.close()
-            raise Torn(f"{folder}/data is not as it was written: {size} bytes of {manifest['bytes']}")
+            raise Torn(f"{folder}/data was changed after it was written: {size} bytes of {manifest['bytes']}")
 
     def arrays_of(self, name: str) -> int:
         """Returns how many arrays a part of the variable has: itself and its slots."""

@@ -35,7 +35,7 @@ def given(value: Any, dtype: Any) -> Any:
         return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     own = np.dtype(dtype)
     if array.size and array.dtype.kind not in ("biu" if own.kind in "biu" else "biuf"):
-        raise TypeError(f"dtype: the variable has {dtype}, what is given {array.dtype}")
+        raise TypeError(f"dtype: the variable has {dtype}, the argument has {array.dtype}")
     return converted(array, own)
 
 
@@ -45,7 +45,7 @@ def number(field: str, value: Any, low: float = -math.inf, below: float = math.i
         value = value.fetch()
     array = arrays.numpy().asarray(value)
     if array.ndim or array.dtype.kind not in "iuf":
-        raise TypeError(f"{field}: {value!r} is no number")
+        raise TypeError(f"{field}: {value!r} is not a number")
     made = float(array)
     if not (math.isfinite(made) and low <= made < below):
         limits = f" from {low:g}" * (low > -math.inf) + f" to below {below:g}" * (below < math.inf)
@@ -110,7 +110,7 @@ class Ranged:
         """Returns an array of the variable's shape and dtype, or a scalar. Raises ValueError or TypeError."""
         array = given(value, self._dtype)
         if array.ndim and array.shape != self._shape:
-            raise ValueError(f"shape: the variable has {self._shape}, what is given {array.shape}")
+            raise ValueError(f"shape: the variable has {self._shape}, the argument has {array.shape}")
         return self._typed(array, adds)
 
     def _some(self, indices: Any, rows: Any, adds: bool = True) -> tuple[Any, Any]:
@@ -118,14 +118,14 @@ class Ranged:
         indices, rows = self._indices(indices), given(rows, self._dtype)
         wanted = (len(indices), *self._shape[1:])
         if rows.shape != wanted:
-            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
+            raise ValueError(f"shape: the rows have {wanted}, the argument has {rows.shape}")
         return indices, self._typed(rows, adds)
 
     def _rows_from(self, begin: Any, value: Any) -> tuple[int, Any]:
         """Returns `begin` and an array of the rows from there on. Raises ValueError, TypeError or IndexError."""
         begin, array = arrays.integer("begin", begin), self._typed(given(value, self._dtype), adds=False)
         if not array.ndim or array.shape[1:] != self._shape[1:]:
-            raise ValueError(f"shape: rows have {self._shape[1:]}, what is given has {array.shape}")
+            raise ValueError(f"shape: rows have {self._shape[1:]}, the argument has {array.shape}")
         self._checked_range(begin, begin + len(array))
         return begin, array
 
@@ -135,12 +135,13 @@ class Ranged:
         if array.dtype == self.dtype:
             return array
         if array.ndim or not arrays.numpy().can_cast(array.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"dtype: the variable has {self._dtype}, what is given {array.dtype}")
+            raise TypeError(f"dtype: the variable has {self._dtype}, the argument has {array.dtype}")
         return converted(array, self.dtype)
 
     def _check_steps(self) -> None:
         if self._dtype not in STEPPED:
-            raise TypeError(f"a variable of {self._dtype} takes no steps of optimizers: they would be cut off")
+            raise TypeError(f"a variable of {self._dtype} cannot be updated by optimizers: their steps would be "
+                            "truncated")
 
     def _indices(self, value: Any) -> Any:
         if isinstance(value, RemoteValue):
@@ -150,7 +151,7 @@ class Ranged:
         if indices.shape == (0,):
             indices = indices.astype("int64")
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
+            raise TypeError(f"indices: must be integers in one dimension, not {indices.dtype} of {indices.shape}")
         size = self._size()
         wrong = indices[(indices < 0) | (indices >= size)]
         if wrong.size:

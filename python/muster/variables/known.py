@@ -69,8 +69,8 @@ class Known:
     def _listed(self) -> dict[str, Handle]:
         """Returns what a checkpoint contains. Called under the lock. Raises ValueError if something has no name."""
         if self._unnamed:
-            raise ValueError(f"{next(iter(self._unnamed.values()))} has no name, by which it would be saved "
-                             "and found again: make it with name=, or delete it before")
+            raise ValueError(f"{next(iter(self._unnamed.values()))} has no name; checkpoints find variables by name, "
+                             "so create it with name=, or delete it first")
         return dict(self._named)
 
     def save(self, path: Path, keep: int | None = None) -> int:
@@ -121,10 +121,10 @@ class Known:
         with self._turn:
             reader, wrong = checkpoint.newest(path)
             for why in wrong:
-                log.warning("a checkpoint is passed over: %s", why)
+                log.warning("a checkpoint is skipped: %s", why)
             if reader is None:
                 if wrong:
-                    raise ValueError(f"no checkpoint in {path} is whole: {wrong[0]}")
+                    raise ValueError(f"no checkpoint in {path} is complete: {wrong[0]}")
                 with self._lock:
                     self._may_go_on(path, dict(self._named))
                 return None
@@ -232,7 +232,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
         saved = value.fetch()
         versions.add(int(saved[-1]))
         if len(versions) > 1:
-            raise ValueError(f"the pieces of {name!r} are of versions {sorted(versions)}, not of one moment")
+            raise ValueError(f"the pieces of {name!r} are of versions {sorted(versions)}, which differ")
         _write(out, name, low + begin, saved)
 
     try:

@@ -29,7 +29,7 @@ def task_of(task: str) -> tuple[str, int]:
     """Returns job and index of a task. Raises ValueError."""
     job, _, index = task.rpartition(":")
     if not job or not index.isdecimal() or len(index) > 9:
-        raise ValueError(f"task: {task!r} is not as 'ps:0'")
+        raise ValueError(f"task: {task!r}, must be as 'ps:0'")
     return job, int(index)
 
 
@@ -41,8 +41,8 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     initial = array if isinstance(array, Initial) else _Given(array)
     row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
     if row > ROW_MAX:
-        raise ValueError(f"a row of {initial.shape} {initial.dtype} has {row} bytes, the limit is {ROW_MAX}: give it "
-                         "more and shorter ones")
+        raise ValueError(f"a row of {initial.shape} {initial.dtype} has {row} bytes, the limit is {ROW_MAX}; use "
+                         "more, shorter rows")
     bounds = bounds_of(partitioner, initial.shape, initial.dtype)
     shards = len(bounds) - 1
     for task in tasks:
@@ -86,7 +86,7 @@ class Initial:
         except TypeError as error:
             raise TypeError(f"shape: {shape!r}: {error}") from None
         if min(self.shape, default=0) < 0:
-            raise ValueError(f"shape: {self.shape}, must be of numbers from 0 on")
+            raise ValueError(f"shape: {self.shape}, must contain only numbers from 0")
         own = arrays.numpy().dtype(dtype)
         checked_dtype(own)
         checked_initializer(initializer)
@@ -154,7 +154,7 @@ def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
         shape = (bounds[-1], *parts[0].shape[1:])
         return ShardedVariable(parts, bounds, shape, str(parts[0].dtype.name), name, index)
     if found.class_name != CLASS_NAME:
-        raise TypeError(f"{name!r} is a {found.class_name}, no variable: see get_object")
+        raise TypeError(f"{name!r} is a {found.class_name}, not a variable; use get_object")
     return _one_of(objects, found, name)
 
 

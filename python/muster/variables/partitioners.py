@@ -97,8 +97,8 @@ def bounds_of(partitioner: Partitioner | None, shape: Sequence[int], dtype: Any)
         return [0, shape[0] if shape else 0]
     parts = list(partitioner(tuple(shape), dtype))
     if len(parts) != len(shape) or parts[0] < 1 or any(n != 1 for n in parts[1:]):
-        raise ValueError(f"the partitioner says {parts} of shape {tuple(shape)}: a number for each dimension, "
-                         "and only the first may be above 1")
+        raise ValueError(f"the partitioner returned {parts} for shape {tuple(shape)}; it must return one number for "
+                         "each dimension, and only the first can be above 1")
     count = max(1, min(parts[0], shape[0]))
     size, more = divmod(shape[0], count)
     bounds = [0]

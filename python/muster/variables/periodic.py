@@ -66,8 +66,8 @@ class Checkpoints:
         if made is not None:
             self.last = made
         elif not self._waits_for_restore:
-            log.warning("no checkpoint is made until restore() was called: what was lost, or made again, would "
-                        "take the place of what was saved")
+            log.warning("no checkpoint is saved until restore() has been called; lost or recreated state would "
+                        "replace the saved state")
         self._waits_for_restore = made is None
 
     def __enter__(self) -> Checkpoints:

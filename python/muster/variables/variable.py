@@ -44,7 +44,7 @@ def converted(number: Any, dtype: Any) -> Any:
 def checked_dtype(dtype: Any) -> None:
     """Raises TypeError if variables do not support the dtype."""
     if dtype.name not in DTYPES:
-        raise TypeError(f"a variable has no dtype {dtype}: {', '.join(DTYPES)}")
+        raise TypeError(f"a variable cannot have dtype {dtype}; the dtypes are {', '.join(DTYPES)}")
 
 
 def checked_initializer(name: str) -> None:
@@ -269,7 +269,7 @@ class Variable:
         with self._lock:
             cut = self._cuts.get(int(number))
             if cut is None:
-                raise ValueError(f"there is no cut {int(number)} of this variable: others have ended it")
+                raise ValueError(f"there is no snapshot {int(number)} of this variable: it has ended")
             array, slots, version = cut
             rows = self._rows(begin, end)
             return Encoded(_saved(array[rows], {k: s[rows] if s.shape == array.shape else s
@@ -301,7 +301,7 @@ class Variable:
     def _given_slots(self, more: tuple[Any, ...]) -> dict[str, Any]:
         names, slots = more[:-1:2], more[1::2]
         if len(more) % 2 == 0 or not all(isinstance(n, str) for n in names) or isinstance(more[-1], str):
-            raise TypeError("a variable is loaded from an array, names and slots in turns, and its version")
+            raise TypeError("a variable is loaded from an array, alternating names and slots, and its version")
         return dict(zip(names, slots))
 
     def _slot(self, name: str) -> Any:
@@ -316,24 +316,24 @@ class Variable:
     def _typed(self, array: Any, adds: bool, steps: bool = False) -> Any:
         own = self._array.dtype
         if steps and own.name not in STEPPED:
-            raise TypeError(f"a variable of {own} takes no steps of optimizers: they would be cut off")
+            raise TypeError(f"a variable of {own} cannot be updated by optimizers: their steps would be truncated")
         if adds and own.name in ONLY_ASSIGNED:
             raise TypeError(f"a variable of {own} can be assigned, read and gathered only")
         if array.dtype == own:
             return array
         if array.ndim == 0 and numpy().can_cast(array.dtype, own, "same_kind"):
             return converted(array, own)
-        raise TypeError(f"dtype: the variable has {own}, what is given {array.dtype}")
+        raise TypeError(f"dtype: the variable has {own}, the argument has {array.dtype}")
 
     def _same(self, array: Any, adds: bool = True, scalar: bool = True, steps: bool = False) -> Any:
         if array.shape != self._array.shape and not (scalar and array.ndim == 0):
-            raise ValueError(f"shape: the variable has {self._array.shape}, what is given {array.shape}")
+            raise ValueError(f"shape: the variable has {self._array.shape}, the argument has {array.shape}")
         return self._typed(array, adds, steps)
 
     def _same_rows(self, rows: Any, count: int, adds: bool = True, steps: bool = False) -> Any:
         wanted = (count, *self._array.shape[1:])
         if rows.shape != wanted and rows.ndim:
-            raise ValueError(f"shape: the rows have {wanted}, what is given {rows.shape}")
+            raise ValueError(f"shape: the rows have {wanted}, the argument has {rows.shape}")
         return self._typed(rows, adds, steps)
 
     def _rows(self, begin: Any, end: Any) -> slice:
@@ -349,7 +349,7 @@ class Variable:
 
     def _indices(self, indices: Any) -> Any:
         if indices.dtype.kind not in "iu" or indices.ndim != 1:
-            raise TypeError(f"indices: integers in one dimension, not {indices.dtype} of {indices.shape}")
+            raise TypeError(f"indices: must be integers in one dimension, not {indices.dtype} of {indices.shape}")
         size = self._size()
         wrong = indices[(indices < 0) | (indices >= size)]
         if wrong.size:
@@ -370,7 +370,7 @@ class Variable:
 
 def _float(field: str, value: Any) -> float:
     if getattr(value, "ndim", 0) or isinstance(value, (str, type(None))):
-        raise TypeError(f"{field}: {value!r} is no number")
+        raise TypeError(f"{field}: {value!r} is not a number")
     return float(value)
 
 

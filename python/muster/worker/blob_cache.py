@@ -88,7 +88,7 @@ class BlobCache:
         """
         if what in ("hold", "own", "drop"):
             if self._shared is None:
-                raise OSError("this worker holds nothing")
+                raise OSError("this worker stores no values")
             return self._shared.drop(digest) if what == "drop" else self._shared.offer(digest, beside, what == "own")
         if what == "put" and self._shared is not None and self._shared.owns(digest):
             return self._shared.put(digest)

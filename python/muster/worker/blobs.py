@@ -71,7 +71,7 @@ class Blobs:
         Unreachable.
         """
         path = os.path.join(self._folder, digest.hex())
-        why = "the worker has no room for it"
+        why = "the worker has no free space for it"
         for _ in range(TRIES):  # it may be deleted before it is opened
             try:
                 return _mapped(path, digest)

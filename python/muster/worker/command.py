@@ -23,7 +23,7 @@ def _seconds(text: str) -> float:
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB|)", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, as 4GiB or 512MiB")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, such as 4GiB or 512MiB")
     return int(found[1]) << {"KiB": 10, "MiB": 20, "GiB": 30}.get(found[2], 0)
 
 
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     p = _Parser(
         prog="python -m muster worker",
         description="Runs functions of the modules, and any that clients of this Python version "
-                    "schedule. Exit status: 0 left in order, 1 failed, 2 wrong usage.")
+                    "schedule. Exit status: 0 the worker left in order, 1 it failed, 2 wrong usage.")
     p.add_argument("modules", nargs="*", metavar="MODULE",
                    help="Python module to import for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
@@ -71,11 +71,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
                    help="amount of a resource of each task that closures can take; may be repeated")
     p.add_argument("--gpus", metavar="N[,N…]",
-                   help="GPUs that are divided among the processes (default: CUDA_VISIBLE_DEVICES, else all); "
-                        "an empty text: none")
+                   help="GPUs that are divided among the processes (default: CUDA_VISIBLE_DEVICES, else all); an "
+                        "empty string: none")
     p.add_argument("--allow-programs", action="store_true",
                    help="not supported here: ranks of programs need a worker of their own, muster worker --allow-programs")
-    p.add_argument("--no-pickled", action="store_true", help="run only named functions, and no pickled ones")
+    p.add_argument("--no-pickled", action="store_true", help="run only named functions, not pickled ones")
     p.add_argument("--nested-max", type=int, default=64, metavar="N",
                    help="maximum number of closures of each task that wait for values of others while other "
                         "closures run in their slots (64)")
@@ -99,7 +99,7 @@ def main(words: Sequence[str] | None = None) -> int:
     given = p.parse_args(words)
     if given.allow_programs:
         p.error("--allow-programs: a worker for Python functions takes no ranks of programs; start "
-                "'muster worker --allow-programs' beside it, which this package brings along")
+                "'muster worker --allow-programs' as well, which this package contains")
     init.run_as_init()
     lines = logging.StreamHandler(sys.__stderr__)
     lines.setFormatter(LineFormatter())

@@ -212,7 +212,7 @@ class Callables:
         except ModuleNotFoundError as error:
             raise Refused(
                 f"this worker has no module {error.name!r}, which the function or its arguments need: "
-                f"install it there, or send it along: upload=[{(error.name or '').partition('.')[0]}]",
+                f"install it there, or send it with upload=[{(error.name or '').partition('.')[0]}]",
                 "ModuleNotFoundError") from error
         except Exception as error:
             raise Refused(f"the call could not be unpickled: {type(error).__name__}: {error}"
@@ -244,8 +244,8 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
     """Calls a function with JSON arguments."""
     if encoding == BYTES:
         if any(beside):
-            raise Refused("a named function takes outputs of other closures and per-worker values "
-                          "as JSON arguments, not beside bytes")
+            raise Refused("a named function takes outputs of other closures and per-worker values only as JSON "
+                          "arguments, not together with bytes")
         return f(bytes(args))
 
     def hook(found: dict[str, Any]) -> Any:
@@ -265,7 +265,7 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
     try:
         given = json.loads(str(args, "utf-8"), object_hook=hook)
     except ValueError as error:
-        raise Refused(f"the arguments are no JSON: {error}") from error
+        raise Refused(f"the arguments are not JSON: {error}") from error
     if isinstance(given, list):
         return f(*given)
     if not isinstance(given, dict) or not set(given) <= {"args", "kwargs"}:
@@ -280,7 +280,7 @@ def json_output(value: Any, name: str) -> Output:
     try:
         return named.dumps(value).encode(), JSON
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} returns what is no JSON: {error}") from error
+        raise TypeError(f"{name} returned a value that is not JSON: {error}") from error
 
 
 class FunctionTable:

@@ -150,7 +150,7 @@ class Objects:
         self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
         if self._shelf.there():
             return Answer(id, name, b"1", JSON, None)
-        return Answer(id, name, b"", JSON, _failure(Refused("this worker holds no memory")))
+        return Answer(id, name, b"", JSON, _failure(Refused("this worker holds no shared memory")))
 
     def _start(self, id: int, hosted: Hosted, first: bool) -> None:
         hosted.threads += 1
@@ -282,7 +282,7 @@ class Objects:
         if arrays.is_arrays(data):
             return arrays.decode(data, open=self._table.open_argument), {}
         if not self._table.pickled:
-            raise Refused("this worker reads no pickles: --no-pickled")
+            raise Refused("this worker does not accept pickles: --no-pickled")
         return buffers.load(data, self._table.open_argument)
 
     # Answers.

@@ -39,8 +39,8 @@ def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str
         try:
             return store.listen(listen, advertise, server)
         except OSError as error:
-            log.error("transfer_listen: %s: workers of other hosts take values of this one from the server: %s",
-                      listen or "where the server is reached", error)
+            log.error("transfer_listen: %s: workers of other hosts fetch values of this host from the server: %s",
+                      listen or "the interface towards the server", error)
             return ""
 
     return begin
@@ -96,7 +96,7 @@ class Shared:
         pid, number, size = OFFER.unpack(beside)
         holding = self._process.holding
         if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
-            raise OSError("outputs, or such large ones, do not stay with their worker")
+            raise OSError("outputs, or outputs of this size, are not kept on their worker")
         self._copies.reserve(size)
         try:
             fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)
@@ -123,7 +123,7 @@ class Shared:
     def put(self, name: bytes) -> None:
         """Uploads an owned value. Raises OSError."""
         if not self._process.holding.put(name):
-            raise OSError(f"{name.hex()} cannot be put")
+            raise OSError(f"{name.hex()} cannot be uploaded")
 
     def drop(self, name: bytes) -> None:
         """Drops an owned value."""

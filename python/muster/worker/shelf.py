@@ -46,7 +46,7 @@ class Shelf:
     def take(self, data: Data) -> bytes:
         blobs = self._blobs()
         if blobs is None:
-            raise OSError("this worker holds nothing")
+            raise OSError("this worker stores no values")
         try:
             name = blobs.own(data)
         except OSError:

@@ -74,7 +74,7 @@ def install(digest: str, data: bytes) -> Installed:
     Raises ValueError if `data` has another digest, because other sessions find the upload by its digest.
     """
     if len(digest) != DIGEST_DIGITS or set(digest) - set("0123456789abcdef"):
-        raise ValueError(f"no SHA-256 in hexadecimal digits: {digest[:80]!r}")
+        raise ValueError(f"not a SHA-256 in hexadecimal digits: {digest[:80]!r}")
     with _lock:
         global _folder
         known = _known.get(digest)

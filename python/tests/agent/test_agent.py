@@ -107,9 +107,9 @@ def test_constructor_refuses_invalid_arguments(monkeypatch: pytest.MonkeyPatch) 
                         ({"task": 0, "address": ""}, "address: none"),
                         ({"task": 0, "cluster": ""}, "cluster: none"),
                         ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
-                        ({"task": 0, "address": "h:1", "cluster": "train"}, "an address of its own"),
+                        ({"task": 0, "address": "h:1", "cluster": "train"}, "its own address"),
                         ({"task": 0, "call_timeout": 0}, "call_timeout: 0 is not positive"),
-                        ({"task": 0, "heartbeat_timeout": float("nan")}, "heartbeat_timeout: nan is no number")]:
+                        ({"task": 0, "heartbeat_timeout": float("nan")}, "heartbeat_timeout: nan is not a number")]:
         with pytest.raises(ValueError, match=said):
             muster.Agent(**wrong)
 
@@ -156,7 +156,7 @@ def test_keys_can_be_set_read_incremented_listed_and_deleted(both: list[muster.A
         assert a.try_get("like") == b"4"
     wrong: Any
     for wrong in (4, None, [52]):
-        with pytest.raises(TypeError, match="value: .* is neither bytes nor text"):
+        with pytest.raises(TypeError, match="value: .* is neither bytes nor a string"):
             a.set("like", wrong)
 
 
@@ -237,10 +237,10 @@ def test_wait_accepts_an_infinite_timeout_and_refuses_values_that_are_not_number
     wrong: Any
     for wrong in (float("nan"), None, "long"):
         for call in (both[0].get, both[0].barrier, both[0].wait_for_tasks):
-            with pytest.raises(ValueError, match="timeout: .* is no number of seconds"):
+            with pytest.raises(ValueError, match="timeout: .* is not a number of seconds"):
                 call("endless", wrong)
         for call in (both[0].wait_for_error, both[0].shutdown) if wrong is not None else ():
-            with pytest.raises(ValueError, match="timeout: .* is no number of seconds"):
+            with pytest.raises(ValueError, match="timeout: .* is not a number of seconds"):
                 call(wrong)
     assert both[0].state == "connected"
 
@@ -290,7 +290,7 @@ def test_a_task_among_others_has_a_number_or_a_name(both: list[muster.Agent]) ->
     for wrong in (None, 3.0, True, "worker"):
         with pytest.raises(ValueError, match="worker:3"):
             both[0].barrier("b", DEADLINE, tasks=[wrong])  # type: ignore[list-item]
-    for none, said in (([], "tasks: there are none"), ("0", "tasks: '0' is one task"), ("worker:0", "is one task")):
+    for none, said in (([], "tasks: the list is empty"), ("0", "tasks: '0' is one task"), ("worker:0", "is one task")):
         with pytest.raises(ValueError, match=said):
             both[0].barrier("b", 0.1, tasks=none)
         with pytest.raises(ValueError, match=said):

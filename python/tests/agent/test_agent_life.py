@@ -218,7 +218,7 @@ def test_silence_for_the_whole_timeout_is_an_error(tmp_path: pathlib.Path) -> No
             wire.cut()
             error = a.wait_for_error(DEADLINE)
             assert error is not None and (error.code, error.task) == ("UNAVAILABLE", None)
-            assert "nothing was heard" in error.message
+            assert "no answer from" in error.message
 
 
 def test_agent_connects_before_the_server_starts_and_after_it_restarts(tmp_path: pathlib.Path) -> None:
@@ -233,7 +233,7 @@ def test_agent_connects_before_the_server_starts_and_after_it_restarts(tmp_path:
         until(lambda: parked(server, 1))
         server.kill()
         server.start(server.grpc, "127.0.0.1:0")
-        with pytest.raises(muster.AgentError, match="began anew"):
+        with pytest.raises(muster.AgentError, match="was restarted"):
             waiting.result(DEADLINE)
         a.connect()
         assert a.incarnation != 77

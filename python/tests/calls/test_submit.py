@@ -141,7 +141,7 @@ def test_error_raised_again_notes_that_fetch_has_raised_it(cluster: Cluster) -> 
     with pytest.raises(ValueError, match="first") as caught:
         c.join(DEADLINE)
     said = str(caught.value) + "\n".join(getattr(caught.value, "__notes__", []))
-    assert "fetch of its value has raised this error before" in said and "submit(" in said
+    assert "fetch of its value has already raised this error" in said and "submit(" in said
     c.schedule(bad, args=("second",))
     with pytest.raises(ValueError, match="second") as caught:
         c.join(DEADLINE)

@@ -217,7 +217,7 @@ def test_log_describes_the_run_and_a_barrier_that_waits_for_no_task(caplog: pyte
     lines = [r.getMessage() for r in caplog.records]
     assert lines[0] == ('distribute coordinator: mode independent_worker, cluster {"worker": {"0": "a:1", "1": "b:1"}}, '
                         "task worker:0, rpc layer grpc, environment none")
-    assert lines[1].startswith("wait_for_other_workers() waits for nobody: [cluster_spec: ")
+    assert lines[1].startswith("wait_for_other_workers() does not wait: [cluster_spec: ")
     assert len(lines) == 2
     caplog.clear()
     independent(lambda s: None, "worker", 0, {"worker": [f"host-{i}:1" for i in range(200)], "ps": ["p:1"]})

@@ -138,7 +138,7 @@ def test_barrier_breaks_when_a_task_has_returned_or_does_not_arrive() -> None:
         if not context().is_chief:
             context().wait_for_other_workers()
 
-    with pytest.raises(threading.BrokenBarrierError, match="worker:0 will not come any more"):
+    with pytest.raises(threading.BrokenBarrierError, match="worker:0 cannot arrive, because it has ended"):
         run(f, TWO)
     over = threading.Event()
 

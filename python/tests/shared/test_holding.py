@@ -187,7 +187,7 @@ def test_output_above_the_blob_limit_of_the_server_is_not_held(server: HolderSer
                 if fits:
                     made.offer(name, OFFER.pack(os.getpid(), fd, size))
                 else:
-                    with pytest.raises(OSError, match="such large ones"):
+                    with pytest.raises(OSError, match="outputs of this size"):
                         made.offer(name, OFFER.pack(os.getpid(), fd, size))
             finally:
                 os.close(fd)

@@ -106,7 +106,7 @@ def test_shm_bytes_max_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
         assert command.parser().parse_args(["--shm-bytes-max", text]).shm_bytes_max == size
     with pytest.raises(SystemExit):
         command.parser().parse_args(["--shm-bytes-max", "4 GB"])
-    assert "'4 GB' is no number of bytes, as 4GiB or 512MiB" in capsys.readouterr().err
+    assert "'4 GB' is not a number of bytes, such as 4GiB or 512MiB" in capsys.readouterr().err
     for make in (lambda: WorkerOptions(["127.0.0.1:1"], shm_bytes_max=-1), lambda: CoordinatorOptions(shm_bytes_max=-1)):
         with pytest.raises(ValueError, match="shm_bytes_max: -1, must not be negative"):
             make()

@@ -115,5 +115,5 @@ def test_results_that_are_never_taken_are_dropped(made: Shelf, blobs: Blobs, mon
 def test_results_are_refused_without_shared_memory() -> None:
     made = Shelf(lambda: None)
     assert not made.there()
-    with pytest.raises(OSError, match="holds nothing"):
+    with pytest.raises(OSError, match="stores no values"):
         made.take(b"a")

@@ -78,7 +78,7 @@ def test_saved_state_is_restored_also_into_other_shards(with_two: Cluster, tmp_p
         (tmp_path / f"checkpoint-{number}" / "data").unlink()
     fresh = with_two.coordinator()
     model(fresh, 2)
-    with pytest.raises(ValueError, match="no checkpoint in .* is whole: .*checkpoint-3 has no data"):
+    with pytest.raises(ValueError, match="no checkpoint in .* is complete: .*checkpoint-3 has no data"):
         fresh.restore(tmp_path)
 
 
@@ -221,7 +221,7 @@ def _is_there(c: muster.ClusterCoordinator, name: str) -> bool:
         return False
 
 
-WAITS = "no checkpoint is made until restore"
+WAITS = "no checkpoint is saved until restore"
 
 
 def test_lost_task_is_restored_from_the_newest_checkpoint(with_two: Cluster, tmp_path: pathlib.Path,

@@ -100,7 +100,7 @@ def test_objects_are_restored_in_the_other_language(cluster_of_both: Cluster, tm
 
 def test_class_without_save_state_is_an_error_in_either_language(cluster_of_both: Cluster, tmp_path: pathlib.Path) -> None:
     c = cluster_of_both.coordinator()
-    with pytest.raises(ValueError, match="saved: an object that checkpoints have needs a name"):
+    with pytest.raises(ValueError, match="saved: an object that is saved in checkpoints needs a name"):
         c.create("Weights", (1,), task="ps:0", saved=True)
     c.create(dict, task="ps:1", name="dict", saved=True)
     with pytest.raises(AttributeError, match="save_state"):

@@ -47,7 +47,7 @@ def test_object_lost_in_a_server_restart_is_unavailable_and_reported() -> None:
     of = "ps:0", "the variable 'v'"
     call = made.add(1, "read", b"", b"", of=of)
     answer(made, call, failure=Failure(kind=int(muster.FailureKind.DEPENDENCY_LOST), reason=reasons.SERVER_RESTARTED))
-    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 is not there .* started anew$") as caught:
+    with pytest.raises(muster.UnavailableError, match="the variable 'v' on ps:0 no longer exists: .* restarted$") as caught:
         made.value_of(call)
     assert caught.value.dependency == ["ps:0"] and [task for task, _ in made.told] == ["ps:0"]
 
@@ -291,7 +291,7 @@ def test_update_refused_for_lack_of_room_is_sent_again(monkeypatch: pytest.Monke
         assert sent() == [(number, "assign_add", b"delta")]
     answer(made, update, arrays.encode([]), BYTES)
     assert update.answered and update.error is None and made._bytes == 0
-    assert caplog.text.count("there is no room for calls, as assign_add of the variable 'v' on ps:0") == 1
+    assert caplog.text.count("calls such as assign_add of the variable 'v' on ps:0 cannot be buffered") == 1
 
 
 @pytest.mark.parametrize("method, plain, reason", [

@@ -67,8 +67,8 @@ def test_arguments_and_results_are_json() -> None:
 def test_result_that_json_cannot_represent_is_an_error() -> None:
     answers = asked(("thing", "[]"), ("add", "two"), ("__init__", "[3]"), ("sub", "[1]"))
     messages = [f.message for f in answers.failure]
-    assert "thing returns what is no JSON" in messages[0]
-    assert "the arguments are no JSON" in messages[1]
+    assert "thing returned a value that is not JSON" in messages[0]
+    assert "the arguments are not JSON" in messages[1]
     assert messages[2] == "an object on a task has no '__init__'"
     assert answers.failure[2].kind == FailureKind.USER
     assert "sub" in messages[3]

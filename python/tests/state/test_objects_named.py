@@ -27,11 +27,11 @@ def test_python_class_is_created_by_its_name(cluster: Cluster) -> None:
         assert t.add(t.add(1)).fetch(20) == 45, "an output can be passed before it is ready"
         with pytest.raises(LookupError, match="not here"):
             t.fail().fetch(20)
-        with pytest.raises(TypeError, match="Tally.same takes JSON: object is no JSON"):
+        with pytest.raises(TypeError, match="Tally.same takes JSON: object is not JSON"):
             t.same(object())
         with pytest.raises(ValueError, match="the arguments have .* the limit is"):
             t.same("x" * (handle.ARGUMENT_BYTES_MAX + 1))
-        with pytest.raises(TypeError, match="takes JSON: set is no JSON"):
+        with pytest.raises(TypeError, match="takes JSON: set is not JSON"):
             c.create("Tally", ({1},), task="worker:0")
         with pytest.raises(muster.ClosureError, match="no function 'Nobody'"):
             c.create("Nobody", task="worker:0").add().fetch(20)

@@ -37,7 +37,7 @@ def test_first_shards_have_one_row_more(rows: int, shards: int, sizes: list[int]
 
 @pytest.mark.parametrize("wrong", [[], [0, 1], [1], [2, 2], [1, 0]])
 def test_invalid_partitions_are_refused(wrong: list[int]) -> None:
-    with pytest.raises(ValueError, match="partitioner says"):
+    with pytest.raises(ValueError, match="partitioner returned"):
         bounds_of(lambda shape, dtype: wrong, (4, 4), "float32")
 
 

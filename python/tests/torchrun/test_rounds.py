@@ -161,7 +161,7 @@ def test_closed_job_accepts_no_nodes(keys: Memory) -> None:
     assert not b.rounds.waiting(), "a closed job needs no new round"
     with pytest.raises(Closed, match="the job 'job' has been closed by a$"):
         b.begin().end()
-    with pytest.raises(Closed, match="nodes of it are still there"):
+    with pytest.raises(Closed, match="some of its nodes are still connected"):
         Player(keys, "late").begin().end()
 
 
@@ -291,7 +291,7 @@ def test_unreachable_server_is_waited_for(keys: Memory) -> None:
 
 def test_invalid_node_key_is_named(keys: Memory) -> None:
     keys.put("torchrun/job/rounds/000000003", "[]")
-    with pytest.raises(Broken, match="torchrun/job/rounds/000000003 is no object of JSON"):
+    with pytest.raises(Broken, match="torchrun/job/rounds/000000003 is not a JSON object"):
         Player(keys, "a").begin().end()
     keys.put("torchrun/job/rounds/000000003", "{}")
     with pytest.raises(Broken, match="torchrun/job/rounds/000000003 has no nodes"):

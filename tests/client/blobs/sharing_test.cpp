@@ -98,7 +98,7 @@ TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
   EXPECT_EQ(dropped.get_future().get(), name);
   EXPECT_EQ(taken->bytes(), "bytes") << "whoever has it keeps it";
   EXPECT_FALSE(take(gives.socket_name(), name, 5));
-  EXPECT_EQ(why, "it is not held any more");
+  EXPECT_EQ(why, "it is no longer held");
   EXPECT_FALSE(gives.opened(name));
 }
 
@@ -212,12 +212,12 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
   auto holder = answer_once(at, [](int, unix_packet&) {});
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(why, "the process that holds it has hung up");
+  EXPECT_EQ(why, "the process that holds it has closed the connection");
   holder.join();
   EXPECT_FALSE(take(at, name, 5));
   EXPECT_EQ(why, "Connection refused");
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(why, "it is not tried") << "for a while";
+  EXPECT_EQ(why, "it failed recently and is not retried yet") << "for a while";
 }
 
 TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
@@ -225,7 +225,9 @@ TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
   for (std::size_t i = 0; i <= taker::holders_max; ++i) {
     holders.push_back(std::make_unique<giver>(l.io, 100));
     EXPECT_FALSE(take(holders.back()->socket_name(), random_name(), 5));
-    EXPECT_EQ(why, i < taker::holders_max ? "it is not held any more" : "it is not tried") << i;
+    EXPECT_EQ(why, i < taker::holders_max ? "it is no longer held"
+                                          : "it failed recently and is not retried yet")
+        << i;
   }
   l.run([&] {
     for (auto const& h : holders) h->close();
@@ -236,7 +238,7 @@ TEST_F(sharing, holders_that_are_not_there_are_remembered_up_to_a_limit) {
   auto const at = [](std::size_t i) { return "muster-not-here-" + std::to_string(i); };
   for (std::size_t i = 0; i < taker::avoided_max; ++i) EXPECT_FALSE(take(at(i), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
-  EXPECT_EQ(why, "it is not tried");
+  EXPECT_EQ(why, "it failed recently and is not retried yet");
   EXPECT_FALSE(take(at(taker::avoided_max), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
   EXPECT_EQ(why, "Connection refused") << "all are tried again";
@@ -284,7 +286,7 @@ TEST_F(sharing, another_user_gets_nothing) {
     std::string ignored;
     if (setuid(65'534) != 0) _exit(9);
     if (connect_to(at, ignored)) _exit(1);  // sees that the holder is another user
-    _exit(ignored == "it is another user's" ? 0 : 2);
+    _exit(ignored == "it belongs to another user" ? 0 : 2);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -172,8 +172,7 @@ TEST_F(hosted, says_again_what_could_not_be_made) {
     auto const h = read_reports(s, 0, 1);
     ASSERT_EQ(h.failed.size(), 1u);
     EXPECT_EQ(h.failed[0].kind(), v1::STALE_HANDLE);
-    EXPECT_EQ(h.failed[0].message(),
-              "this worker, of C++, has no class 'python:3.11'; it has: Tally");
+    EXPECT_EQ(h.failed[0].message(), "this C++ worker has no class 'python:3.11'; it has: Tally");
   };
   run({none, none});
 }
@@ -187,9 +186,8 @@ TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
     s->Write(m);
     auto const h = read_reports(s, 1, 1);
     ASSERT_EQ(h.failures.size(), 1u);
-    EXPECT_EQ(
-        h.failures[0].message(),
-        "objects of C++ take arguments as JSON; these are bytes, as calls of Python have them");
+    EXPECT_EQ(h.failures[0].message(),
+              "C++ objects take JSON arguments; these are bytes, as Python sends them");
   }});
 }
 

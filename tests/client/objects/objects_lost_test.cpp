@@ -120,8 +120,8 @@ TEST(objects_of_before, are_told_once_where_the_session_goes_on) {
   for (int i = 0; i < 2; ++i) {
     auto const e = thrown_by<unavailable_error>([&] { o.call<int>("value").fetch(); });
     EXPECT_EQ(e.message(),
-              "UNAVAILABLE: Counter.value on ps:0: the object is not there any more: the server "
-              "has started anew");
+              "UNAVAILABLE: Counter.value on ps:0: the object no longer exists: the server was "
+              "restarted");
   }
   EXPECT_EQ(thrown_by<unavailable_error>([&] { c.join(); }).failure().dependencies,
             std::vector<std::string>{"ps:0"});
@@ -148,7 +148,7 @@ TEST_F(objects, are_called_by_functions_that_have_a_handle) {
   EXPECT_EQ(c->schedule<int>("add_to", o, 1).fetch(), 401)
       << "calls of one worker are executed in their order";
   auto const e = thrown_by<closure_error>([&] { c->schedule<void>("erase", o).fetch(); });
-  EXPECT_TRUE(says(e.message(), "coordinators delete them")) << e.message();
+  EXPECT_TRUE(says(e.message(), "cannot delete an object")) << e.message();
   EXPECT_THROW(c->join(), closure_error);
   EXPECT_THROW(c->schedule<int>("add_to", 5, 1).fetch(), input_error);
 }

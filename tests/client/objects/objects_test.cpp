@@ -85,9 +85,8 @@ TEST_F(objects, tell_why_one_could_not_be_made) {
   auto const none = c->create({.task = "ps:0"}, "Weights", 3);
   auto const e = thrown_by<closure_error>([&] { none.call<int>("read").fetch(); });
   EXPECT_EQ(e.kind(), failure_kind::stale_handle);
-  EXPECT_EQ(
-      e.message(),
-      "this worker, of C++, has no class 'Weights'; it has: Counter, Rising, Meeting, Caller");
+  EXPECT_EQ(e.message(),
+            "this C++ worker has no class 'Weights'; it has: Counter, Rising, Meeting, Caller");
   auto const threw = c->create({.task = "ps:0"}, "Counter", -1);
   EXPECT_EQ(thrown_by<closure_error>([&] { threw.call<int>("value").fetch(); }).message(),
             "it begins at 0");

@@ -68,7 +68,7 @@ TEST(arrays, that_are_none_name_the_field_and_the_limit) {
     auto bytes = python_wrote();
     return error_of(bytes.replace(at, what.size(), what));
   };
-  EXPECT_EQ(with(0, "\x80"), "arrays: magic: these bytes are no arrays");
+  EXPECT_EQ(with(0, "\x80"), "arrays: magic: these bytes are not encoded arrays");
   EXPECT_EQ(with(9, "\x04"), "arrays: count: 1027, the limit is 1000");
   EXPECT_EQ(with(13, "x"), "arrays: array 0: dtype: there is no 'xnt32'");
   EXPECT_EQ(with(18, "\x09"), "arrays: array 0: dimensions: 9, the limit is 8");

@@ -57,7 +57,7 @@ class logged {
   std::size_t read_ = 0;
 };
 
-constexpr auto waits = "no checkpoint is made until restore() was called";
+constexpr auto waits = "no checkpoint is saved until restore() has been called";
 
 struct checkpoints : testing::Test {
   static constexpr auto often = milliseconds(10);
@@ -138,10 +138,11 @@ TEST_F(checkpoints, have_those_objects_alone_that_were_made_for_it) {
   c->create({.task = "ps:0"}, "Tally");
   auto const other = c->create({.task = "ps:0", .name = "counter"}, "Counter", 7);
   EXPECT_EQ(c->save(path), 1u);
-  EXPECT_EQ(thrown_by<std::invalid_argument>([&] {
-              c->create({.task = "ps:0", .saved = true}, "Tally");
-            }).what(),
-            std::string("object_options.saved: an object that checkpoints have needs a name"));
+  EXPECT_EQ(
+      thrown_by<std::invalid_argument>([&] {
+        c->create({.task = "ps:0", .saved = true}, "Tally");
+      }).what(),
+      std::string("object_options.saved: an object that is saved in checkpoints needs a name"));
   auto const n = c->create({.task = "ps:0", .name = "n", .saved = true}, "Tally");
   EXPECT_EQ(thrown_by<std::invalid_argument>([&] { c->restore(path); }).what(),
             std::string("checkpoint 1 has no object 'n'"));

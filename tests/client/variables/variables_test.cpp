@@ -91,7 +91,7 @@ TEST_F(variables, say_what_is_wrong_where_it_is_called) {
     EXPECT_EQ(thrown_by<std::invalid_argument>([&] {
                 v.assign(floats{1, 2});
               }).what(),
-              std::string("shape: the variable has (3,), what is given has 2 numbers"));
+              std::string("shape: the variable has (3,), the argument has 2 numbers"));
     EXPECT_EQ(thrown_by<std::out_of_range>([&] {
                 v.gather(places{0, 3});
               }).what(),
@@ -116,7 +116,7 @@ TEST_F(variables, refuse_what_is_wrong_where_they_are) {
   auto const v = c->make_variable<float>({.name = "v"}, {3});
   auto const o = c->get_object("v");
   auto const e = thrown_by<input_error>([&] { o.call<void>("read").fetch(); });
-  EXPECT_EQ(e.message(), "a variable takes arrays, not JSON: call it by a muster::variable");
+  EXPECT_EQ(e.message(), "a variable takes arrays, not JSON; call it through a muster::variable");
   auto const none = c->create({.task = "ps:0"}, "muster.variable", 3);
   auto const why = thrown_by<closure_error>([&] { none.call<void>("read").fetch(); });
   EXPECT_EQ(why.type(), "ValueError");

@@ -226,7 +226,7 @@ TEST_F(distribute_config, waiting_for_others_without_a_barrier_is_said_once) {
   }).join();
   set_log({});
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(warnings[0].starts_with("wait_for_others() waits for nobody: [cluster_spec: "))
+  EXPECT_TRUE(warnings[0].starts_with("wait_for_others() does not wait: [cluster_spec: "))
       << warnings[0];
 }
 

@@ -96,7 +96,7 @@ TEST(cpp_blobs, say_why_they_cannot_be_had) {
     FAIL();
   } catch (blob_error const& e) {
     EXPECT_EQ(e.kind(), failure_kind::dependency_lost);
-    EXPECT_NE(std::string(e.what()).find("cannot be put"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("cannot be uploaded"), std::string::npos) << e.what();
   }
   EXPECT_THROW(nowhere.get({"abc"}), blob_error);
   cluster c;

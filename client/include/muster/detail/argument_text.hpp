@@ -47,7 +47,7 @@ void append(request& r, T const& v);
 
 template <class T>
 void append_gap(request& r, remote_value<T> const& v) {
-  if (!v.valid()) throw std::logic_error("an argument is a remote_value of nothing");
+  if (!v.valid()) throw std::logic_error("an argument is an empty remote_value");
   if (auto const text = v.shared()->text()) {
     r.args += *text;
     return;
@@ -55,7 +55,7 @@ void append_gap(request& r, remote_value<T> const& v) {
   r.inputs.push_back({static_cast<std::uint32_t>(r.args.size()), v.shared()});
 }
 inline void append_gap(request& r, per_worker_value const& v) {
-  if (!v.valid()) throw std::logic_error("an argument is a per_worker_value of nothing");
+  if (!v.valid()) throw std::logic_error("an argument is an empty per_worker_value");
   r.args += "{\"$per_worker\":\"" + v.id() + "\"}";
   r.per_worker.push_back(v.shared());
 }
@@ -126,7 +126,8 @@ void append_named(request& r, std::vector<std::string_view>& names, keyword<T> c
 /// Appends all arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
 template <class... Args>
 void append_arguments(request& r, Args const&... args) {
-  static_assert(keywords_come_last<Args...>(), "arguments by name come after those by position");
+  static_assert(keywords_come_last<Args...>(),
+                "arguments by name must follow arguments by position");
   contents_here const here(r.contents);
   if constexpr (!any_keyword<Args...>) {
     append_tuple(r, std::tie(args...));
