@@ -26,7 +26,7 @@ inline std::string fault_of(std::function<void()> const& action,
   return {};
 }
 
-/// `cluster_spec({{"worker", {}}})` could also be a copy.
+/// Avoids `cluster_spec({{"worker", {}}})`, which could also be a copy.
 inline cluster_spec spec_of(std::map<std::string, cluster_spec::tasks> jobs) {
   return cluster_spec(std::move(jobs));
 }

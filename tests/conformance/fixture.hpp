@@ -20,7 +20,7 @@ inline constexpr auto fast_beat = 100ms;
 
 /// Tasks connect and leave without waiting; a silent task fails after `fast_timeout`.
 coordination::cluster_spec watched(std::uint32_t tasks);
-/// Connecting and leaving are barriers, as in JAX.
+/// Returns a cluster where connecting and leaving are barriers, as in JAX.
 coordination::cluster_spec strict(std::uint32_t tasks);
 
 inline testing::AssertionResult has_code(answer const& a, StatusCode expected) {

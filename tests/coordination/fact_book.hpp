@@ -19,7 +19,7 @@ class fact_book {
   void forget_barrier(std::string const& cluster, std::string const& id) {
     clusters_[cluster].barriers.erase(id);
   }
-  /// One line per fact, without values that can differ, such as times of barriers.
+  /// Returns one line per fact, without values that can differ, such as times of barriers.
   std::string text() const;
 
  private:

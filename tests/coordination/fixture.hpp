@@ -117,7 +117,7 @@ class scene {
   std::int64_t version();
   std::vector<log_event> log_events(log_event_kind kind) const;
   void forget_log_events() { log_events_.clear(); }
-  /// Since the last `forget_changes`.
+  /// Returns the changes of this type since the last `forget_changes`.
   template <class Change>
   std::vector<Change> changed() const {
     std::vector<Change> of_kind;

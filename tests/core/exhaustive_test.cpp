@@ -96,7 +96,7 @@ class play {
  private:
   bool here(std::size_t i) const { return c_.watch().attached(workers_[i]); }
 
-  /// Ended closures must not change.
+  /// Checks that ended closures do not change.
   void look() {
     for (auto const id : job_.closures) {
       auto const state = c_.state(id);
@@ -128,7 +128,7 @@ class play {
 // Each further choice takes six times as long.
 constexpr std::size_t choices_played = sanitized ? 5 : 6;
 
-/// Fewer sequences would mean that choices are missing.
+/// Returns the lower limit; fewer sequences would mean that choices are missing.
 constexpr std::size_t at_least(std::size_t sequences) {
   return sanitized ? sequences / 8 : sequences;
 }

@@ -70,14 +70,14 @@ struct opened {
 
 session_spec fail_fast();
 session_spec continue_all();
-/// More closures can be appended.
+/// Allows more closures to be appended.
 session_spec left_open(session_spec s = {});
 /// Outcomes are delivered and forgotten.
 session_spec streaming(session_spec s = {});
 
-/// Like streaming, but values are kept until they are released.
+/// Keeps values until they are released.
 session_spec resumable_values(session_spec s = {});
-/// Like resumable_values, but with unary calls instead of a stream.
+/// Keeps values as well; the client uses unary calls instead of a stream.
 session_spec by_call(session_spec s = {});
 
 class cluster {
@@ -104,7 +104,7 @@ class cluster {
   effects const& step(event e);
   /// Reports lost objects that a session relied on.
   effects const& step(task_state_lost const& e);
-  /// Must be the first event.
+  /// Restores jobs; must be the first event.
   effects const& restore(restore_jobs e);
   effects const& fx() const { return fx_; }
 
@@ -149,7 +149,7 @@ class cluster {
   effects const& leave(stream_id w, std::string reason = "left");
   effects const& end_process(stream_id w, closure_id executed, std::string how);
   effects const& alive(stream_id w) { return step(worker_alive{w}); }
-  /// For the attempt that the stream holds, or for attempt 1.
+  /// Returns a result for the attempt that the stream holds, or for attempt 1.
   worker_result good(stream_id w, closure_id c, std::string_view value = "1") const;
   worker_result bad(stream_id w, closure_id c, std::string message = "broken",
                     failure_kind kind = failure_kind::user) const;
@@ -176,7 +176,7 @@ class cluster {
   task_view task(std::int64_t index) const { return core.workers().look("worker", index).value(); }
   job_view job(session_id s) const { return core.sessions().look(s).value(); }
   explanation why(closure_id c) const { return core.closures().explain(c, now_).value(); }
-  /// In the last step.
+  /// Returns the log events of the last step.
   std::vector<log_event> const& said() const { return past.log().said(); }
   core::witness const& watch() const { return witness_; }
 

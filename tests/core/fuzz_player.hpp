@@ -312,7 +312,7 @@ class fuzz_player {
     EXPECT_TRUE(c_.watch().open_calls().empty());
   }
 
-  /// Stored results can fill the server, which then rightly holds streams back.
+  /// Deletes stored results, because a server full of them rightly holds streams back.
   void forget_results() {
     for (auto const& job : c_.core.sessions().list({}, 100).items) {
       if (job.resumable && job.attached) {

@@ -59,7 +59,7 @@ class witness {
   std::vector<held_closure> offered_;  // by the attaching worker
   std::set<call_id> open_;
   std::map<session_id, std::multiset<std::uint64_t>> tokens_;  // of streaming sessions
-  // Of streaming sessions; other errors do not end them.
+  // Closures of streaming sessions that other errors do not end.
   std::set<std::pair<session_id, std::uint64_t>> own_errors_;
   std::vector<std::uint64_t> awaiting_;  // scheduled if the reply is positive
   bool awaiting_reply_ = false;

@@ -28,7 +28,7 @@ inline std::unique_ptr<rocks_store> opened(std::filesystem::path const& at) {
   return std::move(*s);
 }
 
-/// For operations that the store does not offer.
+/// Opens RocksDB itself, for operations that the store does not offer.
 inline std::unique_ptr<rocksdb::DB> opened_as(std::filesystem::path const& at,
                                               rocksdb::Options options) {
   options.create_if_missing = true;
@@ -37,7 +37,7 @@ inline std::unique_ptr<rocksdb::DB> opened_as(std::filesystem::path const& at,
   return std::unique_ptr<rocksdb::DB>(made);
 }
 
-/// The format entry, a cluster "train" with two workers and one task, and keys.
+/// Returns the format entry, a cluster "train" with two workers and one task, and keys.
 inline std::vector<change> some_entries(int keys = 2) {
   using namespace core::coordination;
   core::time_point const at{std::chrono::seconds(1'700'000'000)};

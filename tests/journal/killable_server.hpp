@@ -26,7 +26,7 @@ class killable_server : public simulation::virtual_time {
  public:
   /// Receives effects for workers immediately.
   std::function<void(core::effects const&)> at_once = [](auto const&) {};
-  /// In order, after the changes before them are on the disk.
+  /// Receives outcomes in order, after the changes before them are on the disk.
   std::function<void(core::outcome const&)> on_outcome = [](auto const&) {};
 
   std::function<void(core::session_notice const&)> on_notice = [](auto const&) {};
@@ -46,7 +46,7 @@ class killable_server : public simulation::virtual_time {
     calls_.emplace(e.call, std::move(told));
     step(std::move(e));
   }
-  /// Never calls `then` if the server is killed before.
+  /// Calls `then` when all changes are on the disk, or never if the server is killed before.
   void when_written(std::function<void()> then) {
     if (line_.empty() && queue_.empty()) return then();
     line_.push_back({written_, {}, {}, {}, std::move(then)});

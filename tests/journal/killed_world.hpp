@@ -20,13 +20,13 @@ class killed_world {
   virtual void live() = 0;
   /// Clients lose their connections and unanswered calls.
   virtual void lose_touch() {}
-  /// Everything acknowledged must exist after a start.
+  /// Checks after a start that everything acknowledged exists.
   virtual void check_known() = 0;
 
   void crash();
-  /// Chosen by a roll in (77, 100]: the disk writes, time passes, or the server is killed.
+  /// Writes to the disk, advances time or kills the server, depending on a roll in (77, 100].
   void go_on(std::int64_t roll);
-  /// One more answer, written to the disk.
+  /// Sends one more answer and writes everything to the disk.
   void work_well();
   void pass_time();
   [[noreturn]] void fail(std::string const& why) const { server_.fail(why); }

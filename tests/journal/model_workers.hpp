@@ -20,14 +20,14 @@ class model_workers {
   explicit model_workers(killable_server& server);
 
   void lose_sight();
-  /// A disconnected worker or a new one.
+  /// Connects a disconnected worker or a new one.
   void come_back();
   void answer_one(bool well);
   void lose_one();
-  /// Two new workers replace the disconnected ones.
+  /// Replaces the disconnected workers by two new ones.
   void heal();
   void stay_alive();
-  /// `much`: long enough that running closures are recorded.
+  /// Advances time; with `much`, long enough that running closures are recorded.
   void work_on(bool much);
 
   std::size_t size() const { return workers_.size(); }

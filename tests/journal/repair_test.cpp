@@ -17,7 +17,7 @@ constexpr closure_id id_of(std::uint64_t generation, std::uint64_t slot) {
   return closure_id{generation << 32 | slot};
 }
 
-/// The last closure takes the inputs.
+/// Returns a request whose last closure takes the inputs.
 core::accepted_fact request_of(session_id job, std::vector<closure_id> const& ids,
                                std::vector<closure_id> const& inputs = {}) {
   core::accepted_fact f{job, 0, {}, {"f"}, {}};

@@ -28,7 +28,7 @@ class session_world final : public killed_world {
     std::optional<core::outcome> outcome{};
     core::closure_id id{};  // if the client knows it
   };
-  /// With a stream or unary calls.
+  /// A client program with a stream or unary calls.
   struct client {
     core::session_id session{};
     bool unary = false;

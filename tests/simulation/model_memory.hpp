@@ -21,7 +21,7 @@ class model_memory {
 
   void start() { sweep(); }
   void perform(core::effects const& fx);
-  /// Each call gives a new name.
+  /// Returns a new name for each call.
   core::blob make(core::blob const& args, std::uint64_t process);
   void gone(std::uint64_t process);
 
@@ -64,7 +64,7 @@ class model_memory {
 
 bool makes_large(core::blob const& args);
 core::blob large_args(core::blob const& args);
-/// Equal, or created by the same closure.
+/// Returns true if the values are equal or were created by the same closure.
 bool same_value(std::string_view a, std::string_view b);
 
 }  // namespace muster::simulation

@@ -75,7 +75,7 @@ class model_worker {
   void answer(core::worker_result r);
   void check_values(core::assignment const& a) const;
   void flush(std::uint64_t link);
-  /// Limited by the number of nested waits.
+  /// Starts or ends a wait, within the limit of nested waits.
   void wait_or_go_on(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   void report_start(core::closure_id c, std::uint32_t attempt, std::uint64_t life);
   /// The closure of a process that ended while its worker stayed connected.
@@ -109,7 +109,7 @@ class model_worker {
   std::vector<held> holds_;
   std::vector<core::worker_result> answers_;
   std::set<core::per_worker_id> kept_;  // built values and failed builders
-  // Of failing builders.
+  // Number of builds by this process, for failing builders.
   std::map<core::per_worker_id, std::uint64_t> builds_;
   bool flushing_ = false;
   bool draining_ = false;

@@ -111,7 +111,7 @@ struct cluster {
         if (c->session() == n.session) c->on_notice(n.kind);
   }
 
-  // In the hub's order: an error before its cancellations, "drained" after all outcomes.
+  // Delivers in the hub's order: an error before its cancellations, "drained" after all outcomes.
   void perform_for_holders(core::effects const& fx) {
     for (auto& h : holders) {
       for (auto const& n : fx.notices)

@@ -10,7 +10,8 @@ namespace muster::simulation {
 
 using last_look = std::function<void(core::coordinator const& core, core::time_point now)>;
 
-/// The same seed gives the same report. `into` can be null. See world for `check_every`.
+/// Runs a simulation; the same seed gives the same report. `into` can be null. See world for
+/// `check_every`.
 report simulate(std::uint64_t seed, recording* into = nullptr, last_look const& look = {},
                 std::uint64_t check_every = 1);
 

@@ -36,7 +36,7 @@ struct recording {
 
 class world : public virtual_time {
  public:
-  /// `into` can be null.
+  /// @param into receives every step; can be null.
   world(std::uint64_t seed, core::config config, recording* into = nullptr);
 
   core::coordinator const& server() const { return *server_; }
@@ -44,10 +44,10 @@ class world : public virtual_time {
   /// Runs until `end`, or until no event is left.
   void run(core::time_point end);
 
-  /// Call it first: the step is not part of the trace.
+  /// Returns the number of a function name. Call it first: the step is not part of the trace.
   core::function_id learn(std::string name);
   void apply(core::event e);
-  /// `done` receives the reply.
+  /// Runs a step with a call; `done` receives the reply.
   template <class Event>
   core::call_id ask(Event e, std::function<void(core::reply const&)> done) {
     e.call = core::call_id{++last_call_};
@@ -60,7 +60,7 @@ class world : public virtual_time {
   std::size_t open_calls() const { return calls_.size(); }
   /// Their values were lost.
   std::size_t made_again() const { return again_.size(); }
-  /// With reasons.
+  /// Describes the unfinished recomputations, with reasons.
   std::string left_again() const;
   /// Returns true if an unfinished recomputation needs the value.
   bool needed_again(core::per_worker_id v) const;
@@ -69,10 +69,10 @@ class world : public virtual_time {
   std::uint64_t check_every = 1;
   void check_invariants() const;
 
-  /// Must be set before the first step.
+  /// Performs the effects; must be set before the first step.
   std::function<void(core::effects const&)> perform;
 
-  /// To stay within a limit.
+  /// Returns the number of values released to stay within a limit.
   std::uint64_t dropped() const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace muster::test {
 
-/// Call as `return cannot_run(why)` in SetUp or in the test body.
+/// Skips or fails the test. Call as `return cannot_run(why)` in SetUp or in the test body.
 inline void cannot_run(std::string const& why) {
   auto const* const ci = std::getenv("CI");
   if (ci && std::string_view(ci) == "true") FAIL() << "CI cannot run it: " << why;

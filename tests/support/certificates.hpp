@@ -26,7 +26,7 @@ class authority {
   ~authority();
 
   certificate issue(certificate_request const& request = {}) const;
-  /// For a client's CA file.
+  /// Returns the certificate for a client's CA file.
   std::string const& pem() const { return pem_; }
 
  private:

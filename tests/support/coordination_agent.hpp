@@ -68,10 +68,10 @@ class pending {
   };
   explicit pending(std::shared_ptr<shared> s) : shared_(std::move(s)) {}
 
-  /// After 20 s without a reply the test fails and the result is UNKNOWN.
+  /// Waits for the reply. After 20 s the test fails and the result is UNKNOWN.
   answer get();
   bool done();
-  /// True if no reply arrives within `span`.
+  /// Returns true if no reply arrives within `span`.
   bool parked_for(std::chrono::milliseconds span);
   void cancel() { shared_->context.TryCancel(); }
 
@@ -140,12 +140,12 @@ class coordination_agent {
 
   /// Retries after transient errors and stores the service's incarnation.
   answer connect(milliseconds limit = std::chrono::seconds(20));
-  /// For the reply to a register_task that the test sent.
+  /// Handles the reply to a register_task that the test sent.
   answer connected(answer a);
-  /// The agent counts the instances of each barrier.
+  /// Waits at a barrier; the agent counts its instances.
   answer wait_at(std::string const& id, milliseconds timeout = std::chrono::seconds(20),
                  std::vector<int> const& tasks = {});
-  /// On a separate thread, until destruction or `stop_heartbeats`.
+  /// Sends heartbeats on a separate thread until destruction or `stop_heartbeats`.
   void beat_every(milliseconds period);
   void stop_heartbeats();
   /// Simulates a crash: a new incarnation without state.

@@ -63,7 +63,7 @@ std::string rewritten(Descriptor const& form, std::string_view bytes,
   return to;
 }
 
-// In each variant one nested message is a byte shorter.
+// Passes variants in which one nested message is a byte shorter.
 void each_cut(Descriptor const& form, std::string_view bytes,
               std::function<void(std::string const&)> const& take) {
   UnknownFieldSet fields;
@@ -84,7 +84,7 @@ void each_cut(Descriptor const& form, std::string_view bytes,
   }
 }
 
-// Without the package: "Hang.evidence".
+// Removes the package: "Hang.evidence".
 std::string short_name(std::string const& full_name, std::string const& package) {
   return full_name.substr(package.size() + 1);
 }
@@ -123,7 +123,7 @@ bool is_64_bits(FieldDescriptor const* f) {
          f->cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
 }
 
-// Comparable with other fields of the same wire type.
+// Formats a value for comparison with other fields of the same wire type.
 std::string value_in(Message const& m, FieldDescriptor const* f, int i) {
   auto const& r = *m.GetReflection();
   bool const many = f->is_repeated();

@@ -29,21 +29,22 @@ struct golden {
   bool operator==(golden const&) const = default;
 };
 
-/// `file` is relative to the source tree.
+/// Reads a golden file. `file` is relative to the source tree.
 std::vector<golden> read_goldens(std::string const& file);
 /// Writes the golden file instead if MUSTER_WRITE_GOLDENS is set.
 void expect_goldens(std::string const& file, std::vector<golden> const& records);
 /// Compares lines of text with a golden file.
 void expect_golden_lines(std::string const& file, std::vector<std::string> const& lines);
 
-/// True if the bytes consist of complete fields.
+/// Returns true if the bytes consist of complete fields.
 bool has_whole_fields(std::string_view bytes);
 /// Adds fields of every wire type, also to nested messages.
 std::string with_unknown_fields(google::protobuf::Descriptor const& form, std::string_view bytes);
 /// Reverses the order of fields, also in nested messages. Elements of a repeated field keep their
 /// order.
 std::string with_fields_reversed(google::protobuf::Descriptor const& form, std::string_view bytes);
-/// In each variant one nested message lacks its last byte. All lengths around it are correct.
+/// Returns variants in which one nested message lacks its last byte. All lengths around it are
+/// correct.
 std::vector<std::string> with_nested_message_cut(google::protobuf::Descriptor const& form,
                                                  std::string_view bytes);
 

@@ -100,7 +100,7 @@ class hand_session : public hand_stream<v1::SessionRequest, v1::SessionResponse>
       : stub_(v1::CoordinatorService::NewStub(channel_to(address))) {
     stream_ = stub_->Session(&context_);
   }
-  /// `functions` are numbered from 0.
+  /// Opens a session; `functions` are numbered from 0.
   hand_session(std::string const& address, v1::Open const& open,
                std::vector<std::string> const& functions = {"f"})
       : hand_session(address) {

@@ -37,7 +37,7 @@ inline std::string frame(unsigned char type, int flags, std::uint32_t stream,
          static_cast<char>(flags) + number(stream, 4) + payload;
 }
 
-/// With a prefix of `prefix` bits.
+/// Encodes an integer with a prefix of `prefix` bits.
 inline std::string hpack_number(std::size_t value, int prefix, unsigned char pattern) {
   std::size_t const mask = (1U << prefix) - 1;
   if (value < mask) return {static_cast<char>(pattern | value)};
@@ -50,7 +50,8 @@ inline std::string hpack_text(std::string const& text) {
   return hpack_number(text.size(), 7, 0) + text;
 }
 
-/// `pattern` 0x00 does not change the dynamic table, 0x40 inserts the field.
+/// Encodes a literal field. `pattern` 0x00 does not change the dynamic table, 0x40 inserts the
+/// field.
 inline std::string field(std::string const& name, std::string const& value,
                          unsigned char pattern = 0) {
   return std::string(1, static_cast<char>(pattern)) + hpack_text(name) + hpack_text(value);
@@ -65,7 +66,7 @@ inline std::string grpc_message(std::string const& body, bool compressed = false
          number(static_cast<std::uint32_t>(body.size()), 4) + body;
 }
 
-/// Only the last frame has the flags.
+/// Splits bytes into frames; only the last frame has the flags.
 inline std::string in_frames(std::uint32_t stream, std::string const& bytes, int last_flags) {
   std::string all;
   for (std::size_t at = 0; at < bytes.size(); at += 16'000)

@@ -52,9 +52,9 @@ class http_service {
   http_service(http_service const&) = delete;
 
   std::uint16_t port() const;
-  /// "https://127.0.0.1:41234"
+  /// Returns for example "https://127.0.0.1:41234".
   std::string url() const;
-  /// In order of arrival.
+  /// Returns the requests in order of arrival.
   std::vector<http_seen> seen() const;
   std::size_t connections() const;
 

@@ -14,7 +14,7 @@
 namespace muster::server {
 
 struct hub_worker : worker_sink {
-  /// By default with function "f" and a new incarnation.
+  /// Attaches a worker, by default with function "f" and a new incarnation.
   core::stream_id attach(hub& h, core::worker_spec spec = {}) {
     stream = h.attach(*this);
     if (spec.functions.empty()) spec.functions = {"f"};

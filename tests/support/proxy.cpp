@@ -39,7 +39,7 @@ void close_hard(link const& l) {
   }
 }
 
-// False if the connection has ended.
+// Returns false if the connection has ended.
 bool forward(int from, int to, bool is_cut) {
   char bytes[16384];
   auto const n = recv(from, bytes, sizeof bytes, 0);

@@ -14,15 +14,15 @@ class proxy {
   ~proxy();
   proxy(proxy const&) = delete;
 
-  /// "127.0.0.1:port"
+  /// Returns "127.0.0.1:port".
   std::string address() const;
 
-  /// New connections are still accepted.
+  /// Resets all connections; new ones are still accepted.
   void reset();
   /// Discards bytes in both directions without closing connections. Nothing is delivered later:
   /// `mend` resets the old connections.
   void cut();
-  /// `cut`, and resets the current connections.
+  /// Resets the current connections, then acts like `cut`.
   void sever();
   void mend();
 

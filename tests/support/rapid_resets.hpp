@@ -15,7 +15,7 @@ class rapid_resets {
         connected_(wire_.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, ""))) {}
 
   bool connected() const { return connected_; }
-  /// False if the connection was closed.
+  /// Returns false if the connection was closed.
   bool begin_and_reset(std::string const& method, int times) {
     std::string all;
     for (int i = 0; i < times; ++i, stream_ += 2) {
@@ -25,9 +25,9 @@ class rapid_resets {
     }
     return wire_.send(all);
   }
-  /// False after 20 s.
+  /// Returns true if the server closes the connection within 20 s.
   bool ends() { return wire_.ends(); }
-  /// False if the server answers a ping.
+  /// Returns false if the server answers a ping.
   bool is_cut() {
     auto const answer = frame(6, 1, 0, "12345678");
     return !wire_.send(frame(6, 0, 0, "12345678")) ||

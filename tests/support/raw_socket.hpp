@@ -49,7 +49,7 @@ class raw_socket {
     auto to = at(port);
     return ::connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
   }
-  /// False if the peer has closed the connection.
+  /// Returns false if the peer has closed the connection.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       auto const n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -80,12 +80,12 @@ class raw_socket {
     for (auto more = receive(); !more.empty(); more = receive()) all += more;
     return all;
   }
-  /// True if the peer closes the connection within the time limit.
+  /// Returns true if the peer closes the connection within the time limit.
   bool ends() {
     receive_all();
     return closed();
   }
-  /// True if the peer sends nothing before. Unread bytes turn the close into a reset.
+  /// Returns true if the peer closes without sending. Unread bytes turn the close into a reset.
   bool closed() {
     char byte = 0;
     auto const n = ::recv(fd_, &byte, 1, 0);

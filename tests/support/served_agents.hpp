@@ -14,7 +14,7 @@
 
 namespace muster::test {
 
-/// Without time limits; tasks connect and leave without waiting.
+/// Returns a cluster without time limits, whose tasks connect and leave without waiting.
 inline coordination::cluster_spec loose(std::uint32_t tasks) {
   auto spec = workers(tasks);
   spec.register_barrier = false;

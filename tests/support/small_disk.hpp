@@ -23,7 +23,7 @@ class small_disk {
   }
   small_disk(small_disk const&) = delete;
 
-  /// Empty if the file system is mounted.
+  /// Returns an empty string if the file system is mounted.
   std::string const& problem() const { return problem_; }
   std::filesystem::path const& path() const { return path_; }
   bool resize(std::size_t mib) { return mount(mib, MS_REMOUNT); }

@@ -11,7 +11,7 @@
 
 namespace muster::test {
 
-/// Empty if the file does not exist.
+/// Returns an empty string if the file does not exist.
 inline std::string read_file(std::filesystem::path const& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

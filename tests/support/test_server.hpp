@@ -46,7 +46,7 @@ struct test_server_options {
 
 inline constexpr int reflection_streams_max = 5;
 
-/// A cluster "default" with one role "worker".
+/// Returns a cluster "default" with one role "worker".
 coordination::cluster_spec workers(std::uint32_t tasks);
 
 class test_server {
@@ -70,7 +70,7 @@ class test_server {
     server::cluster_ports& ports;
     server::coordination_service& service;
 
-    /// Of the first cluster.
+    /// Returns the service of the first cluster.
     coordination::service const& run() const {
       return agents.state().current(agents.state().ids().front());
     }
@@ -123,7 +123,7 @@ class test_server {
   std::string violated_invariant() {
     return on_engine([](server::hub& h) { return h.state().violated_invariant(); });
   }
-  /// Of the first cluster.
+  /// Counts calls of the first cluster.
   std::size_t parked_calls();
   bool parked(std::size_t calls);
 

@@ -17,14 +17,14 @@ namespace muster::test {
 
 class gate {
  public:
-  /// Also returns if `at` is asked to stop.
+  /// Waits until the gate opens, or until `at` is asked to stop.
   void pass(context const* at = nullptr) {
     ++waiting;
     while (!open_ && !(at && at->cancelled()))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     --waiting;
   }
-  /// The function returns 1, or is cancelled if asked to stop.
+  /// Returns a function that returns 1, or is cancelled if asked to stop.
   auto function() {
     return [this](context& at) {
       pass(&at);

@@ -63,7 +63,7 @@ class kubernetes : public ::testing::Test {
                          {"KUBERNETES_SERVICE_PORT", std::to_string(server_->port())}}),
             options(std::move(jobs))};
   }
-  /// A resolver outside the cluster.
+  /// Returns a resolver outside the cluster.
   kubernetes_resolver off(std::string const& url, job_selectors jobs = {{"worker", {"app=x"}}}) {
     auto o = options(std::move(jobs));
     o.where = kubernetes_resolver::location::off_cluster;

@@ -7,7 +7,7 @@
 namespace muster::testing {
 namespace {
 
-/// The seed decides.
+/// Changes a few bytes, depending on the seed.
 std::string mutated(std::string text, unsigned seed) {
   std::mt19937 random(seed);
   auto const below = [&](std::size_t n) { return random() % n; };

@@ -44,7 +44,7 @@ class tpu : public google {
   tpu_resolver resolver(std::optional<names> tpu_names = names{"n"}) {
     return {machine(), with(std::move(tpu_names))};
   }
-  /// The address is not set if empty.
+  /// Sets a coordinator name and, unless empty, a coordinator address.
   tpu_resolver coordinated(std::string const& address = {},
                            std::optional<names> tpu_names = names{"n"}) {
     auto o = with(std::move(tpu_names));

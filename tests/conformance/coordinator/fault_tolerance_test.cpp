@@ -42,7 +42,7 @@ class coordinator_fault_tolerance : public testing::Test {
     workers[index]->signal(SIGKILL);
     ASSERT_TRUE(workers[index]->wait());
   }
-  /// Each step writes a line at its start and at its end.
+  /// Returns steps that write a line at their start and at their end.
   std::string steps(int count, std::string const& seconds) {
     auto const file = c.file("steps").string();
     auto const script = "echo begin >> " + file + "; sleep " + seconds + "; echo end >> " + file;

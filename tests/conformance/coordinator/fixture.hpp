@@ -35,7 +35,7 @@ struct conformance : testing::Test {
   ~conformance() override;
 
   void start_worker();
-  /// Also returns if another generation has started.
+  /// Waits until the session is stopping, or has started another generation.
   void wait_stopping();
   std::uint64_t running();
 

@@ -151,7 +151,7 @@ TEST_P(coordinator_conformance_per_worker, nothing_but_plain_arguments_reaches_a
   EXPECT_THROW(c->schedule<int>("add", per_worker_value(), 1), std::logic_error);
 }
 
-// For example "worker:0 ready, worker:1 not_ready", with errors.
+// Returns for example "worker:0 ready, worker:1 not_ready", with errors.
 std::string text(std::vector<per_worker_component> const& all) {
   std::string t;
   for (auto const& c : all) {

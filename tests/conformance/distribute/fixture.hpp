@@ -68,7 +68,7 @@ struct seen_server {
   bool joined = false;
 };
 
-/// By task; join returns at once. Any thread.
+/// Servers by task, whose join returns at once. Any thread.
 class servers {
  public:
   standard_server_factory factory();
@@ -83,7 +83,7 @@ class servers {
 cluster_spec three_workers_two_ps(std::map<std::string, cluster_spec::tasks> more = {});
 environment_lookup no_environment();
 
-/// Each task runs on its own thread. `run` receives the options of its task.
+/// Runs each task on its own thread. `run` receives the options of its task.
 void run_independent_tasks(cluster_spec const& cluster, distribute_options const& common,
                            std::function<void(distribute_options)> const& run);
 

@@ -12,7 +12,7 @@ class model_agent {
       : world_(w), task_(task), polls_(polls), speaks_xla_(speaks_xla) {}
 
   void start();
-  /// The agent can be started again.
+  /// Ends the process; it can be started again.
   void die(char const* why);
   /// Starts no new calls.
   void rest() { resting_ = true; }
@@ -22,7 +22,7 @@ class model_agent {
   bool alive() const { return alive_; }
 
  private:
-  /// `then` receives null if no reply arrives within `patience`.
+  /// Passes null to `then` if no reply arrives within `patience`.
   template <class Request>
   void call(Request r, core::duration patience, std::function<void(cc::reply const*)> then);
   void after(core::duration delay, std::function<void()> what);

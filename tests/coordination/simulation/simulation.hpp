@@ -12,8 +12,8 @@ struct recording;
 
 using simulation::report;
 
-/// The same seed gives the same report. `to` can be null. With `kills` the server is killed and
-/// restarted from its disk.
+/// Runs a simulation; the same seed gives the same report. `to` can be null. With `kills` the
+/// server is killed and restarted from its disk.
 report simulate(std::uint64_t seed, recording* to = nullptr, bool kills = false);
 
 }  // namespace muster::coordination_simulation

@@ -47,10 +47,10 @@ class world : public simulation::virtual_time {
   using done = std::function<void(cc::reply const&)>;
   /// Returns a handle. `then` receives the reply unless it is lost.
   std::uint64_t send(cc::request r, done then);
-  /// The server notices this unless it is killed before. Only for error delivery by heartbeat;
-  /// otherwise a dropped poll has this effect.
+  /// Ends a process; the server notices this unless it is killed before. Only for error delivery by
+  /// heartbeat, because a dropped poll has this effect otherwise.
   void close_connection(cc::task_index task, core::incarnation incarnation);
-  /// The server may notice this late.
+  /// Cancels a call; the server may notice this late.
   void drop(std::uint64_t handle);
   void heal() { faulty_ = false; }
   /// Restarts from the stored facts. Calls are lost; polls and watches receive an error.

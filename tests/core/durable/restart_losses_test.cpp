@@ -37,7 +37,7 @@ struct restart_losses : testing::Test {
     before.lose(w);
     collect();
   }
-  /// `later`: time since the last step.
+  /// Starts the next server `later` after the last step.
   std::unique_ptr<cluster> restart(duration later = {}) {
     auto next = std::make_unique<cluster>(durable(), cluster::loss_pauses::as_configured);
     next->wide.first_generation = before.wide.first_generation + (1u << 20);

@@ -1,5 +1,5 @@
-// Losses that are no failures are not counted; a builder that never succeeds fails the calls that
-// need it.
+// Only failures of a builder are counted; a builder that never succeeds fails the calls that need
+// it.
 #include "server/core/api/id_text.hpp"
 #include "tests/core/fixture.hpp"
 

@@ -145,8 +145,8 @@ class model_worker {
   time_point lease_from_{};
 };
 
-/// No port is used twice, no rank runs twice, no worker exceeds its resources, and each program has
-/// one live attempt.
+/// Checks that no port is used twice, no rank runs twice, no worker exceeds its resources, and each
+/// program has one live attempt.
 template <class Workers>
 void expect_in_order(Workers const& workers) {
   std::set<std::pair<std::string, std::uint16_t>> ports;
@@ -165,7 +165,7 @@ void expect_in_order(Workers const& workers) {
   for (auto const& [p, of] : attempts) EXPECT_EQ(of.size(), 1u) << "two attempts are alive";
 }
 
-/// All programs have ended and all resources are free.
+/// Checks that all programs have ended and all resources are free.
 template <class Bench>
 void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const p : programs)

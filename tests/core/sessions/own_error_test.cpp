@@ -13,7 +13,7 @@ struct own_errors : testing::Test {
   session_id s = c.open({}, resumable_values()).id;
 
   closure_id id(std::uint64_t token) { return c.core.closure_of(s, token); }
-  /// Generation 0: none.
+  /// Submits a closure; generation 0 stands for no generation.
   closure_id submit(std::uint32_t generation = 0) {
     auto specs = c.specs({"f"});
     specs[0].own_error = true;

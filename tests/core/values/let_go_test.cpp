@@ -47,7 +47,7 @@ struct let_go : testing::Test {
     return found;
   }
   bool is_known(closure_id id) const { return c.core.closures().look(id).has_value(); }
-  /// Kept without its value.
+  /// Returns true if the closure is kept without its value.
   bool is_kept(closure_id id) const {
     auto const seen = c.core.closures().look(id);
     return seen && !seen->released.empty();

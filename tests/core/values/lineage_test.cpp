@@ -29,7 +29,7 @@ struct lineage : testing::Test {
     }
     return c.open_with({s})[0];
   }
-  /// A closure whose value is on the disk.
+  /// Creates a closure whose value is on the disk.
   closure_id on_disk(std::string_view args, closures const& inputs = {}, char v = 'a') {
     auto const id = scheduled(args, inputs);
     c.succeed(w, id, value(v));

@@ -52,7 +52,7 @@ struct spilling_cluster {
     c.succeed(w, job, value(content));
     return job;
   }
-  /// The first of two closures, whose value is on the disk.
+  /// Creates two closures and returns the first, whose value is on the disk.
   closure_id on_disk(char content = 'x') {
     auto const first = finished(content);
     finished('y');

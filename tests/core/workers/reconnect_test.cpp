@@ -8,14 +8,14 @@ struct reconnect : testing::Test {
   joining const same{.slots = 2, .credits = 4, .incarnation = 42};
   stream_id const w = c.attach(same);
 
-  /// Two closures that have run for 8 s, which gives a grace of 2 s.
+  /// Opens two closures and runs them for 8 s, which gives a grace of 2 s.
   opened busy(session_spec spec = {}) {
     auto const job = c.open({"f", "f"}, std::move(spec));
     EXPECT_EQ(c.held(w), job.closures);
     c.wait(8s);
     return job;
   }
-  /// The wide window holds four closures, of which two run.
+  /// Opens four closures: the window is wide, and two of them run.
   opened full() {
     for (int i = 0; i < 2; ++i) {
       auto const warm = c.open({"f", "f"});

@@ -281,7 +281,7 @@ test::field_coverage coverage() {
   return all;
 }
 
-// Decoded without loss and encoded to the same bytes.
+// Expects a record to be decoded without loss and encoded to the same bytes.
 void expect_reads(kind const& k, std::string const& bytes, std::string const& want) {
   std::size_t unreadable = 0;
   EXPECT_EQ(k.reencoded(bytes, &unreadable), want) << k.name;

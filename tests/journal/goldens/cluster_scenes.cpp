@@ -22,7 +22,7 @@ fault_ptr full_fault(std::string const& number) {
   return std::make_shared<fault const>(f);
 }
 
-/// All optional fields are present and 0.
+/// Sets all optional fields to 0.
 fault_ptr zero_fault() {
   fault f;
   f.code = code::ok;
@@ -63,7 +63,7 @@ cluster_spec full_spec(std::string const& name) {
   return s;
 }
 
-/// The smallest declaration that can be in force.
+/// Returns the smallest declaration that can be in force.
 cluster_spec empty_spec(std::string const& name) {
   cluster_spec s;
   s.name = name;
@@ -74,7 +74,7 @@ cluster_spec empty_spec(std::string const& name) {
   return s;
 }
 
-/// Not validated when loaded, so all fields are absent.
+/// Leaves all fields absent: this declaration is not validated when loaded.
 cluster_spec next_spec() {
   auto s = empty_spec("");
   s.heartbeat_timeout = s.register_timeout = s.stuck_after = core::duration{};
@@ -130,7 +130,7 @@ barrier_fact full_barrier() {
   return b;
 }
 
-/// One flag at a time, so that swapped flags are detected.
+/// Sets one flag at a time, so that swapped flags are detected.
 void add_flags(std::vector<scene>& all) {
   facts list;
   auto const with = [&list](auto set) {

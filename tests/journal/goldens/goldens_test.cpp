@@ -28,7 +28,7 @@ char const* word(change::kind what) {
   return what == change::kind::erase ? "erase" : "erase_below";
 }
 
-// Without cases that have no entries.
+// Returns the records by case, without cases that have no entries.
 std::map<std::string, entries> committed() {
   std::map<std::string, entries> all;
   for (auto const& g : test::read_goldens(records_file))
@@ -66,7 +66,7 @@ entries entries_of(store const& s) {
   return all;
 }
 
-// Empty if the journal rejects the entries.
+// Returns no entries if the journal rejects them.
 entries reencoded_entries(entries const& all) {
   auto const back = reencoded(stored(all));
   return back ? entries_of(*back) : entries();

@@ -94,7 +94,7 @@ closure_extras full_extras() {
   return x;
 }
 
-/// The values that absent fields stand for differ from those of a new struct.
+/// Returns the values that absent fields stand for; a new struct has others.
 closure_extras empty_extras() {
   closure_extras x;
   x.options.task_index = 0;
@@ -198,7 +198,7 @@ std::string numbered(std::string const& name, std::uint32_t number) {
   return name + " " + std::to_string(number);
 }
 
-/// One flag at a time, so that swapped flags are detected.
+/// Sets one flag at a time, so that swapped flags are detected.
 void add_flags(std::vector<scene>& all) {
   facts list;
   std::uint64_t id = 0x10;

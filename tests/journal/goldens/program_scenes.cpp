@@ -190,7 +190,7 @@ rank_fact empty_end(rank_name name) {
   return f;
 }
 
-/// Consistent: the rank of its last attempt has ended if `state` is final.
+/// Returns a consistent program: the rank of its last attempt has ended if `state` is final.
 programs_facts program(program_id id, program_state state, goal to, std::uint32_t attempts) {
   programs_facts all{submitted(id, empty_spec(), epoch)};
   for (std::uint32_t n = 1; n <= attempts; ++n) all.push_back(attempt_fact{id, empty_attempt(n)});
@@ -205,7 +205,7 @@ programs_facts program(program_id id, program_state state, goal to, std::uint32_
   return all;
 }
 
-/// `change(attempt, n)` is called for each attempt.
+/// Calls `change(attempt, n)` for each attempt.
 template <class Change>
 programs_facts program_with_attempts(std::uint32_t attempts, Change change) {
   auto all = program(program_id{3}, program_state::running, goal::run, attempts);

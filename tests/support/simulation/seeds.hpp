@@ -12,7 +12,7 @@
 
 namespace muster::simulation {
 
-/// `replay` is the command line without the seed.
+/// Expects no violation. `replay` is the command line without the seed.
 inline void expect_clean(std::uint64_t seed, report const& r, std::string const& replay) {
   EXPECT_TRUE(r.violation.empty())
       << "seed=" << seed << "\n"
@@ -26,7 +26,7 @@ inline void expect_reached(
   for (auto const& [what, n] : more_than) EXPECT_GT(all.of(what), n) << what;
 }
 
-/// `file` is relative to tests/.
+/// Replays the seeds in `file`, relative to tests/.
 template <class Simulate>
 void expect_old_failures_clean(std::string const& file, Simulate simulate,
                                std::string const& replay) {
@@ -37,7 +37,7 @@ void expect_old_failures_clean(std::string const& file, Simulate simulate,
       expect_clean(std::stoull(line), simulate(std::stoull(line)), replay);
 }
 
-/// A seed determines the run.
+/// Checks that a seed determines the run.
 template <class Simulate>
 void expect_same_traces(Simulate simulate) {
   for (std::uint64_t const seed : {3u, 77u, 12345u}) {

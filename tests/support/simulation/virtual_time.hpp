@@ -26,7 +26,7 @@ class virtual_time {
     agenda_.emplace(std::pair{now_ + delay, ++sequence_}, std::move(what));
   }
 
-  /// For the report of a violation.
+  /// Records a line for the report of a violation.
   void note(std::string line) {
     notes_.push_back(std::to_string(core::to_unix_ms(now_) - 1'700'000'000'000) + " ms  " +
                      std::move(line));
@@ -46,7 +46,7 @@ class virtual_time {
  protected:
   ~virtual_time() = default;
 
-  /// `never` if no event is left.
+  /// Returns `never` if no event is left.
   core::time_point next() const {
     return agenda_.empty() ? core::never : agenda_.begin()->first.first;
   }
