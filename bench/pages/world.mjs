@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { Agent, openSession } from '../../tests/browser/agent.mjs';
 import { Cluster } from '../../tests/browser/cluster.mjs';
 
-// Of `muster bench heartbeats`, which registers the tasks.
+// The value of `muster bench heartbeats`, which registers the tasks.
 const FIRST_INCARNATION = 0x5eed_0000_0000n;
 const STREAMS = 100; // calls that one connection may have open
 const PAUSE_MS = 100; // between changes of a row: ten per second

@@ -59,7 +59,7 @@ test('a job begins with how long its closures ran, and by whom', async () => {
   await seen.at('job', '[data-state="SUCCEEDED"]').waitFor();
   await seen.reads('durations', /the longest \d+ ms/);
   await seen.at('histogram').waitFor();
-  // Only this job in the task stream.
+  // The timeline contains only this job.
   await seen.at('job-timeline', ':not([data-bars="0"])').waitFor();
   assert.match(await seen.at('histogram').getAttribute('aria-label'), /32 ms to 65 ms: 1|65 ms to 131 ms: 1/);
   await seen.at('by-worker').locator('tbody tr', { hasText: 'worker:0' }).waitFor();

@@ -20,10 +20,10 @@ test('steps stand in the lanes and by rank, and a moment under the pointer is sh
   await seen.page.waitForFunction(() => Number(document.querySelector('[data-testid="run-steps"]')?.dataset.steps) >= 20);
   await seen.at('run-steps').locator('summary').click();
   await seen.at('run-steps-row').nth(1).waitFor();
-  // Its longest.
+  // Rank 1 has the longest step.
   await seen.at('run-steps-row', '[data-rank="1"]').filter({ hasText: /1\.\d s/ }).waitFor();
   await seen.at('run-timeline', '[data-strips="1"]').waitFor();
-  // Only hosts of its ranks.
+  // The page lists only hosts that run ranks of the program.
   await seen.at('machines').locator('tr[data-machine="worker:0"]').waitFor();
 
   const canvas = seen.at('run-canvas');

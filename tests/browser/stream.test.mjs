@@ -30,7 +30,7 @@ test('a bar is as long as its closure ran, also behind others', async () => {
   });
   await seen.at('stream-canvas').focus();
   await seen.page.keyboard.press('ArrowDown');
-  // One can be late on a busy host; measured from dispatch they would take 300, 600, 900 ms.
+  // A bar can be late on a busy host. Measured from dispatch, the bars would last 300, 600 and 900 ms.
   let sum = 0;
   for (let bar = 0; bar < 3; ++bar) {
     await seen.page.keyboard.press('Shift+ArrowRight');
