@@ -60,7 +60,7 @@ test('who is always last is said', async () => {
       await Promise.all([...first, agents[2].barrier(`step/${step}`, 60_000)]);
     }
     const seen = await WatchedPage.open(browser, `${server.url}/stragglers?cluster=train`);
-    await seen.reads('verdict', /worker.*2.* came last to 5 of the last 5 barriers/);
+    await seen.reads('verdict', /worker.*2.* arrived last at 5 of the last 5 barriers/);
     await seen.page.waitForFunction(() => document.querySelectorAll('[data-testid="late-barriers-row"]').length === 5);
     assert.match(await seen.at('late-tasks-row').first().textContent(), /^worker:2/);
     await seen.page.screenshot({ path: join(shots, 'stragglers.png') });

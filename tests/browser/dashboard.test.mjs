@@ -108,7 +108,7 @@ test('what is kept is told, and a server that was killed is back on its ports', 
   try {
     await cluster.serve('--supervise', '--data-dir', join(cluster.folder, 'data'), '--cluster', 'train:worker=2');
     const seen = await WatchedPage.open(browser, `${cluster.url}/`);
-    await seen.reads('kept', /all on the disk/);
+    await seen.reads('kept', /all changes on disk/);
     await seen.reads('kept', /start 1,/);
     for (const theme of ['light', 'dark']) {
       await seen.at(`theme-${theme}`).click();

@@ -210,5 +210,5 @@ test('a gang that fits nowhere says why', async () => {
   const { seen } = await visitor('/gangs');
   await seen.reads('gang', /no room/);
   await cluster.cancel(id);
-  await seen.page.getByText('No gang waits.').waitFor();
+  await seen.page.getByText('No waiting gangs.').waitFor();
 });

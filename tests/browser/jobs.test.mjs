@@ -65,7 +65,7 @@ test('a job begins with how long its closures ran, and by whom', async () => {
   await seen.at('by-worker').locator('tbody tr', { hasText: 'worker:0' }).waitFor();
   await seen.at('by-function').locator('button', { hasText: 'muster.sleep' }).click();
   await seen.page.waitForURL(/function=muster\.sleep/);
-  await seen.reads('count-line', /1 closure fits/);
+  await seen.reads('count-line', /1 closure matches/);
 });
 
 test('a drag looks closer at all charts, and the address says at what', async () => {

@@ -41,7 +41,7 @@ async function finds(seen, where, n) {
 
 test('a text is found in closures and programs, marked, and leads to the line in the log of its rank', async () => {
   const seen = await visitor('/logs');
-  await seen.reads('log-search-state', /Type what a line has/);
+  await seen.reads('log-search-state', /Type a text to find/);
   await seen.page.keyboard.press('/');
   await seen.page.keyboard.type('needle');
   await finds(seen, '[data-closure]', 2);
@@ -75,13 +75,13 @@ test('capitals, where, a job, a program and a rank narrow it; what a choice leav
   assert.equal(await seen.at('found-line').count(), 1);
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=prints`);
   await finds(seen, '[data-closure]', 2);
-  await seen.reads('log-search-meant', /programs are left out/);
-  // Opens the lines around the match.
+  await seen.reads('log-search-meant', /programs are not searched/);
+  // The lines around it.
   await seen.at('found-line', '[data-closure]').first().locator('.found-time').click();
   await seen.page.waitForURL(/from=\d+/);
   await finds(seen, '[data-closure]', 3);
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=there-is-none`);
-  await seen.reads('log-search-state', /no job or program fits/);
+  await seen.reads('log-search-state', /no job or program matches/);
 });
 
 test('a closure that was found opens with its log filtered; a search is kept and found by ctrl-K', async () => {

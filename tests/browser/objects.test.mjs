@@ -15,7 +15,7 @@ after(() => maker?.end());
 
 test('objects are listed as they are made, filtered, looked at, and deleted', async () => {
   const seen = await open('/objects');
-  await seen.page.locator('#objects', { hasText: 'There is no object.' }).waitFor();
+  await seen.page.locator('#objects', { hasText: 'No objects yet.' }).waitFor();
   maker = new ObjectSession(cluster.grpc);
   const weights = await maker.create({ name: 'weights', className: 'Weights', job: 'ps', index: 0, concurrency: 2 });
   await maker.create({ name: 'metrics', className: 'Metrics', job: 'ps', index: 1, concurrency: 1 });
@@ -23,10 +23,10 @@ test('objects are listed as they are made, filtered, looked at, and deleted', as
   maker.call(weights, 'read');
   const row = (more = '') => seen.at('objects-row', `[data-state="PENDING"]${more}`);
   await row().nth(1).waitFor();
-  await seen.page.locator('[data-testid="objects-row"]', { hasText: /Waits for its task.*weights.*ps:0.*2/s }).waitFor();
+  await seen.page.locator('[data-testid="objects-row"]', { hasText: /Waiting for its task.*weights.*ps:0.*2/s }).waitFor();
 
   await seen.at('state-LOST').click();
-  await seen.page.getByText('No object fits.').waitFor();
+  await seen.page.getByText('No object matches.').waitFor();
   await seen.at('clear-filters').click();
   await seen.at('filter-task').fill('ps:1');
   await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).waitFor({ state: 'detached' });
@@ -35,7 +35,7 @@ test('objects are listed as they are made, filtered, looked at, and deleted', as
   await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).click({ position: { x: 10, y: 10 } });
   await seen.reads('object', /weights: .*Weights.*ps:0.*job_[0-9a-f]{16}.*2 wait, 0 of at most 2 are executed, 0 are answered/s);
   await seen.at('delete-object').click();
-  await seen.page.getByText('2 just now').waitFor();
+  await seen.page.getByText('currently 2').waitFor();
   await seen.at('question-yes').click();
   await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).waitFor({ state: 'detached' });
   assert.match(await maker.failed(2), /was deleted/);

@@ -25,7 +25,7 @@ test('without a program the list says how to begin one; one that waits says why,
   const id = await cluster.program({ name: 'waits', command: ['true'], tasks: { worker: 2 } });
   await seen.at('programs-row', `[data-program="${id}"][data-state="PENDING"]`).waitFor();
   await seen.at('state-FAILED').click();
-  await seen.page.getByText('No program fits.').waitFor();
+  await seen.page.getByText('No program matches.').waitFor();
   await seen.at('state-PENDING').click();
   await seen.at('programs-row', `[data-program="${id}"]`).waitFor();
 
@@ -174,7 +174,7 @@ test('who is late at which barrier stands above the grid and in the cell', async
   try {
     await Promise.all(agents.map((agent) => agent.register()));
     agents[0].barrier('step_7', 600_000).catch(() => {}); // until the end
-    await seen.at('program-barrier', '[data-barrier="step_7"]').filter({ hasText: /1 of 2 ranks there/ }).waitFor();
+    await seen.at('program-barrier', '[data-barrier="step_7"]').filter({ hasText: /1 of 2 ranks arrived/ }).waitFor();
     // A rank is late when it has been missing for a minute.
     await seen.at('rank', '[data-rank="1"][data-late="step_7"]').waitFor({ timeout: 90_000 });
     assert.equal(await seen.at('rank', '[data-rank="0"][data-late]').count(), 0);

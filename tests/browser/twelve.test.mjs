@@ -99,7 +99,7 @@ test('6. who comes last: two clicks', async () => {
   const { seen, click, rail } = await visitor(2);
   await rail('Stragglers');
   await click(seen.at('elsewhere').first().locator('button', { hasText: 'train (3)' }));
-  await seen.reads('verdict', /worker:2.* came last/);
+  await seen.reads('verdict', /worker:2.* arrived last/);
 });
 
 test('7. cancel and retry: four clicks', async () => {
@@ -128,9 +128,9 @@ test('9. a link shows somebody else the same', async () => {
   const { seen, rail } = await visitor(1);
   await rail('Jobs');
   await seen.at('state-FAILED').click();
-  await seen.reads('count-line', /fit/);
+  await seen.reads('count-line', /match/);
   const other = await open(seen.page.url().slice(cluster.url.length));
-  await other.reads('count-line', /fit/);
+  await other.reads('count-line', /match/);
   assert.equal(await other.at('count-line').textContent(), await seen.at('count-line').textContent());
 });
 

@@ -66,7 +66,7 @@ await step('find filters, keeps itself in the address, and clears', async () => 
   await page.waitForFunction(() => document.querySelectorAll('[data-testid=task-row]').length === 11);
   assert.equal(new URL(page.url()).searchParams.get('q'), 'worker:119');
   await page.keyboard.type('zzz');
-  await page.getByText('No task has').waitFor();
+  await page.getByText('The name, host or incarnation of no task').waitFor();
   await page.keyboard.press('Escape');
   await row('worker:0', 'CONNECTED');
 });

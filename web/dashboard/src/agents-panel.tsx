@@ -44,11 +44,11 @@ const columns: readonly Column<AgentRow>[] = [
     title: 'Heartbeat',
     width: '70px',
     right: true,
-    cell: (a) => <span title={a.seen ? moment(a.seen) : a.unheard ? 'not since the restart of the server' : ''}>{a.seen ? age(viewNow() - a.seen) : a.unheard ? 'unknown' : 'never'}</span>,
+    cell: (a) => <span title={a.seen ? moment(a.seen) : a.unheard ? 'no heartbeat since the server restarted' : ''}>{a.seen ? age(viewNow() - a.seen) : a.unheard ? 'unknown' : 'never'}</span>,
   },
   { title: 'Devices', width: '56px', right: true, narrow: 'hide', cell: (a) => (a.devices > 0 ? <span title={a.device_names?.join('\n')}>{count(a.devices)}</span> : <span class="soft">–</span>) },
   {
-    title: 'Waits for, or reason',
+    title: 'Waiting for, or reason',
     width: 'minmax(180px, 3fr)',
     narrow: 'long',
     says: remark,
@@ -127,7 +127,7 @@ export function Agents() {
         chosen={at}
         choose={(name) => choose({ agent: name ?? '' }, 'replace')}
         least={760}
-        empty={query.value ? `No agent has “${query.value}” in its name, address or incarnation.` : 'Loading…'}
+        empty={query.value ? `The name, address or incarnation of no agent contains “${query.value}”.` : 'Loading…'}
       />
       {row && <Detail agent={row} />}
       {store.agents.more > 0 && <p class="foot">Only the first {count(store.agents.all().length)} agents of all clusters are shown; muster tasks lists all.</p>}
@@ -191,7 +191,7 @@ function Detail({ agent }: { agent: AgentRow }) {
         address <bdi>{agent.address || 'never registered'}</bdi>
       </span>
       {agent.seen > 0 && <span data-testid="agent-seen">last heartbeat {clock(agent.seen)}</span>}
-      {agent.unheard && <span>not heard of since the restart of the server</span>}
+      {agent.unheard && <span>no heartbeat since the server restarted</span>}
       {agent.late_for && agent.late_since && <span>others wait since {clock(agent.late_since)}</span>}
       {agent.error && (
         <span class={`reason ${agent.casualty ? '' : 'text-error'}`}>

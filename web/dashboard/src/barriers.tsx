@@ -37,7 +37,7 @@ export function Barriers() {
       <Panel
         id="running"
         title="Waiting now"
-        note={running.length > 1 && 'least time left first'}
+        note={running.length > 1 && 'shortest remaining time first'}
         span={12}
         aside={of && of.barriers > running.length && !wanted && <span class="note">{count(of.barriers)} in all</span>}
       >
@@ -47,10 +47,10 @@ export function Barriers() {
         {running.length === 0 && (
           <p class="calm">
             {wanted ? (
-              `No running barrier has “${query.value}” in its name.`
+              `The name of no running barrier contains “${query.value}”.`
             ) : (
               <>
-                Nobody waits at a barrier.
+                No task waits at a barrier.
                 <Elsewhere what="Barriers" />
               </>
             )}
@@ -58,11 +58,11 @@ export function Barriers() {
         )}
       </Panel>
       <p class="foot span-12">
-        Who comes last, and how often:{' '}
+        To see which tasks arrive last, and how often, open{' '}
         <a href={address('/stragglers')} onClick={follow}>
           stragglers
         </a>{' '}
-        of the last barriers that passed.
+        for the last barriers that passed.
       </p>
       <Ended rows={ended} />
     </div>
@@ -85,7 +85,7 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
         </b>
         <span>
           <b class={hurried ? 'text-error' : 'text-late'}>{count(missing)} missing</b> of {count(b.of)} · {age(now - b.started)}
-          {b.deadline > 0 && ` of ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'time is over'}`}
+          {b.deadline > 0 && ` of ${age(b.deadline - b.started)} · ${left > 0 ? `${age(left)} left` : 'timed out'}`}
         </span>
       </div>
       {known?.arrivals ? <Members all={members(known)} /> : <Bar parts={[{ kind: hurried ? 'failed' : 'late', n: b.arrived }]} total={b.of} />}
@@ -96,7 +96,7 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
             <code>
               <bdi>{taskName(m.task)}</bdi>
             </code>{' '}
-            <span class="soft">{m.seen > 0 ? `seen ${age(now - m.seen)} ago${m.address ? ` · ${hostOf(m.address)}` : ''}` : 'never came'}</span>
+            <span class="soft">{m.seen > 0 ? `seen ${age(now - m.seen)} ago${m.address ? ` · ${hostOf(m.address)}` : ''}` : 'never connected'}</span>
           </li>
         ))}
         {b.missing.length > shown.length ? (
@@ -161,8 +161,8 @@ function Cancel({ barrier: b }: { barrier: BarrierRow }) {
       run={() => send('POST', api(`clusters/${encodeURIComponent(b.cluster)}/barriers/${encodeURIComponent(b.id)}/cancel`))}
     >
       <p>
-        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so does whoever comes
-        later. What a program makes of it is its own affair: most end.
+        The {plural(b.arrived, 'task')} that {b.arrived === 1 ? 'waits' : 'wait'} there in cluster <bdi>{b.cluster}</bdi> {b.arrived === 1 ? 'gets' : 'get'} an error at once, and so do tasks that
+        arrive later. Most programs exit on this error.
       </p>
     </Action>
   );
@@ -202,7 +202,7 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
   const picked = chosen('barrier').value || null;
   const row = rows.find((b) => nameOf(b) === picked);
   return (
-    <Panel id="ended" title="Finished" note={rows.length > 0 && 'newest first'} span={12} aside={store.barriers.more > 0 && <span class="note">the newest of many</span>}>
+    <Panel id="ended" title="Finished" note={rows.length > 0 && 'newest first'} span={12} aside={store.barriers.more > 0 && <span class="note">only the newest barriers</span>}>
       <Grid
         id="ended"
         columns={columns}
@@ -214,7 +214,7 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
         choose={(name) => choose({ barrier: name ?? '' }, 'replace')}
         empty={
           <>
-            No barrier has ended yet: one ends when all its tasks have come, or when its time is over.
+            No barrier has ended yet. A barrier ends when all its tasks have arrived, or when it times out.
             <Elsewhere />
           </>
         }
@@ -229,7 +229,7 @@ function Ended({ rows }: { rows: BarrierRow[] }) {
           </span>
         </div>
       ) : (
-        rows.some((b) => b.error) && <p class="foot">{plural(rows.length, 'barrier')}. Choose a failed one to read all of its reason.</p>
+        rows.some((b) => b.error) && <p class="foot">{plural(rows.length, 'barrier')}. Choose a failed barrier to read the complete reason.</p>
       )}
     </Panel>
   );

@@ -99,7 +99,7 @@ export function Charts() {
             {clock(zoom[0] * 1000)} to {clock(zoom[1] * 1000)} ✕
           </button>
         ) : (
-          'drag to look closer'
+          'drag to zoom in'
         )
       }
       aside={<SpanChoice span={span} />}
@@ -193,7 +193,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
       <Readout chart={chart} points={points} at={at.value} />
       <div class="chart" role="img" aria-label={sentence(chart, span, values)} data-testid={`chart-${chart.id}`}>
         {data && <Drawn lines={chart.rows} data={data} from={from} end={end} times={chart.times} bands={chart.bands} markers={markers} onZoom={zoomTo} onCursor={(n) => (at.value = n)} />}
-        {missing && !points && <p class="calm">The server keeps no samples of this.</p>}
+        {missing && !points && <p class="calm">The server keeps no samples of this figure.</p>}
       </div>
     </div>
   );

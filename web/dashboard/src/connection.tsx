@@ -51,7 +51,7 @@ export function Banners() {
       {session.value?.read_only && (
         <div class="banner" data-testid="banner-read-only">
           <p>
-            <b>A look at a server that is gone.</b> Everything is as it was when it wrote last
+            <b>This is the data of a stopped server.</b> Everything is shown as it was last stored
             {store.counters && <>, {moment(viewNow())}</>}; nothing can be changed.
           </p>
         </div>
@@ -59,7 +59,7 @@ export function Banners() {
       {state === 'paused' && (
         <div class="banner" data-testid="banner-paused">
           <p>
-            <b>Paused.</b> What you see is {age(dataAge())} old; the cluster goes on.
+            <b>Paused.</b> What you see is {age(dataAge())} old; the cluster continues to run.
           </p>
           <button type="button" onClick={() => setPaused(false)}>
             Resume
@@ -69,7 +69,7 @@ export function Banners() {
       {rebooted.value && (
         <div class="banner" data-testid="banner-reboot">
           <p>
-            <b>The coordinator was restarted.</b> It is incarnation <code>{store.hello?.boot.slice(0, 8)}</code> now; counters began again.
+            <b>The server was restarted.</b> Its incarnation is now <code>{store.hello?.boot.slice(0, 8)}</code>; counters restarted at 0.
           </p>
           <button type="button" onClick={() => (rebooted.value = false)}>
             Dismiss

@@ -85,7 +85,7 @@ export function Events() {
           data={(e) => ({ 'data-kind': e.kind, 'data-severity': e.severity, 'data-times': String(e.times) })}
           chosen={number || null}
           choose={(name) => choose({ event: name ?? '' }, 'replace')}
-          empty={all.length > 0 ? 'No event fits.' : 'Nothing has happened yet.'}
+          empty={all.length > 0 ? 'No event matches.' : 'No events yet.'}
         />
         {row ? (
           <div class="detail">

@@ -81,11 +81,11 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
   const counts = STATES.map((state) => [state, nodes.filter((node) => node.state === state).length] as const).filter(([, n]) => n > 0);
   const what = body.grouped ? plural(size, 'function') : plural(size, 'closure');
   const facts = counts.map(([state, n]) => `${count(n)} ${state.toLowerCase()}`).join(', ');
-  const sentence = `Dependencies of ${what} in ${plural(graph.order.length, 'layer')}, ${plural(edges.length, 'edge')}: ${facts}. Arrow keys follow dependencies, Enter opens. The table below has the same facts.`;
+  const sentence = `Dependencies of ${what} in ${plural(graph.order.length, 'layer')}, ${plural(edges.length, 'edge')}: ${facts}. Arrow keys follow dependencies, Enter opens. The table below has the same information.`;
   const columns = columnsOf(nodes, body, job);
   return (
     <>
-      <Panel id="graph" title="Dependencies" note={`${what}, ${plural(edges.length, 'edge')}${body.grouped ? ': too many to draw each' : ''}`} span={12}>
+      <Panel id="graph" title="Dependencies" note={`${what}, ${plural(edges.length, 'edge')}${body.grouped ? ', grouped by function because there are too many closures' : ''}`} span={12}>
         <GraphCanvas graph={graph} nodes={nodes} edges={edges} chosen={at} choose={pick} open={open} sentence={sentence} />
         <ul class="legend" data-testid="graph-legend">
           {counts.map(([state, n]) => (
@@ -100,7 +100,7 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
           </p>
         )}
       </Panel>
-      <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="in order of their layers" span={12}>
+      <Panel id="graph-rows" title={body.grouped ? 'Functions' : 'Closures'} note="in order of layers" span={12}>
         <Grid
           id="graph-rows"
           columns={columns}

@@ -7,13 +7,13 @@ const KEYS = [
   ['/', 'find on this page'],
   ['p', 'pause and resume'],
   ['?', 'this help'],
-  ['Esc', 'close, clear, let go'],
+  ['Esc', 'close, clear or deselect'],
   ['↑ ↓ PgUp PgDn Home End', 'in a list: choose a row'],
   ['Enter', 'in a list: open the chosen row'],
-  ['← → ↑ ↓ Enter', 'in the cluster map: go to a cell, show its task'],
-  ['← → + − f', 'in the task stream: move in time, look closer, see more, follow now'],
-  ['↑ ↓ Shift ← → Enter', 'in the task stream: go from worker to worker and from bar to bar, open'],
-  ['← → ↑ ↓ + − 0', 'in a graph: follow dependencies, look closer, see more, see all'],
+  ['← → ↑ ↓ Enter', 'in the cluster map: move between cells, show the task'],
+  ['← → + − f', 'in the task stream: move in time, zoom in, zoom out, follow the present'],
+  ['↑ ↓ Shift ← → Enter', 'in the task stream: move between workers and bars, open'],
+  ['← → ↑ ↓ + − 0', 'in a graph: follow dependencies, zoom in, zoom out, show all'],
 ] as const;
 const GO = PAGES.flatMap((p) => ('key' in p ? [[`g ${p.key}`, p.rail] as const] : []));
 

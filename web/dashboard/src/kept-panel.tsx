@@ -12,7 +12,7 @@ export function Kept() {
   const etcd = d.store === 'etcd';
   const shape = d.failed_since_ms || d.full ? 'error' : d.changes_waiting > 0 ? 'late' : 'connected';
   return (
-    <Panel id="kept" title="Kept" note="jobs, sessions that hold values, clusters, their tasks, keys and barriers" span={12}>
+    <Panel id="kept" title="Durable data" note="jobs, sessions that hold values, clusters, their tasks, keys and barriers" span={12}>
       <div class="progress" data-testid="kept">
         <div class="progress-head">
           <bdi class="mono clip" title={d.data_dir}>
@@ -26,14 +26,14 @@ export function Kept() {
         <div class="progress-foot">
           <Chip shape={shape}>
             {d.failed_since_ms
-              ? 'nothing is written any more'
+              ? 'writing has failed; nothing is stored'
               : d.full
                 ? 'full: new durable work is refused'
                 : d.changes_waiting > 0
-                  ? `${count(d.changes_waiting)} changes wait for ${etcd ? 'etcd' : 'the disk'}`
+                  ? `${count(d.changes_waiting)} changes waiting for ${etcd ? 'etcd' : 'the disk'}`
                   : etcd
-                    ? 'all in etcd'
-                    : 'all on the disk'}
+                    ? 'all changes in etcd'
+                    : 'all changes on disk'}
           </Chip>
           <span>
             start {count(d.epoch)}, read in {span(d.restored_in_ms)}
@@ -50,7 +50,7 @@ export function Kept() {
         </div>
         {d.history_bytes !== undefined && (
           <div class="progress-foot" data-testid="kept-history">
-            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start'}: events, charts, stream, machines</span>
+            <span>History {d.history_since_ms ? `since ${moment(d.history_since_ms)}` : 'since this start of the server'}: events, charts, stream, machines</span>
             <span>
               {bytes(d.history_bytes)}
               {!!d.history_dropped && (

@@ -71,11 +71,11 @@ function TaskStates({ tasks }: { tasks: TaskTotals }) {
     ['error', tasks.error, 'error'],
     ['disconnected', tasks.gone, 'disconnected'],
     ['late', tasks.late, 'late'],
-    ['restarting', tasks.missing, 'not here yet'],
-    ['waiting', tasks.unheard, 'not heard since the restart'],
+    ['restarting', tasks.missing, 'not connected yet'],
+    ['waiting', tasks.unheard, 'silent since the restart'],
   ];
   const shown = parts.filter(([, n]) => n > 0);
-  if (shown.length === 0) return <>{tasks.total === 0 ? 'none has joined yet' : 'all of them'}</>;
+  if (shown.length === 0) return <>{tasks.total === 0 ? 'no task has joined yet' : 'all tasks'}</>;
   return (
     <>
       {shown.map(([shape, n, word]) => (

@@ -64,7 +64,7 @@ export function Content() {
     <div class="panels">
       <Panel id="not-loaded" title={title} span={12}>
         <p class="calm text-error" role="alert">
-          This part of the page could not be loaded: the server does not answer, or is of another version now.
+          This part of the page could not be loaded: the server does not answer, or its version has changed.
         </p>
         <p>
           <button type="button" onClick={() => location.reload()}>

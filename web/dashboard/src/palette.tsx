@@ -28,7 +28,7 @@ function* offered(typed: string): Generator<Found> {
   for (const { name, href } of savedFilters()) yield { kind: 'saved filter', title: name, detail: href, href };
   for (const c of store.clusters.all()) yield { kind: 'cluster', title: c.name, detail: c.state.toLowerCase(), href: `/?cluster=${encodeURIComponent(c.name)}` };
   yield { kind: 'action', title: paused.value ? 'Resume updates' : 'Pause updates', detail: '', act: () => setPaused(!paused.value) };
-  yield { kind: 'action', title: 'Show the keys', detail: 'help', act: () => (helpOpen.value = true) };
+  yield { kind: 'action', title: 'Show the keyboard shortcuts', detail: 'help', act: () => (helpOpen.value = true) };
   for (const theme of THEMES) yield { kind: 'action', title: `Theme: ${theme}`, detail: 'colours', act: () => setTheme(theme) };
   const other = zone.value === 'UTC' ? 'local' : 'UTC';
   yield { kind: 'action', title: `Times in ${other === 'UTC' ? 'UTC' : 'local time'}`, detail: 'zone', act: () => setZone(other) };

@@ -72,7 +72,7 @@ export function StragglersPage() {
             {...picking}
             empty={
               <>
-                No barrier of this run has passed yet. Those that failed are on the page of barriers, with who was missing.
+                No barrier of this run has passed yet. The page of barriers shows failed barriers and the missing tasks.
                 <Elsewhere />
               </>
             }
@@ -114,7 +114,7 @@ const barrierColumns: readonly Column<PassedBarrier>[] = [
     cell: (b) => <BarrierName {...b} />,
   },
   {
-    title: 'Came last',
+    title: 'Last task',
     width: 'minmax(110px, 1fr)',
     cell: (b) => <Late task={b.last} />,
   },

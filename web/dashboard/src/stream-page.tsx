@@ -56,7 +56,7 @@ export function StreamPage() {
           <StreamCanvas stream={stream} version={version.value} lanes={lanes} hues={hues} job={job} sentence={sentence(lanes, rows)} />
         ) : (
           <p class="calm" data-testid="stream-empty">
-            {version.value === 0 ? 'Loading…' : wanted ? `No worker has “${query.value}” in its name.` : <NothingRan />}
+            {version.value === 0 ? 'Loading…' : wanted ? `The name of no worker contains “${query.value}”.` : <NothingRan />}
           </p>
         )}
         <Coarse stream={stream} />
@@ -89,14 +89,14 @@ function Toolbar() {
     <div class="toolbar">
       <Segments label="Time span" options={SPANS} now={Math.round(span)} choose={setSpan} />
       <div class="segments" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Look closer" title="Look closer (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+        <button type="button" aria-label="Zoom in" title="Zoom in (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
           +
         </button>
-        <button type="button" aria-label="See more" title="See more (−, ctrl and wheel)" onClick={() => zoom(2)}>
+        <button type="button" aria-label="Zoom out" title="Zoom out (−, ctrl and wheel)" onClick={() => zoom(2)}>
           −
         </button>
       </div>
-      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow what happens now (f)" onClick={() => setFollow(!looking.peek().follow)}>
+      <button type="button" data-testid="stream-follow" aria-pressed={at.follow} title="Follow the present (f)" onClick={() => setFollow(!looking.peek().follow)}>
         {at.follow ? 'Following' : 'Follow'}
       </button>
       <AtTime />
@@ -182,7 +182,7 @@ function Coarse({ stream }: { stream: Stream }) {
   return (
     <p class="foot" data-testid="stream-coarse">
       Bars since <time title={moment(stream.since)}>{clock(stream.since)}</time>
-      {stream.lanes.some((lane) => lane.minutes.length > 0) ? '; before that minutes: as high as the worker was busy.' : '; of before nothing is recorded.'}
+      {stream.lanes.some((lane) => lane.minutes.length > 0) ? '; before that, one bar per minute: its height is the busy time of the worker.' : '; nothing is recorded before that.'}
     </p>
   );
 }
@@ -198,7 +198,7 @@ function sentence(lanes: readonly Lane[], rows: readonly Sum[]): string {
     `${count(total((r) => r.failed))} failed`,
     `${count(total((r) => r.running))} running`,
   ];
-  return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The table below has the same facts.`;
+  return `Task stream of ${plural(lanes.length, 'worker')} from ${clock(view.from)} to ${clock(view.to)}: ${facts.join(', ')}. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The table below has the same information.`;
 }
 
 function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
@@ -216,7 +216,7 @@ function Table({ stream, rows }: { stream: Stream; rows: readonly Sum[] }) {
   ];
   const chosenRow = useSignal<string | null>(null);
   return (
-    <Panel id="sums" title="Visible bars" note="by worker and function, the busiest first" span={12}>
+    <Panel id="sums" title="Visible bars" note="by worker and function, busiest first" span={12}>
       <Grid
         id="sums"
         columns={columns}

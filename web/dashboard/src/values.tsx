@@ -18,7 +18,7 @@ export function Values() {
     { shape: 'error', word: 'Aborted', code: 'ABORTED', n: values?.aborted, testid: 'values-aborted' },
   ];
   return (
-    <Panel id="values" title="Remote values" span={4} aside={values && <span class="note">{count(total)} in all</span>}>
+    <Panel id="values" title="Remote values" span={4} aside={values && <span class="note">{count(total)} in total</span>}>
       <Bar
         parts={[
           { kind: 'ready', n: values ? values.ready - (values.errors ?? 0) : 0 },

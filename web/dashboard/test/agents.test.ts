@@ -35,7 +35,7 @@ test('equals are in order of job and index', () => {
 });
 
 test('one line says what is the matter', () => {
-  assert.deepEqual(agents.map(remark), ['waits for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'others wait for it at barrier step_12']);
+  assert.deepEqual(agents.map(remark), ['waits for barrier step_12', 'out of memory', 'Barrier failed because: /job:worker/task:1 is in error', 'delays barrier step_12']);
 });
 
 test('the last heartbeat of who beats no more is what its row says, at every reload', () => {
@@ -50,7 +50,7 @@ test('the last heartbeat of who beats no more is what its row says, at every rel
 test('an agent that was not heard of since the restart is neither connected nor dead', () => {
   const restored: AgentRow = { ...agents[0]!, unheard: true, waits: [] };
   assert.equal(plight(restored), 'unheard');
-  assert.equal(remark(restored), 'not heard of since the restart of the server');
+  assert.equal(remark(restored), 'no heartbeat since the server restarted');
   assert.ok(troubled(restored));
   assert.ok(!troubled(agents[0]!));
   assert.equal(plight({ ...restored, state: 'LATE' }), 'late');

@@ -25,7 +25,7 @@ test('tells stacks by who stands there, and last lines', () => {
   assert.match(text, /WORKER_LOST worker:1: gone/);
   assert.match(text, / {2}rank 0\n {4}a\n {4}b\n {2}rank 1: STOPPED/);
   assert.match(text, /signal 9, stopped\n {4}stdout: x/);
-  assert.match(text, /3 more ranks had no room\.$/);
+  assert.match(text, /3 more ranks are not shown\.$/);
 });
 
 test('names a few of many', () => {

@@ -51,7 +51,7 @@ test('a row says the worst there is to say', () => {
   assert.equal(failed({ kind: 'USER', type: 'ValueError', message: 'ValueError: no' }), 'ValueError: no');
   assert.equal(failed({ kind: 'WORKER_LOST', message: '' }), 'WORKER_LOST');
   assert.equal(failed({ kind: 'USER', type: 'muster.fail', message: 'Traceback (most recent call last):\n  File "a.py"\n\u001b[31mKeyError\u001b[0m: price\n' }), 'muster.fail: KeyError: price');
-  assert.equal(remark(closure({ sent_to: 'worker:3' })), 'prefetched to worker:3, waits for its turn there');
+  assert.equal(remark(closure({ sent_to: 'worker:3' })), 'prefetched to worker:3, waiting for a free slot there');
   assert.equal(remark(closure({ state: 'BLOCKED', inputs_missing: 2 })), 'waits for 2 inputs');
   assert.equal(remark(closure({ state: 'RUNNING', cancel_requested: true })), 'asked to stop');
   assert.equal(remark(closure({ state: 'RUNNING', progress: { fraction: 0.5, text: 'epoch 3', attempt: 1, time_ms: 0 } })), '50.0% epoch 3');
@@ -63,7 +63,7 @@ test('filters by state are those that fit something, and the chosen one', () => 
   assert.deepEqual(words(counts({ total: 5, succeeded: 4, failed: 1 })), ['all 5', 'succeeded 4', 'failed 1']);
   assert.deepEqual(words(counts(), 'FAILED'), ['all 0', 'failed 0']);
   assert.deepEqual(words(counts({ total: 3, blocked: 1, running: 2 })), ['all 3', 'unfinished 3', 'blocked 1', 'running 2']);
-  assert.deepEqual(words(counts({ total: 3, failed: 1, cancelled: 2 }), 'ENDED_BADLY').at(-1), 'ended badly 3');
+  assert.deepEqual(words(counts({ total: 3, failed: 1, cancelled: 2 }), 'ENDED_BADLY').at(-1), 'failed or cancelled 3');
 });
 
 test('the pace is that of the last half minute, or since the beginning; nobody guesses early', () => {
@@ -78,7 +78,7 @@ test('the pace is that of the last half minute, or since the beginning; nobody g
   assert.equal(sampled(samples, { at: 170_000, done: 0 }).length, 1); // another run of the server
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 10), '10 a second · about 1m 00s left');
   assert.equal(pace(counts({ total: 1000, succeeded: 400 }), 0.05), '3 a minute · about 3h 20m left');
-  assert.equal(pace(counts({ total: 1000 }), 0), 'none has finished lately');
+  assert.equal(pace(counts({ total: 1000 }), 0), 'no closure has finished lately');
   assert.equal(pace(counts({ total: 10, succeeded: 10 }), 10), '');
   assert.equal(pace(counts({ total: 10 }), null), '');
 });
@@ -119,5 +119,5 @@ test('how a value begins', () => {
 test('what cancelling does', () => {
   assert.equal(cancelText(counts({ queued: 2, running: 1 })), '2 closures that wait will never run; 1 that runs is asked to stop.');
   assert.equal(cancelText(counts({ running: 3 })), '3 that run are asked to stop.');
-  assert.equal(cancelText(counts()), 'It takes no more closures.');
+  assert.equal(cancelText(counts()), 'It accepts no more closures.');
 });

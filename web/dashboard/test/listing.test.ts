@@ -39,11 +39,11 @@ test('the line says which rows are shown of how many', () => {
     ['1 closure', listing(1), 0, false],
     ['1 to 100 of 50,000 closures', listing(100, { next: 'x', of: 50_000 }), 0, false],
     ['101 to 150 of 150 closures', listing(50, { of: 150 }), 100, false],
-    ['1 closure fits, of 50,000', listing(1, { of: 50_000 }), 0, true],
-    ['3 closures fit, of 50,000', listing(3, { of: 50_000 }), 0, true],
-    ['closures 1 to 100 that fit', listing(100, { next: 'x' }), 0, true],
-    ['no closures fit, of 50,000', listing(0, { of: 50_000 }), 0, true],
-    ['no closures fit among the 31,000 looked at; Next looks on (50,000 in all)', listing(0, { next: 'x', more: true, lookedAt: 31_000, of: 50_000 }), 0, true],
+    ['1 closure matches, of 50,000', listing(1, { of: 50_000 }), 0, true],
+    ['3 closures match, of 50,000', listing(3, { of: 50_000 }), 0, true],
+    ['closures 1 to 100 that match', listing(100, { next: 'x' }), 0, true],
+    ['no closures match, of 50,000', listing(0, { of: 50_000 }), 0, true],
+    ['no closures match among the 31,000 searched; Next continues (50,000 in all)', listing(0, { next: 'x', more: true, lookedAt: 31_000, of: 50_000 }), 0, true],
   ] as const)
     assert.equal(countLine(of[0], of[1], 'closures', of[2]), line);
 });

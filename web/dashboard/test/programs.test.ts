@@ -40,9 +40,9 @@ test('the verdict of a program says its state and why', () => {
   assert.equal(endOf(rank(1, { worker_lost: true })), 'worker:1 is lost');
   assert.equal(verdict(program({ hang: { evidence: 'STACK', rank: 1, text: 'rank 1 on node1 hangs' } })), 'Hangs: rank 1 on node1 hangs.');
   assert.equal(verdict(program({ restarts: 2, alive: 7 })), '7 of 8 ranks running after 2 restarts.');
-  assert.equal(verdict(program({ state: 'PENDING', waits_for: 'no worker that runs programs is connected' })), 'Waits: no worker that runs programs is connected.');
+  assert.equal(verdict(program({ state: 'PENDING', waits_for: 'no worker that runs programs is connected' })), 'Waiting: no worker that runs programs is connected.');
   assert.equal(verdict(program({ state: 'STARTING', started: 1, ranks: 1 })), '1 of 1 rank started.');
-  assert.equal(verdict(program({ state: 'RESTARTING', attempt: 2 })), 'Attempt 2 ends, and another follows.');
+  assert.equal(verdict(program({ state: 'RESTARTING', attempt: 2 })), 'Attempt 2 is ending, and a new attempt follows.');
   assert.equal(verdict(program({ state: 'FAILED', restarts: 1 })), 'Failed after 1 restart.');
   for (const state of Object.keys(PROGRAM_LOOKS) as ProgramView['state'][]) assert.notEqual(verdict(program({ state })), '', state);
 });

@@ -15,17 +15,17 @@ function found(who: readonly string[], barriers: number): Stragglers {
 }
 
 test('one task is always last', () => {
-  assert.equal(verdict(found(['worker:3 n1 9', 'worker:0 n2 1'], 10)), 'worker:3 on n1 came last to 9 of the last 10 barriers.');
+  assert.equal(verdict(found(['worker:3 n1 9', 'worker:0 n2 1'], 10)), 'worker:3 on n1 arrived last at 9 of the last 10 barriers.');
 });
 
 test('the list says whom it leaves out', () => {
   const all = found(['worker:3 n1 2', 'worker:1 n1 1'], 3);
-  assert.equal(lateNote(all), '2 of 4 tasks were late at least once: later than half of the others. The rest were always on time');
-  assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 that come latest; late: after the median arrival');
+  assert.equal(lateNote(all), '2 of 4 tasks were late at least once, that is, later than half of the others. All other tasks were always on time');
+  assert.equal(lateNote({ ...all, tasks: Array(100).fill(all.tasks[0]) }), 'the 100 latest tasks; late means after the median arrival');
 });
 
 test('two tasks of one host take turns', () => {
-  assert.equal(verdict(found(['worker:3 n1 4', 'worker:2 n1 4', 'worker:0 n2 2'], 10)), 'A task on n1 came last to 8 of the last 10 barriers.');
+  assert.equal(verdict(found(['worker:3 n1 4', 'worker:2 n1 4', 'worker:0 n2 2'], 10)), 'A task on n1 arrived last at 8 of the last 10 barriers.');
 });
 
 test('nobody stands out, or too little is known', () => {

@@ -87,7 +87,7 @@ test('who holds a session', () => {
   const holding = { attached: false, detached: false, values: 0, value_bytes: 0 };
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true }, client: 'ipv4:10.0.0.7:51234' }), 0), { text: '10.0.0.7:51234', loose: false });
   assert.deepEqual(heldBy(session({ holding: { ...holding, attached: true } }), 0), { text: 'a connected client', loose: false });
-  assert.deepEqual(heldBy(session({ holding: { ...holding, kept_until_ms: 30_000 } }), 10_000), { text: 'nobody: its client is gone, kept for another 20 s', loose: true });
+  assert.deepEqual(heldBy(session({ holding: { ...holding, kept_until_ms: 30_000 } }), 10_000), { text: 'no client: disconnected, kept for another 20 s', loose: true });
   assert.equal(heldBy(session({ holding: { ...holding, detached: true } }), 0).loose, false);
   assert.equal(heldBy(session({ state: 'SUCCEEDED' }), 0).text, 'ended');
 });

@@ -24,4 +24,4 @@ export async function signOut(): Promise<void> {
 }
 
 // Returns the properties that disable the button of an action if the token is a viewer's.
-export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token may look, and change nothing.' } : {});
+export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token is read-only.' } : {});

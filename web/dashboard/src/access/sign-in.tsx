@@ -28,7 +28,7 @@ export function SignIn() {
         <h1>
           <img src="/icon.svg" alt="" width="32" height="32" /> Muster
         </h1>
-        <p class="note">This server asks for a token. One that may look, a viewer's, is enough for this page.</p>
+        <p class="note">This server requires a token. A viewer token is enough for the dashboard.</p>
         <label>
           Token
           <input ref={field} type="password" name="token" autocomplete="current-password" spellcheck={false} placeholder="muster.…" required />
@@ -40,7 +40,7 @@ export function SignIn() {
           {busy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="note">
-          An admin makes one with <code>muster token create --role viewer</code>.
+          An admin creates a token with <code>muster token create --role viewer</code>.
         </p>
       </form>
     </main>

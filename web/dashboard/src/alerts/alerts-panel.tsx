@@ -38,8 +38,8 @@ export function Verdict() {
 function calm(): string {
   const { counters } = store;
   const totals = counters && taskTotals(counters.tasks, store.clusters.all());
-  if (!totals || totals.total === 0) return 'Ready. Nobody has joined yet.';
-  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural((counters.jobs.queued ?? 0) + counters.jobs.running, 'job')} not ended.`;
+  if (!totals || totals.total === 0) return 'Ready. No task has joined yet.';
+  return `All is well: ${count(totals.connected)} of ${count(totals.total)} connected, ${plural((counters.jobs.queued ?? 0) + counters.jobs.running, 'unfinished job')}.`;
 }
 
 export function Attention() {
@@ -54,7 +54,7 @@ export function Attention() {
       id="attention"
       title="Alerts"
       span={12}
-      note={open.length > 1 && 'what goes on first, the newest on top'}
+      note={open.length > 1 && 'ongoing problems first, then newest first'}
       aside={
         <div class="actions">
           {put > 0 && (
@@ -72,7 +72,7 @@ export function Attention() {
         ))}
       </ul>
       {store.attention.more > 0 && <p class="foot">and {store.attention.more} more</p>}
-      {open.length === 0 && store.seq('attention') !== null && <p class="calm">Nothing needs you.{frozen.value ? ' (as of the last update)' : ''}</p>}
+      {open.length === 0 && store.seq('attention') !== null && <p class="calm">No alerts.{frozen.value ? ' (as of the last update)' : ''}</p>}
     </Panel>
   );
 }

@@ -17,13 +17,13 @@ export function DeedButton({ deed, title, why }: { deed: Deed; title: string; wh
   if (deed.does === 'cancel')
     return (
       <Action testid="deed-cancel" label="Cancel" title="Cancel this closure?" yes="Cancel the closure" danger run={() => send('POST', `${of('closures')}/cancel`)} done="The closure was cancelled.">
-        <p>It has taken worker after worker with it. Closures that need its value fail.</p>
+        <p>It has repeatedly lost its worker. Closures that need its value fail.</p>
       </Action>
     );
   if (deed.does === 'restart')
     return (
-      <Action testid="deed-restart" label="Restart" title="Start this program again?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarted.">
-        <p>All its ranks are stopped, and start again as another attempt.</p>
+      <Action testid="deed-restart" label="Restart" title="Restart this program?" yes="Restart" run={() => send('POST', `${of('programs')}/restart`)} done="The program is restarted.">
+        <p>All ranks are stopped and start again as a new attempt.</p>
       </Action>
     );
   return (

@@ -30,11 +30,11 @@ async function toggle(): Promise<void> {
 export function NotifyButton() {
   if (!there) return null;
   const title = denied.value
-    ? 'This browser refuses notices of this page; its settings may allow them'
-    : 'While this page is in the background, a notice for each new alert that lasts and is an error or stands still';
+    ? 'The browser blocks notifications of this page; allow them in its settings'
+    : 'While this page is in the background, show a notification for each new lasting alert that is an error or a hang';
   return (
     <button type="button" data-testid="notify" aria-pressed={wanted.value} title={title} onClick={() => void toggle()}>
-      {denied.value ? 'Notices refused' : wanted.value ? 'Notifies' : 'Notify me'}
+      {denied.value ? 'Notifications blocked' : wanted.value ? 'Notifications on' : 'Notify me'}
     </button>
   );
 }

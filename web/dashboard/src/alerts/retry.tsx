@@ -45,8 +45,8 @@ export function RetryAll({ ids }: { ids: readonly string[] }) {
       done={`${plural(left.length, 'new job')} submitted.`}
     >
       <p>
-        {plural(left.length, 'new job')} will run what failed or was cancelled again, with the same arguments and options.
-        {made.value.size > 0 && ` ${plural(made.value.size, 'job')} are submitted already.`}
+        {plural(left.length, 'new job')} will run the failed and cancelled closures again, with the same arguments and options.
+        {made.value.size > 0 && ` ${plural(made.value.size, 'job')} already submitted.`}
       </p>
     </Action>
   );
@@ -66,10 +66,10 @@ export function Retry({ id, counts, retryable, stay }: Props) {
       atOnce // the new job can be cancelled
       testid="retry-job"
       label="Retry"
-      title="Retry what did not succeed?"
+      title="Retry the failed and cancelled closures?"
       yes="Submit a new job"
       disabled={retryable === false}
-      why={retryable === false ? 'The arguments of what did not succeed are no longer kept.' : undefined}
+      why={retryable === false ? 'The arguments of the failed and cancelled closures are no longer kept.' : undefined}
       run={async () => {
         const next = await retry(id);
         if (!next) return;
@@ -81,9 +81,9 @@ export function Retry({ id, counts, retryable, stay }: Props) {
       <p>
         A new job runs{' '}
         {!counts
-          ? 'what failed or was cancelled'
+          ? 'the failed and cancelled closures'
           : [failed > 0 && `the ${plural(failed, 'closure')} that failed`, cancelled > 0 && `the ${count(cancelled)} that were cancelled`].filter(Boolean).join(' and ')}{' '}
-        again, with the same arguments and options. What has succeeded is not run again.
+        again, with the same arguments and options. Closures that succeeded are not run again.
       </p>
     </Action>
   );

@@ -32,7 +32,7 @@ export function ClusterSwitch() {
   return (
     <details ref={menu} class="switch" open={few} data-testid="cluster-switch" data-cluster={value}>
       <summary>
-        <span class="rail-group">Look at</span>
+        <span class="rail-group">Cluster</span>
         <span class="switch-now">
           {known && <Health of={known} />}
           <bdi class="clip">{value || 'All clusters'}</bdi>

@@ -16,7 +16,7 @@ export function NoCluster() {
             </b>
             .
           </p>
-          <p class="calm">These are:</p>
+          <p class="calm">Existing clusters:</p>
           <ul class="names" data-testid="clusters">
             {store.clusters.all().map((c) => (
               <li key={c.name}>

@@ -57,7 +57,7 @@ export function JobPicture({ job }: { job: JobView }) {
     : !listed
       ? plural(picture.n, 'execution')
       : range
-        ? `${plural(picture.n, 'closure')} within what the timeline shows`
+        ? `${plural(picture.n, 'closure')} in the range of the timeline`
         : all.length < ended
           ? `the first ${count(all.length)} of ${plural(ended, 'ended closure')}`
           : plural(picture.n, 'closure');
@@ -65,7 +65,7 @@ export function JobPicture({ job }: { job: JobView }) {
     <>
       {ended + counts.running > 0 && <JobTimeline job={job} all={all} />}
       {picture && picture.n > 1 && (
-        <Durations picture={picture} part={part} left={listed && all.length < ended ? (range ? `those of the first ${count(all.length)} that ran in this stretch` : part) : ''} />
+        <Durations picture={picture} part={part} left={listed && all.length < ended ? (range ? `closures of the first ${count(all.length)} that ran in this range` : part) : ''} />
       )}
     </>
   );
@@ -74,7 +74,7 @@ export function JobPicture({ job }: { job: JobView }) {
 // `left`: the scope, if it is not the whole job.
 function Durations({ picture, part, left }: { picture: Picture; part: string; left: string }) {
   return (
-    <Panel id="picture" title="How long they ran" note={part} span={12}>
+    <Panel id="picture" title="Durations" note={part} span={12}>
       <p class="note" data-testid="durations" data-n={picture.n}>
         {picture.said.map(([word, us]) => `${word} ${duration(us)}`).join(' · ')}
       </p>

@@ -65,12 +65,12 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   return (
     <Panel
       id="when"
-      title="When they ran"
+      title="Timeline"
       note={[plural(lanes.length, 'worker'), age(untouched ? (job.finished_ms || viewNow()) - start : spanOf(view)), part || missing].filter(Boolean).join(', ')}
       span={12}
       aside={
         <div class="actions">
-          <button type="button" aria-label="Look closer" title="Look closer (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
+          <button type="button" aria-label="Zoom in" title="Zoom in (+, ctrl and wheel)" onClick={() => zoom(0.5)}>
             +
           </button>
           <button type="button" data-testid="job-whole" disabled={untouched} onClick={reset}>
@@ -90,7 +90,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
           most={MOST_HIGH}
           hues={hues}
           job={job.id}
-          sentence={`${plural(ended, 'closure')} of this job on ${plural(lanes.length, 'worker')}, ${count(job.counts.failed)} failed. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The list below has the same facts.`}
+          sentence={`${plural(ended, 'closure')} of this job on ${plural(lanes.length, 'worker')}, ${count(job.counts.failed)} failed. Arrow keys move in time and between workers, shift and arrows from bar to bar, Enter opens. The list below has the same information.`}
         />
         <Legend stream={stream} hues={hues} />
       </div>

@@ -26,8 +26,8 @@ export function KeyWaits({ waits }: { waits: Waits | null }) {
     />
   );
   return (
-    <Panel id="waits" title="Waited for" note={total > 0 && `${plural(total, 'call')} for keys that do not exist`} span={12} aside={aside}>
-      {total === 0 && waits && <p class="calm">Nobody waits for a key.</p>}
+    <Panel id="waits" title="Missing keys" note={total > 0 && `${plural(total, 'call')} waiting for keys that do not exist`} span={12} aside={aside}>
+      {total === 0 && waits && <p class="calm">No task waits for a key.</p>}
       <ul class="waits">{by.value === 'key' ? byKey(waits) : byTask(waits)}</ul>
       {waits?.more && <p class="foot">Only the first {count(waits.keys.length)} keys are shown.</p>}
     </Panel>

@@ -76,7 +76,7 @@ function Entries({ folder, chosen: now, choose: open, more }: { folder: Folder; 
   if (folders.length + keys.length === 0)
     return (
       <p class="calm">
-        {wanted ? `No key here has “${query.value}” in its name.` : 'No key here. Agents put them, JAX and TensorFlow among them, and so does '}
+        {wanted ? `The name of no key here contains “${query.value}”.` : 'No key here. Agents, such as JAX and TensorFlow, create keys, and so does '}
         {!wanted && <code class="wrap">muster kv put KEY VALUE</code>}
         {!wanted && <Elsewhere what="Keys" />}
       </p>
@@ -138,7 +138,7 @@ function Value({ of, name }: { of: string; name: string | null }) {
       <Problem text={looked.problem} />
       {looked.value === 'gone' && (
         <p class="calm" data-testid="value-gone">
-          There is no such key now.
+          The key does not exist.
         </p>
       )}
       {v && v.size === 0 && <p class="calm">The value is empty.</p>}

@@ -97,7 +97,7 @@ export function LogsPage() {
       <Panel
         id="logs"
         title="Logs"
-        note="lines of closures, as far as they are on the server's disk, and what ranks have printed"
+        note="lines of closures on the server's disk, and output of ranks"
         span={12}
         aside={
           asked && (
@@ -110,7 +110,7 @@ export function LogsPage() {
         <Filters names={NAMES} problem="">
           <Choices name="where" label="Where" options={WHERE} />
           <Choices name="since" label="Since" options={SINCE} />
-          <Choices name="case" label="Capitals" options={CASES} />
+          <Choices name="case" label="Case" options={CASES} />
           <FilterField name="job" label="Job" />
           <FilterField name="program" label="Program" />
           <FilterField name="rank" label="Rank" />
@@ -118,11 +118,11 @@ export function LogsPage() {
         <Meant w={w} />
         <p class="note" role="status" data-testid="log-search-state" data-state={!asked ? 'empty' : !known || left > 0 ? 'reads' : 'done'}>
           {!asked
-            ? 'Type what a line has into the field above, or choose a job or a program.'
+            ? 'Type a text to find into the field above, or choose a job or a program.'
             : !known || left > 0
               ? `Searching… ${plural(total, 'line')} so far`
               : sources.length === 0
-                ? 'There is nothing to search in: no job or program fits.'
+                ? 'There is nothing to search: no job or program matches.'
                 : `${plural(total, 'line')} found`}
           {known && left === 0 && sources.length > 1 && ` in ${plural(sources.filter((s) => sizeOf(search.found.get(s.key) ?? nothingFound) > 0).length, 'place')} of ${count(sources.length)}`}
         </p>
@@ -137,7 +137,7 @@ export function LogsPage() {
 // Explains which logs a choice excludes.
 function Meant({ w }: { w: Wanted }) {
   const range = w.from && !chosen('since').value ? `From ${moment(w.from)}${w.to ? ` to ${moment(w.to)}` : ''}. ` : '';
-  const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'What ranks print has no time and no job, so programs are left out.' : '';
+  const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'Output of ranks has no time and no job, so programs are not searched.' : '';
   return range || left ? (
     <p class="note" data-testid="log-search-meant">
       {range}
@@ -192,7 +192,7 @@ function Lines({ source, found, w, search }: { source: Source; found: Found; w: 
       {found.state === 'done' && found.next && (
         <p class="foot">
           {full ? (
-            `The first ${count(n)} are shown: ask for less.`
+            `The first ${count(n)} are shown; narrow the search.`
           ) : (
             <button type="button" data-testid="look-on" onClick={() => search.on(source)}>
               Look further

@@ -77,7 +77,7 @@ function RankLogAt({ program, rank, attempt, line }: { program: string; rank: nu
         </p>
       )}
       {!w.known ? (
-        <p class="calm">Its worker does not have this part (any more).</p>
+        <p class="calm">The worker does not have this part of the log.</p>
       ) : (
         <div ref={box} class="log mono rank-log" tabIndex={0} role="region" aria-label={`Log of rank ${rank} around the line`} data-testid="log-at">
           <bdi class="log-text">

@@ -13,7 +13,7 @@ export const PLIGHT_WORDS: Record<Plight, string> = {
   late: 'Late',
   casualty: 'Casualty',
   missing: 'Missing',
-  unheard: 'Not heard',
+  unheard: 'Silent',
   registering: 'Registering',
   disconnected: 'Left',
   connected: 'Connected',
@@ -76,8 +76,8 @@ export function listAgents(agents: readonly AgentRow[], query = '', only: Plight
 
 export function remark(agent: AgentRow): string {
   if (agent.error) return agent.error;
-  if (plight(agent) === 'unheard') return 'not heard of since the restart of the server';
-  if (agent.late_for) return `others wait for it at barrier ${agent.late_for}`;
+  if (plight(agent) === 'unheard') return 'no heartbeat since the server restarted';
+  if (agent.late_for) return `delays barrier ${agent.late_for}`;
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
 }
 

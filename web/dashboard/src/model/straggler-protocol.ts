@@ -12,9 +12,9 @@ const TASKS_LISTED = 100; // by the server
 
 // Explains which tasks the list contains and omits.
 export function lateNote({ barriers, tasks }: Stragglers): string {
-  if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} that come latest; late: after the median arrival`;
+  if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} latest tasks; late means after the median arrival`;
   const of = Math.max(...barriers.map((b) => b.participants));
-  return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once: later than half of the others${tasks.length < of ? '. The rest were always on time' : ''}`;
+  return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, later than half of the others${tasks.length < of ? '. All other tasks were always on time' : ''}`;
 }
 
 // Returns a sentence if a host or task is last far more often than by chance; otherwise empty.
@@ -24,7 +24,7 @@ export function verdict({ barriers, tasks, hosts }: Stragglers): string {
   const [host] = [...hosts].sort((a, b) => b.last - a.last);
   const [task] = [...tasks].sort((a, b) => b.last - a.last);
   const share = (n: number) => `${n} of the last ${all} barriers`;
-  if (task && task.last * 2 > all) return `${task.task}${task.host ? ` on ${task.host}` : ''} came last to ${share(task.last)}.`;
-  if (host && hosts.length > 1 && host.last * 2 > all) return `A task on ${host.host} came last to ${share(host.last)}.`;
+  if (task && task.last * 2 > all) return `${task.task}${task.host ? ` on ${task.host}` : ''} arrived last at ${share(task.last)}.`;
+  if (host && hosts.length > 1 && host.last * 2 > all) return `A task on ${host.host} arrived last at ${share(host.last)}.`;
   return '';
 }

@@ -48,7 +48,7 @@ export function Action(props: Props) {
         type="button"
         class={props.danger ? 'danger' : ''}
         disabled={props.disabled || stands.value || away}
-        title={stands.value ? 'A server that is gone is looked at: nothing can be changed.' : away ? 'The server does not answer.' : props.why}
+        title={stands.value ? 'This is the data of a stopped server: nothing can be changed.' : away ? 'The server does not answer.' : props.why}
         data-testid={props.testid}
         aria-haspopup={atOnce ? undefined : 'dialog'}
         onClick={press}

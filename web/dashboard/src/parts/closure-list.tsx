@@ -35,7 +35,7 @@ const columns: readonly Column<ClosureView>[] = [
     width: 'minmax(84px, 0.9fr)',
     cell: (c) =>
       whereOf(c) ? (
-        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'prefetched, behind what runs there'}>
+        <a class={c.sent_to ? 'mono soft' : 'mono'} href={workerAddress(whereOf(c))} onClick={follow} tabIndex={-1} title={c.sent_to && 'prefetched, behind running closures'}>
           <bdi>{whereOf(c)}</bdi>
         </a>
       ) : (
@@ -65,7 +65,7 @@ export function ClosureList({ job }: { job: JobView }) {
     <ListPanel
       id="closures"
       title="Closures"
-      note="Enter or a click opens one"
+      note="press Enter or click to open a closure"
       what="closures"
       filters={FILTERS}
       looked={looked}
@@ -76,7 +76,7 @@ export function ClosureList({ job }: { job: JobView }) {
       href={(c) => closureAddress(c.id, c.job)}
       sorting={sorting}
       least={860}
-      none="It has no closures."
+      none="The job has no closures."
     >
       <Choices name="state" label="State" options={stateFilters(job.counts, chosen('state').value).map(([value, word, n]) => [value, word, count(n)])} />
       <FilterField name="function" label="Function" list={store.counters?.functions.map((f) => f.name) ?? []} />

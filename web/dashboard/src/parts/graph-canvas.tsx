@@ -123,10 +123,10 @@ export function GraphCanvas({ graph, nodes, edges, chosen, choose, open, sentenc
     <div class="graph">
       <div class="toolbar">
         <div class="segments" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Look closer" onClick={() => zoom(1.4)}>
+          <button type="button" aria-label="Zoom in" onClick={() => zoom(1.4)}>
             +
           </button>
-          <button type="button" aria-label="See more" onClick={() => zoom(1 / 1.4)}>
+          <button type="button" aria-label="Zoom out" onClick={() => zoom(1 / 1.4)}>
             −
           </button>
           <button type="button" onClick={() => (camera.value = fitting(graph, pitch, width, height))}>

@@ -20,7 +20,7 @@ export function LastHour({ path, slots }: { path: string; slots: number }) {
     crosshair.value = t[0]! + ((e.clientX - r.left) / r.width) * t.length * step_ms;
   };
   return (
-    <Panel id="hour" title="Last hour" note="a bar a minute: succeeded and failed; the line below: how busy" span={12} aside={<span class="note">at most {count(most)} a minute</span>}>
+    <Panel id="hour" title="Last hour" note="one bar per minute: succeeded and failed; line below: share of busy time" span={12} aside={<span class="note">at most {count(most)} per minute</span>}>
       <svg
         class="minutes"
         viewBox={`0 0 ${bars.length * width} 100`}

@@ -14,7 +14,7 @@ export function Lazy() {
     ({ Palette }) => (loaded.value = Palette),
     () => {
       paletteOpen.value = false;
-      announcement.value = 'Find anything could not be loaded: the server does not answer.';
+      announcement.value = 'The search dialog could not be loaded: the server does not answer.';
     },
   );
   return null;

@@ -61,7 +61,7 @@ export function ListPanel<Row>({ title, note, what, filters: names, looked, none
   const row = useSignal<string | null>(null);
   const filtered = Object.values(filters(names)).some(Boolean);
   const { value } = looked;
-  const empty = !value ? (looked.problem ? '–' : 'Loading…') : value.next ? 'None on this page; the next one looks on.' : filtered ? `No ${one(what)} fits.` : none;
+  const empty = !value ? (looked.problem ? '–' : 'Loading…') : value.next ? 'None on this page; go to the next page to continue.' : filtered ? `No ${one(what)} matches.` : none;
   return (
     <Panel id={grid.id} title={title} note={note} span={12}>
       <Filters names={names} problem={looked.problem}>

@@ -91,7 +91,7 @@ function Line({ line, several }: { line: LogLine; several: boolean }) {
 }
 
 function empty(known: boolean, ended: boolean, lines: number): string {
-  if (!known) return 'The server does not keep its log any longer.';
-  if (lines > 0) return 'No line fits.';
-  return ended ? 'It logged nothing.' : 'Nothing logged yet.';
+  if (!known) return 'The server no longer keeps this log.';
+  if (lines > 0) return 'No line matches.';
+  return ended ? 'Nothing was logged.' : 'Nothing logged yet.';
 }

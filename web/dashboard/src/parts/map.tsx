@@ -51,7 +51,7 @@ const Modes = () => <Segments label="Colour cells by" options={MODES} now={mode.
 
 // Instructions while no task is connected.
 function Join() {
-  if (stands.value) return <p class="calm">Workers are not shown of a server that is gone; what they did is in the task stream.</p>;
+  if (stands.value) return <p class="calm">Workers of a stopped server are not shown; their past work is in the task stream.</p>;
   return (
     <div class="join" data-testid="empty">
       <p>
@@ -189,14 +189,14 @@ function sentence(): string {
   const counts = countStates(store.tasks, shown.value, picked.value ? cluster() : undefined);
   const parts = CELL_STATES.map((state, n) => `${count(counts[n]!)} ${wordOf(state).toLowerCase()}`);
   const total = counts.reduce((sum, n) => sum + n, 0);
-  return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same facts.`;
+  return `Cluster map of ${plural(total, 'task')}: ${parts.join(', ')}. The list below and the page of tasks have the same information.`;
 }
 
 const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
 
 // Uses the words of the key numbers, which count the same.
 function wordOf(state: CellState): string {
-  return state === 'UNHEARD' ? 'Not heard since the restart' : state === 'REGISTERING' ? 'Not here yet' : WORDS[state];
+  return state === 'UNHEARD' ? 'Silent since the restart' : state === 'REGISTERING' ? 'Not connected yet' : WORDS[state];
 }
 const shapeOf = (state: CellState): Shape => (state === 'UNHEARD' ? 'waiting' : SHAPES[state]);
 
@@ -221,11 +221,11 @@ function Legend() {
   );
 }
 
-const LOAD_STEPS = ['idle', 'to half', 'above half', 'full'];
+const LOAD_STEPS = ['idle', 'up to half', 'above half', 'full'];
 
 function ageSteps(): string[] {
   const beat = store.hello?.heartbeat_ms ?? 5000;
-  return [`to ${age(beat)}`, `to ${age(2 * beat)}`, `to ${age(store.hello?.late_ms ?? 12_500)}`, 'older'];
+  return [`up to ${age(beat)}`, `up to ${age(2 * beat)}`, `up to ${age(store.hello?.late_ms ?? 12_500)}`, 'older'];
 }
 
 function Step({ n, word }: { n: number; word: string }) {

@@ -26,7 +26,7 @@ export function Jobs() {
   const all = totals ? open + totals.succeeded + totals.failed + totals.cancelled : jobs.length;
   const rest = Math.max(all, jobs.length) - shown.length;
   return (
-    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(open)} not ended</span>}>
+    <Panel id="jobs" title="Progress by job" span={12} aside={totals && <span class="note">{short(open)} unfinished</span>}>
       {shown.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}

@@ -16,7 +16,7 @@ const told = (r: RankView): string =>
     endOf(r),
     stepOf(r),
     lateFor(r) && `late for ${lateFor(r)}`,
-    r.last_line && `its last line: ${r.last_line}`,
+    r.last_line && `last line: ${r.last_line}`,
   ]
     .filter(Boolean)
     .join(', ');

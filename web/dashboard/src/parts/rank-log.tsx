@@ -81,7 +81,7 @@ export function RankLog({ program, rank, attempt }: { program: string; rank: num
             <Ansi text={now.text} />
           </bdi>
         ) : (
-          now && <p class="calm">{!now.known ? 'Its worker does not have it (any more).' : now.complete ? 'It printed nothing.' : 'Nothing printed yet.'}</p>
+          now && <p class="calm">{!now.known ? 'The worker does not have this log.' : now.complete ? 'The rank printed nothing.' : 'Nothing printed yet.'}</p>
         )}
       </div>
     </>

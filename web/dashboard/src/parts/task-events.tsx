@@ -14,17 +14,17 @@ export function TaskEvents({ task, main, name }: { task: string; main: boolean; 
   return (
     <Panel
       id="its-events"
-      title="Its events"
+      title="Events of this task"
       note={mine.length > 0 && 'newest first'}
       span={12}
       aside={
         <a href={address('/events', { q: task })} onClick={follow}>
-          all events of it
+          all events of this task
         </a>
       }
     >
       {mine.length === 0 ? (
-        <p class="calm">Nothing was recorded of it lately.</p>
+        <p class="calm">No recent events of this task.</p>
       ) : (
         <Table testid="its-events">
           {shown.map((e) => (

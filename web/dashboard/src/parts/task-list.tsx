@@ -24,7 +24,7 @@ const columns: readonly Column<number>[] = [
       const aside = task.cordoned && task.state === 'CONNECTED';
       const shape = aside ? 'late' : SHAPES[task.state];
       return (
-        <Chip shape={shape} title={aside ? 'It gets no new closures until it is uncordoned' : undefined}>
+        <Chip shape={shape} title={aside ? 'Receives no new closures until it is uncordoned' : undefined}>
           {aside ? 'Cordoned' : WORDS[task.state]}
         </Chip>
       );
@@ -80,7 +80,7 @@ function Reason({ task }: { task: TaskView }) {
   return (
     <>
       {task.cordoned && task.state !== 'CONNECTED' && (
-        <span class="text-late" title="It gets no new closures until it is uncordoned">
+        <span class="text-late" title="Receives no new closures until it is uncordoned">
           cordoned{task.error && '; '}
         </span>
       )}
@@ -95,7 +95,7 @@ function Heartbeat({ id, seen }: { id: number; seen: number }) {
   if (slot === undefined) return null;
   const heartbeat = store.tasks.heartbeatAge(slot, viewNow());
   return (
-    <span title={`last sign of life ${moment(seen)}`}>
+    <span title={`last heartbeat ${moment(seen)}`}>
       {heartbeat.exact ? '' : '< '}
       {age(heartbeat.ms)}
     </span>
@@ -127,7 +127,7 @@ export function TaskList({ wide = false }: { wide?: boolean }) {
         choose={(name) => (selected.value = name === null ? null : Number(name))}
         seen={watchRows}
         least={690}
-        empty={store.seq('tasks') === null ? 'Loading…' : query.value ? `No task has “${query.value}” in its name, host or incarnation.` : 'Tasks are listed here when they join.'}
+        empty={store.seq('tasks') === null ? 'Loading…' : query.value ? `The name, host or incarnation of no task contains “${query.value}”.` : 'Tasks appear here when they join.'}
       />
       <Detail />
     </Panel>
@@ -149,7 +149,7 @@ function Detail() {
   const task = selected.value === null ? undefined : store.tasks.view(selected.value);
   if (!task) {
     const n = order.value.length;
-    return n === 0 ? null : <p class="foot">{plural(n, 'task')}. Choose one to see all that is known of it.</p>;
+    return n === 0 ? null : <p class="foot">{plural(n, 'task')}. Choose a task to see its details.</p>;
   }
   const shape = SHAPES[task.state];
   return (

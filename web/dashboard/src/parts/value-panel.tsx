@@ -47,8 +47,8 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
           {shown.text}
         </pre>
       )}
-      {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes; Download has all.</p>}
-      {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'It ended without a value.' : 'No value yet.'}</p>}
+      {shown?.truncated && <p class="foot">The first {count(shown.shown)} bytes are shown; use Download to get all.</p>}
+      {!there && !c.value_released && <p class="calm">{c.value_status === 'ABORTED' || c.error ? 'The closure ended without a value.' : 'No value yet.'}</p>}
     </Panel>
   );
 }

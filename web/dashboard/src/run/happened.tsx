@@ -18,13 +18,13 @@ export function Happened({ t, view, look }: { t: RunTimeline; view: Range; look(
   if (all.length === 0) return null;
   return (
     <details data-testid="run-happened">
-      <summary>{plural(all.length, 'thing')} happened in this range</summary>
-      <div class="scrolls" tabIndex={0} role="region" aria-label="What happened in this range">
+      <summary>{plural(all.length, 'event')} in this range</summary>
+      <div class="scrolls" tabIndex={0} role="region" aria-label="Events in this range">
         <Table heads={['When', 'What', 'Who', 'More']}>
           {all.slice(0, SHOWN).map((row, n) => (
             <tr key={n}>
               <td>
-                <button type="button" class="plain" title={`${moment(row.at)}: look closer`} onClick={() => look(row.at)}>
+                <button type="button" class="plain" title={`${moment(row.at)}: zoom in`} onClick={() => look(row.at)}>
                   {clock(row.at)}
                 </button>
               </td>

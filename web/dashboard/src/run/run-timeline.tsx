@@ -129,13 +129,13 @@ function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [tok
   return [
     ...kinds,
     ...(t.waits.some((w) => !w.awaited) ? [['running', 'waits at a barrier', 'hatched'] as const] : []),
-    ...(t.waits.some((w) => w.awaited) ? [['error', 'the others wait for it'] as const] : []),
-    ...(late > 0 ? [['error', 'line: a barrier that one was late at'] as const] : []),
+    ...(t.waits.some((w) => w.awaited) ? [['error', 'delays a barrier'] as const] : []),
+    ...(late > 0 ? [['error', 'line: a barrier at which a rank was late'] as const] : []),
     ...(late < t.barriers.length ? [['', 'thin lines: barriers'] as const] : []),
     ...(t.gaps.length > 0 ? [['error-bg', 'restart'] as const] : []),
-    ...(steps.cells.length > 0 ? [['late', 'slow steps; line: the longest of any rank'] as const, ['k0', 'their median'] as const] : []),
+    ...(steps.cells.length > 0 ? [['late', 'slow steps; line: longest step of all ranks'] as const, ['k0', 'median step'] as const] : []),
     ...(steps.met.length > 0 ? [['text', 'below in a lane: waits at a barrier'] as const] : []),
-    ...(layout.strips.length > 0 ? [['heat0', 'cores of the machine'] as const, ['k2', 'its memory'] as const] : []),
+    ...(layout.strips.length > 0 ? [['heat0', 'cores of the machine'] as const, ['k2', 'memory of the machine'] as const] : []),
   ];
 }
 
@@ -293,7 +293,7 @@ function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
     text = [moment(time), lookAt(t, at.lane, time, near), lane && stepAt(steps, lane.rank, time), lane && metAt(steps.met, lane.rank, time, near / 4), lane && machineAt(layout, lane.host, time)]
       .filter(Boolean)
       .join(' · ');
-  } else if (known < attempts.length - 1) text += ` Of the first ${attempts.length - known} attempts the times of the whole are shown, not of each rank.`;
+  } else if (known < attempts.length - 1) text += ` For the first ${attempts.length - known} attempts only the total time is shown, not each rank.`;
   return (
     <p class="soft wrap" data-testid="run-at" aria-live="polite">
       <bdi>{text}</bdi>

@@ -19,7 +19,7 @@ export function StepTable({ t, steps, view }: { t: RunTimeline; steps: RunSteps;
     <details data-testid="run-steps" data-steps={all}>
       <summary>
         {plural(all, 'step')} in this range{steps.usual > 0 && `, usually ${took(steps.usual)}`}
-        {slow > 0 && `; ${plural(slow, 'rank')} had slow ones`}
+        {slow > 0 && `; ${plural(slow, 'rank')} had slow steps`}
       </summary>
       <div class="scrolls" tabIndex={0} role="region" aria-label="Steps in this range, by rank">
         <Table heads={['Rank', 'Steps', 'Median', 'Longest', 'Slow']} right={1}>

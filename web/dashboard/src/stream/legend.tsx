@@ -14,7 +14,7 @@ export function useHues(stream: Stream): Uint8Array {
 }
 
 const SHAPES = [
-  ['sum', 'sum of short ones'],
+  ['sum', 'sum of short closures'],
   ['running', 'running'],
   ['failed', 'failed'],
   ['lost', 'lost with its worker'],

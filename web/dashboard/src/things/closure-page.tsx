@@ -90,7 +90,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
           }}
           done="The closure was cancelled."
         >
-          <p>{c.state === 'RUNNING' ? 'It is asked to stop; what it has done so far is lost.' : 'It will never run.'} Closures that need its value fail.</p>
+          <p>{c.state === 'RUNNING' ? 'It is asked to stop; its work so far is lost.' : 'It will never run.'} Closures that need its value fail.</p>
         </Action>
       )}
       <Commands lines={closureCommands(c, location.origin)} />
@@ -113,7 +113,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
             </p>
           </div>
         )}
-        {c.history && <p class="foot">Its session keeps this row of it only: no arguments, no value.</p>}
+        {c.history && <p class="foot">The session keeps only this summary, without arguments and value.</p>}
         <dl class="facts-line">
           {c.display_name && <TextFact name="function" text={c.function} kind="mono" />}
           {c.callable && (
@@ -142,7 +142,7 @@ function Summary({ c, why, again }: { c: ClosureView; why: string; again(): void
               <WorkerLink task={c.sent_to} />
             </Fact>
           )}
-          {c.alone && <Fact name="runs">alone on its worker, for it has lost several</Fact>}
+          {c.alone && <Fact name="runs">alone on its worker, because it has lost several workers</Fact>}
           {c.priority !== undefined && <Fact name="priority">{count(c.priority)}</Fact>}
           {c.max_retries !== undefined && (
             <Fact name="retries">
@@ -194,7 +194,7 @@ function Attempts({ c }: { c: ClosureView }) {
   return (
     <Panel id="attempts" title="Attempts" note={c.attempts.length > 1 && plural(c.attempts.length, 'attempt')} span={12}>
       {c.attempts.length === 0 ? (
-        <p class="calm">It has not run yet.</p>
+        <p class="calm">The closure has not run yet.</p>
       ) : (
         <Table heads={['#', 'Worker', 'Host', 'Started', 'Ran', 'Outcome']} testid="attempts">
           {c.attempts.map((a) => (

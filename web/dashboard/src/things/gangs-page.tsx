@@ -26,11 +26,11 @@ function Gangs() {
   const looked = useLooked<{ gangs: Gang[]; more?: number }>(api('gangs', { cluster: clusterQuery.value }));
   const gangs = looked.value?.gangs ?? [];
   return (
-    <Panel id="gangs" title="Gangs that wait" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
+    <Panel id="gangs" title="Waiting gangs" note="closures that start together or not at all" span={12} aside={gangs.length > 0 && <span class="note">{plural(gangs.length, 'gang')}</span>}>
       <Problem text={looked.problem} />
       {looked.value && gangs.length === 0 && (
         <p class="calm">
-          No gang waits. Closures with the same <code>gang</code> in their options start together or not at all.
+          No waiting gangs. Closures with the same <code>gang</code> in their options start together or not at all.
         </p>
       )}
       <ul class="reasons">
@@ -62,7 +62,7 @@ function UnmetDemand() {
     <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
       <Problem text={looked.problem} />
       {looked.value && wishes.length === 0 && (
-        <p class="calm">No unmet demand: every closure that waits could run on some connected worker. What asks for labels or resources that none has is listed here.</p>
+        <p class="calm">No unmet demand: every waiting closure could run on a connected worker. Closures that need labels or resources of no connected worker are listed here.</p>
       )}
       <ul class="reasons">
         {wishes.map((w) => (
@@ -71,7 +71,7 @@ function UnmetDemand() {
               <bdi class="mono wrap">{needsText(w.needs)}</bdi>{' '}
               <span class="soft">
                 {plural(w.queued, 'closure')} of <bdi class="mono wrap">{w.functions.join(', ')}</bdi> queued, since <Ago ms={w.since_ms} />;{' '}
-                {w.workers > 0 ? `${plural(w.workers, 'worker')} would do, but draining or cordoned` : 'no connected worker would do, even when idle'}
+                {w.workers > 0 ? `${plural(w.workers, 'worker')} suitable, but draining or cordoned` : 'no connected worker is suitable, even when idle'}
               </span>
             </p>
             <p class="why">
@@ -83,7 +83,7 @@ function UnmetDemand() {
           </li>
         ))}
       </ul>
-      {looked.value?.complete === false && <p class="foot">There is more that was not looked at.</p>}
+      {looked.value?.complete === false && <p class="foot">There are more closures, which were not examined.</p>}
     </Panel>
   );
 }

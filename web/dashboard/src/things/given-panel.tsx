@@ -24,13 +24,13 @@ export function Given({ c }: { c: ClosureView }) {
       )}
       {c.args_text ? (
         <details>
-          <summary>As they were sent</summary>
+          <summary>As sent</summary>
           <JsonTree value={c.args} job={c.job} testid="args" label="Arguments" />
         </details>
       ) : args ? (
         <JsonTree value={c.args} job={c.job} testid="args" label="Arguments" />
       ) : (
-        <p class="calm">{c.history || hasEnded(c) ? 'No arguments are kept of it.' : 'It was given nothing.'}</p>
+        <p class="calm">{c.history || hasEnded(c) ? 'Its arguments are no longer kept.' : 'It has no arguments.'}</p>
       )}
       <Others title={c.inputs_missing ? `Inputs, ${count(c.inputs_missing)} still missing` : 'Inputs'} ids={c.inputs ?? []} job={c.job} testid="inputs" />
       <Others title="Needed by" ids={c.dependents ?? []} more={c.dependents_more} job={c.job} testid="dependents" />

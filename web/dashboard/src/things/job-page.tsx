@@ -76,7 +76,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           }}
           done={`The ${what} was cancelled.`}
         >
-          <p>{cancelText(counts)} What has succeeded stays.</p>
+          <p>{cancelText(counts)} Results of succeeded closures are kept.</p>
         </Action>
       )}
       {!running && !job.streaming && counts.failed + counts.cancelled > 0 && <Retry id={job.id} counts={counts} retryable={job.retryable} />}
@@ -99,7 +99,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
           {counts.failed > 0 && <b class="text-error">{count(counts.failed)} failed</b>}
           {counts.cancelled > 0 && <span>{count(counts.cancelled)} cancelled</span>}
           {!!job.not_kept && (
-            <span data-testid="not-kept" title="Before the server was restarted its client had released them: nothing is known of them any more, and they are in none of these numbers.">
+            <span data-testid="not-kept" title="The client released these closures before the server was restarted. Nothing is known about them, and these figures do not include them.">
               {count(job.not_kept)} not kept
             </span>
           )}

@@ -55,7 +55,7 @@ function Remark({ j }: { j: JobView }) {
 
 const STATES = [
   ['', 'all'],
-  ['UNFINISHED', 'not ended'],
+  ['UNFINISHED', 'unfinished'],
   ['QUEUED', 'queued'],
   ['FAILED', 'failed'],
   ['SUCCEEDED', 'succeeded'],

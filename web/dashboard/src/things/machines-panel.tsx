@@ -35,7 +35,7 @@ export function Machines({ cluster, task = '' }: { cluster: string; task?: strin
   const spans = (
     <Segments label="Time span of the machines" options={SPANS} now={zoom ? null : span || '1h'} testid="machines" choose={(value) => choose({ machines: value === '1h' ? '' : value, zoom: '' })} />
   );
-  return <MachinesTable of={of} range={range} zoomed={zoom} title={task ? 'Its machine' : 'Machines'} named={!task} aside={spans} />;
+  return <MachinesTable of={of} range={range} zoomed={zoom} title={task ? 'Machine of this worker' : 'Machines'} named={!task} aside={spans} />;
 }
 
 interface TableProps {
@@ -50,13 +50,13 @@ interface TableProps {
 export function MachinesTable({ of: { machines: all, next_page_token: next }, range, zoomed, title, named, aside }: TableProps) {
   if (all.length === 0) return null; // older workers report nothing
   const gpus = all.some(({ machine }) => machine && machine.gpus.length > 0);
-  const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent, a second', 'Read / written, a second'];
+  const heads = [...(named ? ['Worker'] : []), 'Host', 'Cores busy', 'Memory', ...(gpus ? ['GPUs busy'] : []), 'Received / sent per second', 'Read / written per second'];
   const note = zoomed ? (
     <button type="button" class="plain" data-testid="machines-unzoom" onClick={() => lookAtRange(null)}>
       {moment(zoomed.from)} to {clock(zoomed.to)} ✕
     </button>
   ) : (
-    'of the control group where that may use less than the host; drag to look closer'
+    'figures of the control group if its limit is below that of the host; drag to zoom in'
   );
   return (
     <Panel id="machines" title={title} note={note} span={12} aside={aside}>
@@ -75,7 +75,7 @@ function At() {
   const at = crosshair.value;
   return (
     <p class="note" data-testid="machines-at">
-      {at === null ? 'Figures are of now.' : `Figures are of ${moment(at)}.`}
+      {at === null ? 'These are the current figures.' : `These are the figures of ${moment(at)}.`}
     </p>
   );
 }

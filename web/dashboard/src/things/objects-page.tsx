@@ -18,8 +18,8 @@ import { choose, chosen, jobAddress } from '../route';
 
 const LIMIT = 50;
 const LOOKS: Record<string, readonly [shape: Shape, colour: string, word: string]> = {
-  PENDING: ['late', 'text-late', 'Waits for its task'],
-  STARTING: ['restarting', 'text-restarting', 'Being made'],
+  PENDING: ['late', 'text-late', 'Waiting for its task'],
+  STARTING: ['restarting', 'text-restarting', 'Being created'],
   READY: ['connected', '', 'Ready'],
   FAILED: ['error', 'text-error', 'Failed'],
   LOST: ['error', 'text-error', 'Lost'],
@@ -36,7 +36,7 @@ const isOver = (o: ObjectView): boolean => o.state === 'FAILED' || o.state === '
 // The object exists, but its process is not connected.
 const isAway = (o: ObjectView): boolean => o.state === 'READY' && !o.incarnation;
 
-const lookOf = (o: ObjectView) => (isAway(o) ? (['late', 'text-late', 'Task is away'] as const) : (LOOKS[o.state] ?? (['waiting', '', o.state] as const)));
+const lookOf = (o: ObjectView) => (isAway(o) ? (['late', 'text-late', 'Task disconnected'] as const) : (LOOKS[o.state] ?? (['waiting', '', o.state] as const)));
 
 function State({ o }: { o: ObjectView }) {
   const [shape, colour, word] = lookOf(o);
@@ -94,7 +94,7 @@ export function ObjectsPage() {
         least={880}
         none={
           <>
-            There is no object. Python makes one on a task: <code class="wrap">c.create(Weights, task="ps:0")</code>
+            No objects yet. Create an object on a task in Python: <code class="wrap">c.create(Weights, task="ps:0")</code>
           </>
         }
         below={one && <One o={one} again={looked.again} />}
@@ -128,7 +128,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
         </Fact>
         <Fact name="session">
           <Link to={jobAddress(o.session)}>{o.session}</Link>
-          {o.detached && ', which it outlives'}
+          {o.detached && ' (kept when the session ends)'}
         </Fact>
         <Fact name="calls">
           {count(o.calls.waiting)} wait, {count(o.calls.executing)} of at most {count(o.concurrency)} are executed, {count(o.calls.answered)} are answered
@@ -136,7 +136,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
         <Fact name="in this state for">
           <Span from={o.since_ms} to={0} />
         </Fact>
-        <TimeFact name="made" ms={o.created_ms} />
+        <TimeFact name="created" ms={o.created_ms} />
         <TextFact name="with token" text={o.submitted_by} />
         <TextFact name="last call that failed" text={o.last_error} kind="text-error wrap" />
       </dl>
@@ -154,7 +154,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
           }}
           done={`${name} was deleted.`}
         >
-          <p>Its state is lost. Calls that are not answered fail, {count(o.calls.waiting + o.calls.executing)} just now, and so does each later one.</p>
+          <p>Its state is lost. Unfinished calls (currently {count(o.calls.waiting + o.calls.executing)}) fail, and so do all later calls.</p>
         </Action>
       </div>
     </section>

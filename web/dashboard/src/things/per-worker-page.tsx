@@ -43,15 +43,15 @@ export function PerWorkerPage() {
   );
   return (
     <div class="panels">
-      <Panel id="per-worker" title="Per-worker values" note="built once on each worker, kept there" span={12} aside={aside}>
+      <Panel id="per-worker" title="Per-worker values" note="built once on each worker and kept there" span={12} aside={aside}>
         <Problem text={looked.problem} />
         {looked.value && fit.length === 0 && (
           <p class="calm">
             {wanted ? (
-              'None fits.'
+              'No per-worker value matches.'
             ) : (
               <>
-                No per-worker value. Each worker builds one of its own, a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
+                No per-worker value. Each worker builds its own value, such as a table or a connection, and keeps it: <code class="wrap">muster per-worker create FUNCTION</code>
               </>
             )}
           </p>
@@ -93,7 +93,7 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
         <span>
           made <Ago ms={v.created_ms} />
         </span>
-        <span>{plural(v.users, 'closure')} need it</span>
+        <span>needed by {plural(v.users, 'closure')}</span>
         {v.job && <JobLink id={v.job} />}
         {v.released && <span>released</span>}
       </p>
@@ -129,9 +129,11 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
               await send('DELETE', api(`per_worker_values/${encodeURIComponent(v.id)}`));
               again();
             }}
-            done="It was released."
+            done="The per-worker value was released."
           >
-            <p>Workers drop it when no closure needs it any more; {plural(v.users, 'closure')} need it now.</p>
+            <p>
+              Workers delete it when no closure needs it. Currently {plural(v.users, 'closure')} {v.users === 1 ? 'needs' : 'need'} it.
+            </p>
           </Action>
         </p>
       )}
@@ -141,7 +143,7 @@ function Value({ v, again }: { v: PerWorkerView; again(): void }) {
 
 function ByWorker({ all }: { all: readonly PerWorkerView[] }) {
   return (
-    <Table heads={['Worker', 'Has', 'Has not']} testid="by-worker-table">
+    <Table heads={['Worker', 'Built', 'Not built']} testid="by-worker-table">
       {byWorker(all).map(({ task, has, lacks }) => (
         <tr key={task}>
           <td>

@@ -36,7 +36,7 @@ export function ProgramPage() {
   const p = seen?.program;
   useHeading(p ? p.name : id);
   if (p) return <Whole key={p.id} p={p} seen={seen} />;
-  const gone = seen || !mayBeProgram(id) ? { ...nothing<ProgramView>(), gone: true, problem: `The server knows no program ${id}, or not any more.` } : null;
+  const gone = seen || !mayBeProgram(id) ? { ...nothing<ProgramView>(), gone: true, problem: `There is no program ${id}, or it was removed.` } : null;
   return <div class="panels">{gone ? <Gone id="no-program" what="program" looked={gone} to="/programs" others="All programs" /> : <p class="calm">Loading…</p>}</div>;
 }
 
@@ -53,7 +53,7 @@ function Whole({ p, seen }: { p: ProgramView; seen: WatchedProgram }) {
       <Ranks p={p} ranks={ranks} barriers={seen.barriers} />
       {!over(p) && p.store === 'server' && p.coordination_cluster && <TorchPanel cluster={p.coordination_cluster} />}
       {!over(p) && <RankStacksPanel path={`programs/${encodeURIComponent(p.id)}`} />}
-      <MachinesTable of={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of its ranks" named />
+      <MachinesTable of={machines} range={range ?? (over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null)} zoomed={range} title="Machines of the ranks" named />
       <Attempts program={p.id} all={seen.attempts} />
       <Spec p={p} />
     </div>
@@ -84,7 +84,7 @@ function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
           <TimeFact name="deadline" ms={p.deadline_ms && p.created_ms + p.deadline_ms} />
           <TextFact name="cluster" text={p.cluster} />
           {p.coordination_cluster && (
-            <Fact name="who is late">
+            <Fact name="late ranks">
               <a href={address('/barriers', { cluster: p.coordination_cluster })} onClick={follow}>
                 barriers of <bdi>{p.coordination_cluster}</bdi>
               </a>
@@ -132,11 +132,11 @@ function Deeds({ p }: { p: ProgramView }) {
       {!over(p) && p.state !== 'STOPPING' && (
         <>
           {p.attempt > 0 && (
-            <Action {...right} testid="restart-program" label="Restart" title={`Start ${p.name} again?`} yes="Restart" run={order('restart')} done={`${p.name} is restarted.`}>
-              <p>Its {ranks} are stopped, and all start again as another attempt. It is not counted among its restarts.</p>
+            <Action {...right} testid="restart-program" label="Restart" title={`Restart ${p.name}?`} yes="Restart" run={order('restart')} done={`${p.name} is restarted.`}>
+              <p>Its {ranks} are stopped and start again as a new attempt. This does not count as a restart.</p>
             </Action>
           )}
-          <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to end?`} yes="Stop" run={order('stop')} done={`${p.name} is asked to end.`}>
+          <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to stop?`} yes="Stop" run={order('stop')} done={`${p.name} is asked to stop.`}>
             <p>
               Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. It has succeeded where all end with status 0.
             </p>
@@ -145,24 +145,24 @@ function Deeds({ p }: { p: ProgramView }) {
       )}
       {!over(p) && (
         <Action {...right} testid="cancel-program" label="Cancel" title={`Cancel ${p.name}?`} yes="Cancel the program" danger run={order('cancel')} done={`${p.name} was cancelled.`}>
-          <p>Its {ranks} are stopped, and it ends as cancelled.</p>
+          <p>Its {ranks} are stopped, and the program ends as cancelled.</p>
         </Action>
       )}
       {over(p) && (
         <Action
           {...right}
           testid="forget-program"
-          label="Forget"
-          title={`Forget ${p.name}?`}
-          yes="Forget it"
+          label="Delete"
+          title={`Delete ${p.name}?`}
+          yes="Delete the program"
           danger
           run={async () => {
             await send('DELETE', api(path));
             go(address('/programs'));
           }}
-          done={`${p.name} is forgotten.`}
+          done={`${p.name} was deleted.`}
         >
-          <p>It leaves the list, with its attempts. Its logs are lost.</p>
+          <p>The program and its attempts are removed from the list. Its logs are lost.</p>
         </Action>
       )}
       <Commands lines={programCommands(p, location.origin)} />

@@ -14,13 +14,13 @@ import { api } from '../rest';
 import { lookedAt } from '../run/range';
 
 const ENDS: Record<AttemptView['end'], string> = {
-  NONE: 'goes on',
+  NONE: 'running',
   SUCCEEDED: 'succeeded',
   FAILED: 'a rank failed',
   LOST: 'a worker was lost',
   CANCELLED: 'was stopped',
-  PREEMPTED: 'a worker left, after a step',
-  HUNG: 'came to a stand',
+  PREEMPTED: 'a worker left after a step',
+  HUNG: 'hung',
 };
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
@@ -28,7 +28,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
   const range = lookedAt(); // of the timeline above
   const shown = range ? all.filter((a) => a.begun_ms <= range.to && (a.ended_ms ?? Infinity) >= range.from) : all;
   return (
-    <Panel id="attempts" title="Attempts" note="the newest first" span={8}>
+    <Panel id="attempts" title="Attempts" note="newest first" span={8}>
       {all.length === 0 ? (
         <p class="calm">None yet.</p>
       ) : (
@@ -55,7 +55,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
                   <button
                     type="button"
                     aria-expanded={looked.value === a.attempt}
-                    aria-label={`What was seen of attempt ${a.attempt}`}
+                    aria-label={`Record of attempt ${a.attempt}`}
                     data-testid="look-at-attempt"
                     onClick={() => (looked.value = looked.value === a.attempt ? 0 : a.attempt)}
                   >
@@ -67,7 +67,7 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
           </Table>
         </div>
       )}
-      {shown.length < all.length && <p class="foot">{plural(all.length - shown.length, 'attempt lies', 'attempts lie')} outside the range that the timeline shows.</p>}
+      {shown.length < all.length && <p class="foot">{plural(all.length - shown.length, 'attempt is', 'attempts are')} outside the range of the timeline.</p>}
       {looked.value > 0 && <Seen program={program} attempt={looked.value} />}
     </Panel>
   );
@@ -79,17 +79,17 @@ function Seen({ program, attempt }: { program: string; attempt: number }) {
   if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;
   const text = seenText(seen.value);
   return text ? (
-    <pre class="log stack mono" tabIndex={0} role="region" aria-label={`What was seen of attempt ${attempt}`} data-testid="seen-of-attempt">
+    <pre class="log stack mono" tabIndex={0} role="region" aria-label={`Record of attempt ${attempt}`} data-testid="seen-of-attempt">
       <bdi>{text}</bdi>
     </pre>
   ) : (
-    <p class="calm">Nothing was seen of attempt {attempt} yet.</p>
+    <p class="calm">Attempt {attempt} has no record yet.</p>
   );
 }
 
 export function Spec({ p }: { p: ProgramView }) {
   return (
-    <Panel id="spec" title="What was submitted" span={4}>
+    <Panel id="spec" title="Submission" span={4}>
       <div data-testid="spec">
         <pre class="log mono stderr" tabIndex={0} role="region" aria-label="Command">
           <bdi>{commandLine(p.command)}</bdi>
@@ -108,13 +108,13 @@ export function Spec({ p }: { p: ProgramView }) {
               )}
             </Fact>
           ))}
-          {!!p.per_worker && <Fact name="per worker at most">{p.per_worker}</Fact>}
+          {!!p.per_worker && <Fact name="most ranks per worker">{p.per_worker}</Fact>}
           {!!p.priority && <Fact name="priority">{p.priority}</Fact>}
           <Fact name="weight">{count(p.weight ?? 1)}</Fact>
           <Fact name="grace">{span(p.grace_ms)}</Fact>
           <TextFact name="working directory" text={p.working_dir} kind="mono" />
           <TextFact name="ends with" text={p.ends_with?.join(', ')} />
-          <TextFact name="environment, names alone" text={p.env?.join(', ')} kind="mono" />
+          <TextFact name="environment (names only)" text={p.env?.join(', ')} kind="mono" />
           <Metadata of={p.metadata} />
           <TextFact name="submitted by" text={p.submitted_by} />
         </dl>

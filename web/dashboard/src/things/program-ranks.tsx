@@ -26,7 +26,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
   return (
     <Panel id="ranks" title="Ranks" note={p.attempt > 0 ? `of attempt ${p.attempt}` : `${wanted(p)} wanted`} span={12}>
       {all.length === 0 ? (
-        <p class="calm">{p.attempt === 0 ? 'They are placed all at once, when there is room for all.' : 'None.'}</p>
+        <p class="calm">{p.attempt === 0 ? 'All ranks are placed at once, when there are enough resources for all of them.' : 'None.'}</p>
       ) : (
         <>
           <div class="filters" data-testid="rank-states">
@@ -52,7 +52,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
               <button type="button" class="plain text-late" onClick={() => show(s.rank)}>
                 {slowText(s)}
               </button>{' '}
-              <a href={workerAddress(s.worker)} onClick={follow} title={`Cordon ${s.worker} to keep the next attempt off it`}>
+              <a href={workerAddress(s.worker)} onClick={follow} title={`Cordon ${s.worker} to keep it out of the next attempt`}>
                 <bdi>{s.worker}</bdi>
               </a>
             </p>
@@ -75,7 +75,7 @@ function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readon
         Barrier <bdi>{b.id}</bdi>
       </a>
       <span>
-        {count(b.arrived)} of {plural(b.of, 'rank')} there for <Span from={b.started} to={0} />
+        {count(b.arrived)} of {plural(b.of, 'rank')} arrived, waiting for <Span from={b.started} to={0} />
         {missing.length > 0 && ', missing'}
       </span>
       {missing.slice(0, MISSING_SHOWN).map((r) => (
@@ -121,7 +121,7 @@ function Rank({ p, r }: { p: ProgramView; r: RankView }) {
             )}
           </Fact>
         )}
-        <TextFact name="as an agent" text={r.agent?.error} kind="text-error wrap" />
+        <TextFact name="coordination error" text={r.agent?.error} kind="text-error wrap" />
         <TextFact name="ended" text={endOf(r)} kind={r.state === 'FAILED' ? 'text-error' : ''} />
       </dl>
       <RankLog program={p.id} rank={r.rank} attempt={p.attempt} />

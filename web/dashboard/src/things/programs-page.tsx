@@ -77,7 +77,7 @@ export function ProgramsPage() {
         least={820}
         none={
           <>
-            No program yet: a command that runs as ranks on workers which were started with <code>--allow-programs</code>. Try{' '}
+            No programs yet. A program is a command that runs as ranks on workers started with <code>--allow-programs</code>. Try{' '}
             <code class="wrap">
               muster launch --tasks 2 {more}--url {location.origin} -- hostname
             </code>

@@ -39,7 +39,7 @@ const columns: readonly Column<JobView>[] = [
 function Finished({ j }: { j: JobView }) {
   const more = j.not_kept ?? 0;
   return (
-    <span title={more > 0 ? `and ${count(more)} from before the server was restarted, which are not kept` : 'ended, failures included'}>
+    <span title={more > 0 ? `and ${count(more)} from before the server restarted, which are no longer kept` : 'ended, failures included'}>
       {short(doneOf(j.counts))}
       {more > 0 && <span class="soft"> + {short(more)}</span>}
     </span>

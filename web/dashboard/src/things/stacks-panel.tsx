@@ -10,7 +10,7 @@ import { Panel } from '../parts/panel';
 // For a worker, or the one that runs a closure.
 export function StacksPanel({ path }: { path: string }) {
   return (
-    <Looked<TaskStacks> path={path} title="In which line it is" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
+    <Looked<TaskStacks> path={path} title="Current stack" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
       {(it) => <Stack state={it.state} text={it.stack} />}
     </Looked>
   );
@@ -19,7 +19,7 @@ export function StacksPanel({ path }: { path: string }) {
 // The rarest stacks first.
 export function RankStacksPanel({ path }: { path: string }) {
   return (
-    <Looked<ProgramStacks> path={path} title="In which line each rank is" note={(it) => `attempt ${it.attempt}, ranks with the same stack together`}>
+    <Looked<ProgramStacks> path={path} title="Current stacks of ranks" note={(it) => `attempt ${it.attempt}, grouped by stack`}>
       {(it) => (it.groups.length === 0 ? <p class="calm">No rank is alive.</p> : it.groups.map((g) => <Group key={whoStands(g)} of={g} />))}
     </Looked>
   );
@@ -75,12 +75,12 @@ function Looked<T>({ path, title, note, children }: { path: string; title: strin
       span={12}
       aside={
         <button type="button" disabled={asks.value} data-testid="look-at-stacks" onClick={look}>
-          {it ? 'Look again' : 'Look'}
+          {it ? 'Take again' : 'Take stacks'}
         </button>
       }
     >
       {problem.value && <p class="wrap text-error">{problem.value}</p>}
-      {!it && !problem.value && <p class="calm">Nothing is stopped for it.</p>}
+      {!it && !problem.value && <p class="calm">Taking stacks does not stop the processes.</p>}
       {it && children(it)}
     </Panel>
   );

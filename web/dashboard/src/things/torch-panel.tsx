@@ -30,12 +30,12 @@ function Shown({ cluster }: { cluster: string }) {
         </p>
       ) : (
         <p class="calm">
-          No rank has connected yet. Programs of PyTorch find it by <code>MASTER_ADDR</code> and <code>MASTER_PORT</code>.
+          No rank has connected yet. PyTorch programs find the store by <code>MASTER_ADDR</code> and <code>MASTER_PORT</code>.
         </p>
       )}
       {missing.length > 0 && (
         <p class="rank-late" data-testid="torch-missing">
-          <span class="text-late">{missing.length === 1 ? `Rank ${missing[0]} is` : `Ranks ${missing.join(', ')} are`} missing: others wait for what they would write.</span>
+          <span class="text-late">{missing.length === 1 ? `Rank ${missing[0]} is` : `Ranks ${missing.join(', ')} are`} missing: other ranks wait for their keys.</span>
         </p>
       )}
       {ranks.length > 0 && (
@@ -53,7 +53,7 @@ function Shown({ cluster }: { cluster: string }) {
         </Table>
       )}
       {waits.length > 0 && (
-        <Table heads={['Key that is waited for', 'Rank that writes it', 'Since', 'Clients that wait']} testid="torch-waits">
+        <Table heads={['Missing key', 'Rank that writes it', 'Since', 'Waiting clients']} testid="torch-waits">
           {waits.map((w) => (
             <tr key={w.key}>
               <td class="mono">
@@ -61,12 +61,12 @@ function Shown({ cluster }: { cluster: string }) {
               </td>
               <td data-of="of rank">{w.rank ?? NONE}</td>
               <td data-of="for">{age(w.waiting_ms)}</td>
-              <td data-of="clients that wait">{count(w.count)}</td>
+              <td data-of="waiting clients">{count(w.count)}</td>
             </tr>
           ))}
         </Table>
       )}
-      {s.more && <p class="foot">There is more; muster torch --limit shows it.</p>}
+      {s.more && <p class="foot">Some entries are not shown; use muster torch --limit to see more.</p>}
     </Panel>
   );
 }

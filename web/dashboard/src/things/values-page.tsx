@@ -80,7 +80,7 @@ function Holders() {
   return (
     <Panel
       id="holders"
-      title="Who holds the most"
+      title="Largest holders"
       note="jobs and sessions by the bytes of their values"
       span={12}
       aside={
@@ -92,7 +92,7 @@ function Holders() {
       }
     >
       <Problem text={looked.problem} />
-      {looked.value && holders.length === 0 && <p class="calm">Nobody holds a value.</p>}
+      {looked.value && holders.length === 0 && <p class="calm">No job or session holds a value.</p>}
       <ol class="holders" data-testid="holders">
         {holders.map((h) => (
           <li key={h.job} class="meter" data-testid="holder" data-job={h.job}>
@@ -131,7 +131,7 @@ const heldBytes = (h: Holder): number => h.value_bytes + h.spilled_bytes + (h.bl
 // Returns the part that is not in memory.
 function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
   const parts = [...(blob_bytes > 0 ? [`${bytes(blob_bytes)} as blobs`] : []), ...(spilled_bytes > 0 ? [`${bytes(spilled_bytes)} on disk`] : [])];
-  return parts.length > 0 ? `, of it ${parts.join(' and ')}` : '';
+  return parts.length > 0 ? `, of which ${parts.join(' and ')}` : '';
 }
 
 // Large arguments and values of Python programs.
@@ -176,7 +176,7 @@ function List() {
   const typing = name !== '' && id === '';
   const path = typing ? '' : api('remote_values', { cluster: clusterQuery.value, ...query(status), place, job: id, ...sorting.asked });
   const looked = useListing<ValueRow>(path, LIMIT, 'remote_values', { every: 3000 });
-  const unclear = named.length > 1 ? `Several jobs have “${name}” in their names: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`;
+  const unclear = named.length > 1 ? `The names of several jobs contain “${name}”: ${some(named.map((j) => j.name))}.` : `No job is named “${name}”.`;
   return (
     <ListPanel
       id="values"
@@ -191,7 +191,7 @@ function List() {
       href={(v) => closureAddress(v.closure, v.job)}
       sorting={sorting}
       least={820}
-      none="There is no value. One appears when a closure is scheduled."
+      none="No values yet. A value appears when a closure is scheduled."
       {...(typing && { empty: unclear })}
     >
       <Choices name="status" label="Status" options={STATUSES} />

@@ -65,7 +65,7 @@ export function WorkerPage() {
 function AgentOnly({ task, agent }: { task: string; agent: AgentView }) {
   return (
     <Panel id="agent" title={task} span={12} note={agent.state.toLowerCase()}>
-      <p class="calm">It is an agent, not a closure worker.</p>
+      <p class="calm">This task is an agent, not a closure worker.</p>
       {agent.error && (
         <p class="wrap text-error">
           <bdi>{agent.error.message}</bdi>
@@ -73,7 +73,7 @@ function AgentOnly({ task, agent }: { task: string; agent: AgentView }) {
       )}
       <p>
         <a href={address('/tasks', { q: task })} onClick={follow}>
-          Among the agents of its cluster
+          Show it among the agents of its cluster
         </a>
       </p>
     </Panel>
@@ -90,19 +90,20 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
   const aside = (
     <div class="actions">
       {w.cordoned ? (
-        <Action atOnce testid="uncordon" label="Uncordon" title={`Give ${task} closures again?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
-          <p>It gets new closures at once.</p>
+        <Action atOnce testid="uncordon" label="Uncordon" title={`Uncordon ${task}?`} yes="Uncordon" run={order('uncordon')} done={`${task} is uncordoned.`}>
+          <p>The worker receives new closures at once.</p>
         </Action>
       ) : (
-        <Action atOnce testid="cordon" label="Cordon" title={`Give ${task} no new closures?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
+        <Action atOnce testid="cordon" label="Cordon" title={`Cordon ${task}?`} yes="Cordon" run={order('cordon')} done={`${task} is cordoned.`}>
           <p>
-            {w.running > 0 ? `${plural(w.running, 'closure')} that it runs go on` : 'It is idle'}; what was prefetched goes to others. It stays connected, and stays cordoned until it is uncordoned.
+            {w.running > 0 ? `${plural(w.running, 'running closure')} will finish` : 'The worker is idle'}; prefetched closures move to other workers. The worker stays connected and receives no new
+            closures until it is uncordoned.
           </p>
         </Action>
       )}
       {here && !w.draining && (
-        <Action testid="drain" label="Drain" title={`Let ${task} finish and leave?`} yes="Drain" danger run={order('drain')} done={`${task} is draining.`}>
-          <p>It finishes what it runs and gets nothing new. Then its process ends, and it has to be started again to come back.</p>
+        <Action testid="drain" label="Drain" title={`Drain ${task}?`} yes="Drain" danger run={order('drain')} done={`${task} is draining.`}>
+          <p>The worker finishes its running closures and receives no new closures. Then its process exits; to use the worker again, start it again.</p>
         </Action>
       )}
       <a class="button" href={address('/stream', { tasks: task })} onClick={follow}>
@@ -157,7 +158,7 @@ function Summary({ task, w, path, again }: { task: string; w: WorkerView; path: 
 
 function Resources({ w }: { w: WorkerView }) {
   return (
-    <Panel id="resources" title="Resources" note="used of all" span={4}>
+    <Panel id="resources" title="Resources" note="used of total" span={4}>
       <ul class="uses" data-testid="resources">
         {uses(w).map(({ name, used, total }) => (
           <li key={name} class="meter">
@@ -188,7 +189,7 @@ function Runs({ path }: { path: string }) {
   const looked = useLooked<WorkerClosures>(api(`${path}/closures`), { every: 1000 });
   const held = looked.value;
   return (
-    <Panel id="runs" title="What it runs" note={held && plural(held.running.length, 'closure')} span={8}>
+    <Panel id="runs" title="Running closures" note={held && plural(held.running.length, 'closure')} span={8}>
       {looked.problem && <p class="calm soft">{looked.problem}</p>}
       {held && <Closures list={held.running} word="running for" none="Idle: no closure is running." testid="running" />}
       {held && held.sent_ahead.length > 0 && (

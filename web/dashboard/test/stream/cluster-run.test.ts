@@ -133,7 +133,7 @@ test('members wait at a running barrier from their arrival, and the missing one 
       [3, 3010, true],
     ],
   );
-  assert.match(lookAt(at(4000), 3, 3900, 1), /barrier step: the others wait for it/);
+  assert.match(lookAt(at(4000), 3, 3900, 1), /late for barrier step/);
   assert.match(lookAt(at(4000), 0, 3900, 1), /waits at barrier step/);
   assert.equal(at(3300).waits.filter((w) => w.awaited).length, 0, 'a moment is not late');
   const few = only<BarrierView>({ ...step, arrivals: step.arrivals!.slice(0, 1), missing: [1, 2, 3].map((n) => ({ task: task(n) })) });

@@ -17,11 +17,11 @@ export function seenText(a: AttemptDetail): string {
   const parts: string[] = [];
   const add = (title: string, lines: readonly string[]) => lines.length > 0 && parts.push([title, ...lines].join('\n'));
   add(
-    'What happened',
+    'Events',
     a.events.map((e) => `  after ${after(e.at_ms)}: ${e.kind}${e.about ? ` ${taskLabel(e.about, e.rank)}` : ''}${e.text ? `: ${e.text}` : ''}`),
   );
   add(
-    'Where ranks were that were killed',
+    'Stacks of killed ranks',
     a.stacks.flatMap((g) => [
       `  ${whoStands(g)}${whyNotWhole(g.state) && `: ${g.state}`}`,
       ...(g.stack ?? '')
@@ -31,17 +31,17 @@ export function seenText(a: AttemptDetail): string {
     ]),
   );
   add(
-    'Barriers, the newest first',
-    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} came last of ${count(b.participants)}, ${span(b.late_ms)} after half of them`),
+    'Barriers, newest first',
+    a.barriers.map((b) => `  after ${after(b.ended_ms)}: ${b.id}, ${taskLabel(b.last, b.last_rank)} arrived last of ${count(b.participants)}, ${span(b.late_ms)} after half of the others`),
   );
   add(
-    'Late at them',
-    a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: the last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`),
+    'Late ranks',
+    a.latecomers.map((l) => `  ${taskLabel(l.task, l.rank)} on ${l.host}: last at ${count(l.last)} of ${count(l.barriers)}, ${span(l.late_mean_ms)} on average`),
   );
   add(
     'Ends of ranks',
     a.ended.flatMap((r) => [
-      `  ${rankLabel(r)} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease ran out' : r.stopped ? ', stopped' : ''}`,
+      `  ${rankLabel(r)} on ${r.host}, after ${after(r.ended_ms)}: ${r.not_started ?? (r.signal ? `signal ${r.signal}` : `exit ${r.exit_status}`)}${r.lease_ran_out ? ', its lease expired' : r.stopped ? ', stopped' : ''}`,
       ...(r.stderr ?? []).map((line) => `    stderr: ${line}`),
       ...(r.stdout ?? []).map((line) => `    stdout: ${line}`),
     ]),
@@ -51,6 +51,6 @@ export function seenText(a: AttemptDetail): string {
     ['stacks', a.stacks_left_out],
     ['ranks', a.ranks_left_out],
   ] as const)
-    if (n) parts.push(`${count(n)} more ${what} had no room.`);
+    if (n) parts.push(`${count(n)} more ${what} are not shown.`);
   return parts.join('\n\n');
 }

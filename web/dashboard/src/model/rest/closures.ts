@@ -58,7 +58,7 @@ export function remark(c: ClosureView): string {
   if (c.error) return failureLine(c.error);
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
   if (c.progress && !hasEnded(c)) return `${percent(c.progress.fraction, 1)} ${c.progress.text}`.trim();
-  if (c.sent_to) return `prefetched to ${c.sent_to}, waits for its turn there`;
+  if (c.sent_to) return `prefetched to ${c.sent_to}, waiting for a free slot there`;
   if (c.state === 'BLOCKED') return `waits for ${c.inputs_missing ?? ''} inputs`.replace('  ', ' ');
   if (c.gang && c.state === 'QUEUED') return `waits with its gang ${c.gang}`;
   return c.value_released ? `value released: ${c.value_released}` : '';
@@ -78,6 +78,6 @@ const FILTERS = [
 // Returns the state filters that match something, with counts; keeps the selected one.
 export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
   const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
-  if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'ended badly', counts.failed + counts.cancelled]);
+  if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'failed or cancelled', counts.failed + counts.cancelled]);
   return found.filter(([value, , n]) => n > 0 || value === '' || value === now);
 }

@@ -16,10 +16,10 @@ export function jobCommands(job: JobView, origin: string): Lines {
   const url = ` --url ${quoted(origin)}`;
   const of = `${origin}/api/v1/jobs/${encodeURIComponent(job.id)}`;
   const lines: Lines = [
-    ['look', `muster jobs ${quoted(job.id)}${url}`],
-    ['its log', `muster logs ${quoted(job.id)}${url}`],
-    ['its results', `muster fetch ${quoted(job.id)}${url}`],
-    ['what failed, as JSON', `curl ${quoted(`${of}/closures?state=FAILED`)}`],
+    ['show', `muster jobs ${quoted(job.id)}${url}`],
+    ['print the log', `muster logs ${quoted(job.id)}${url}`],
+    ['fetch the results', `muster fetch ${quoted(job.id)}${url}`],
+    ['failed closures as JSON', `curl ${quoted(`${of}/closures?state=FAILED`)}`],
   ];
   if (unfinished(job.state)) lines.push(['cancel', `muster cancel ${quoted(job.id)}${url}`]);
   else if (!job.streaming && job.counts.failed + job.counts.cancelled > 0) lines.push(['retry', `muster retry ${quoted(job.id)}${url}`]);
@@ -31,13 +31,13 @@ export function closureCommands(closure: ClosureView, origin: string): Lines {
   const of = `${origin}/api/v1/closures/${encodeURIComponent(closure.id)}`;
   const hint = closure.history ? `?job=${encodeURIComponent(closure.job)}` : '';
   const lines: Lines = [
-    ['why', `muster explain ${id} --url ${quoted(origin)}`],
-    ['its log', `muster logs ${id} --url ${quoted(origin)}`],
-    ['all of it, as JSON', `curl ${quoted(of + hint)}`],
+    ['explain', `muster explain ${id} --url ${quoted(origin)}`],
+    ['print the log', `muster logs ${id} --url ${quoted(origin)}`],
+    ['the closure as JSON', `curl ${quoted(of + hint)}`],
   ];
   if (!ENDED.includes(closure.state)) lines.push(['cancel', `muster cancel ${id} --url ${quoted(origin)}`]);
   if (closure.remote_value && closure.value_status === 'READY' && closure.state === 'SUCCEEDED' && !closure.value_released)
-    lines.push(['its value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
+    lines.push(['fetch the value', `curl ${quoted(`${origin}/api/v1/remote_values/${closure.remote_value}/value`)}`]);
   return lines;
 }
 
@@ -45,10 +45,10 @@ export function programCommands(p: ProgramView, origin: string): Lines {
   const id = quoted(p.id);
   const url = ` --url ${quoted(origin)}`;
   const lines: Lines = [
-    ['look', `muster programs show ${id}${url}`],
-    ['its ranks, as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
+    ['show', `muster programs show ${id}${url}`],
+    ['ranks as JSON', `curl ${quoted(`${origin}/api/v1/programs/${encodeURIComponent(p.id)}/ranks`)}`],
   ];
-  if (!over(p)) lines.push(['ask it to end', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
+  if (!over(p)) lines.push(['ask the program to stop', `muster programs stop ${id}${url}`], ['cancel', `muster programs cancel ${id}${url}`], ['restart', `muster programs restart ${id}${url}`]);
   return lines;
 }
 
@@ -56,10 +56,10 @@ export function workerCommands(task: string, cluster: string, main: boolean, ori
   const more = `${main ? '' : ` --cluster ${quoted(cluster)}`} --url ${quoted(origin)}`;
   const [job = '', index = ''] = splitTask(task);
   return [
-    ['look, as JSON', `curl ${quoted(`${origin}/api/v1/clusters/${encodeURIComponent(cluster)}/tasks/${encodeURIComponent(job)}/${index}`)}`],
-    ['no new closures', `muster cordon ${quoted(task)}${more}`],
-    ['new closures again', `muster uncordon ${quoted(task)}${more}`],
-    ['finish and leave', `muster drain ${quoted(task)}${more}`],
+    ['the task as JSON', `curl ${quoted(`${origin}/api/v1/clusters/${encodeURIComponent(cluster)}/tasks/${encodeURIComponent(job)}/${index}`)}`],
+    ['cordon', `muster cordon ${quoted(task)}${more}`],
+    ['uncordon', `muster uncordon ${quoted(task)}${more}`],
+    ['drain', `muster drain ${quoted(task)}${more}`],
   ];
 }
 

@@ -44,7 +44,11 @@ export function countLine<Row>({ rows, next, lookedAt, of, more }: Listing<Row>,
     return of > n ? `${range} of ${count(of)} ${what}` : `${range} ${what}`;
   }
   const fit =
-    n === 0 ? `no ${at > 0 ? 'more ' : ''}${what} fit` : at === 0 && !next ? `${count(n)} ${n === 1 ? `${one(many)} fits` : `${many} fit`}` : `${what} ${count(at + 1)} to ${count(at + n)} that fit`;
+    n === 0
+      ? `no ${at > 0 ? 'more ' : ''}${what} match`
+      : at === 0 && !next
+        ? `${count(n)} ${n === 1 ? `${one(many)} matches` : `${many} match`}`
+        : `${what} ${count(at + 1)} to ${count(at + n)} that match`;
   const among = of > 0 ? `, of ${count(of)}` : '';
-  return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'ones'} looked at; Next looks on${among && ` (${count(of)} in all)`}` : fit + among;
+  return more ? `${fit} among the ${lookedAt > 0 ? count(lookedAt) : 'those'} searched; Next continues${among && ` (${count(of)} in all)`}` : fit + among;
 }

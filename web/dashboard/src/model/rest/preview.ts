@@ -13,7 +13,7 @@ export interface Shown {
 export function previewText(p: Preview): Shown {
   const nothing = { text: '', truncated: false, shown: 0 };
   if (p.error) return { ...nothing, note: p.error.message };
-  if (p.text === undefined) return { ...nothing, note: p.place === 'disk' ? `${bytes(p.bytes)} on disk: Download reads them.` : 'It is not here.' };
+  if (p.text === undefined) return { ...nothing, note: p.place === 'disk' ? `${bytes(p.bytes)} on disk; use Download to read them.` : 'The server does not have the value.' };
   const truncated = p.truncated ?? false;
   if (p.encoding === 'bytes') return { text: dump(p.text), note: p.bytes === 0 ? 'The value is empty.' : '', truncated, shown: p.text.length / 2 };
   return { text: truncated ? p.text : pretty(p.text), note: '', truncated, shown: new TextEncoder().encode(p.text).length };
@@ -22,7 +22,7 @@ export function previewText(p: Preview): Shown {
 export function whereItLies(p: Preview): string {
   const holders = p.holders?.join(', ') || p.holder;
   if (holders) return `in the memory of ${holders}${p.at_server ? ', with a copy at the server' : ''}`;
-  return p.at_server === false ? 'and the server has no bytes of it just now' : 'as a blob';
+  return p.at_server === false ? 'and the server does not have its bytes' : 'as a blob';
 }
 
 // Returns the value for a tree: complete lists, objects and printed lines.

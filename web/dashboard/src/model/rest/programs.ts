@@ -67,14 +67,14 @@ export function verdict(p: ProgramView): string {
   switch (p.state) {
     case 'PENDING':
     case 'RESTARTING':
-      return p.waits_for ? `Waits: ${p.waits_for}.` : p.state === 'PENDING' ? 'Waits for workers.' : `Attempt ${p.attempt} ends, and another follows.`;
+      return p.waits_for ? `Waiting: ${p.waits_for}.` : p.state === 'PENDING' ? 'Waiting for workers.' : `Attempt ${p.attempt} is ending, and a new attempt follows.`;
     case 'STARTING':
       return `${count(p.started)} of ${plural(p.ranks, 'rank')} started.`;
     case 'RUNNING':
       if (p.hang) return `Hangs: ${p.hang.text}.`;
       return `${count(p.alive)} of ${plural(p.ranks, 'rank')} running${again}.`;
     case 'STOPPING':
-      return `Its ranks are asked to end; ${count(p.alive)} of ${count(p.ranks)} go on.`;
+      return `Its ranks are asked to stop; ${count(p.alive)} of ${count(p.ranks)} still run.`;
     case 'SUCCEEDED':
       return `Succeeded${again}.`;
     case 'FAILED':
@@ -104,7 +104,7 @@ export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
 export const slowText = (s: SlowRank): string =>
-  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% behind, step after step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
+  `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
 
 // "2 gpu, 1 tpu"
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>

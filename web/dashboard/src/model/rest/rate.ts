@@ -35,7 +35,7 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
 export function pace(counts: Counts, rate: number | null): string {
   const left = counts.total - doneOf(counts);
   if (left <= 0 || rate === null) return '';
-  if (rate === 0) return 'none has finished lately';
+  if (rate === 0) return 'no closure has finished lately';
   const speed = rate >= 1 ? `${short(rate)} a second` : rate * 60 >= 1 ? `${short(rate * 60)} a minute` : `${short(rate * 3600)} an hour`;
   return `${speed} · about ${age((left / rate) * 1000)} left`;
 }
@@ -47,5 +47,5 @@ export function cancelText({ blocked, queued, running }: Counts): string {
     ...(waits > 0 ? [`${plural(waits, 'closure')} that ${waits === 1 ? 'waits' : 'wait'} will never run`] : []),
     ...(running > 0 ? [`${count(running)} that ${running === 1 ? 'runs is' : 'run are'} asked to stop`] : []),
   ];
-  return said.length > 0 ? `${said.join('; ')}.` : 'It takes no more closures.';
+  return said.length > 0 ? `${said.join('; ')}.` : 'It accepts no more closures.';
 }

@@ -7,6 +7,6 @@ export function heldBy(j: JobView, now: number): { text: string; loose: boolean 
   const held = j.holding;
   if (held?.attached || (!held && who)) return { text: who || 'a connected client', loose: false };
   const until = held?.kept_until_ms ? `, kept for another ${age(held.kept_until_ms - now)}` : '';
-  if (held?.detached) return { text: `nobody: its client left it to run on${until}`, loose: false };
-  return { text: `nobody: its client is gone${until}${who ? ` (was ${who})` : ''}`, loose: true };
+  if (held?.detached) return { text: `no client: detached, keeps running${until}`, loose: false };
+  return { text: `no client: disconnected${until}${who ? ` (was ${who})` : ''}`, loose: true };
 }

@@ -17,14 +17,14 @@ export function whoStands(group: StackGroup): string {
 }
 
 const WHY: Record<string, string> = {
-  NOT_PYTHON: 'It is no Python that has registered, and could not be looked at from outside.',
-  STOPPED: 'It is stopped by a signal or a debugger.',
-  IN_KERNEL: 'It is in a call of the kernel that cannot be interrupted.',
-  NO_ANSWER: 'It did not answer within a second; its worker may be older than the question.',
-  OFF: 'Its worker is not prepared for it.',
-  AWAY: 'Its worker is away; look again.',
-  BUSY: 'Its worker answers as many questions as it may; look again.',
-  UNKNOWN: 'It has ended meanwhile.',
+  NOT_PYTHON: 'The process is not a registered Python process, and its stack could not be read from outside.',
+  STOPPED: 'The process is stopped by a signal or a debugger.',
+  IN_KERNEL: 'The process is in an uninterruptible call of the kernel.',
+  NO_ANSWER: 'No answer within a second; the version of the worker can be too old.',
+  OFF: 'Stack sampling is disabled on the worker.',
+  AWAY: 'The worker is disconnected; try again.',
+  BUSY: 'The worker is already serving the maximum number of requests; try again.',
+  UNKNOWN: 'The process has exited.',
 };
 
 // Returns why the text is incomplete; empty if it contains all threads.

@@ -58,28 +58,28 @@ export interface Seen {
 export const LATE_MS = 500; // after half of the others: the barrier's line is then red
 
 const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
-  NONE: ['running', 'goes on'],
+  NONE: ['running', 'running'],
   SUCCEEDED: ['connected', 'succeeded'],
   FAILED: ['error', 'failed'],
   LOST: ['error', 'lost a worker'],
   CANCELLED: ['waiting', 'was stopped'],
-  PREEMPTED: ['restarting', 'ended after a step, as a worker left'],
-  HUNG: ['late', 'came to a stand'],
+  PREEMPTED: ['restarting', 'ended after a step because a worker left'],
+  HUNG: ['late', 'hung'],
 };
 const RANKS: Record<string, string> = { STARTING: 'restarting', RUNNING: 'running', SUCCEEDED: 'connected', FAILED: 'error', STOPPED: 'waiting' };
 const EVENTS: Record<string, string> = {
   TASK_FAILED: 'failed',
   BARRIER_FAILED: 'a barrier failed',
-  WORKER_LOST: 'worker out of sight',
-  WORKER_BACK: 'worker back',
+  WORKER_LOST: 'worker disconnected',
+  WORKER_BACK: 'worker reconnected',
   TASK_ERROR: 'failed',
-  TASK_RESTARTED: 'is back anew',
-  TASK_LEFT: 'has left',
+  TASK_RESTARTED: 'restarted',
+  TASK_LEFT: 'left',
   GENERATION_FAILED: 'the run failed',
   BARRIERS_FAILED: 'barriers failed',
   BARRIER_STUCK: 'waits',
-  HANGS: 'nothing moves',
-  MOVES_AGAIN: 'it moves again',
+  HANGS: 'hangs',
+  MOVES_AGAIN: 'makes progress again',
 };
 export const MARKS: Record<MarkKind, readonly [token: string, word: string, look?: 'outlined']> = {
   failed: ['error', 'failure'],
@@ -94,7 +94,7 @@ const endOf = (r: Ended): readonly [colour: string, word: string] =>
   r.not_started
     ? ['error', 'not started']
     : r.lease_ran_out
-      ? ['error', 'its lease ran out']
+      ? ['error', 'its lease expired']
       : r.stopped
         ? ['waiting', 'stopped']
         : r.signal
@@ -180,7 +180,7 @@ export function runTimeline(
         from: b.ended_ms - b.late_ms,
         to: b.ended_ms,
         late: b.late_ms >= LATE_MS,
-        text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} came last of ${b.participants}, ${age(b.late_ms)} after half of them`,
+        text: `barrier ${b.id}: ${taskLabel(taskName(b.last), b.last_rank)} arrived last of ${b.participants}, ${age(b.late_ms)} after half of the others`,
       });
     const next = attempts[i + 1];
     if (next && a.ended_ms && next.begun_ms >= a.ended_ms) gaps.push({ from: a.ended_ms, to: next.begun_ms, text: `restart: ${a.cause?.text ?? word}` });
@@ -202,7 +202,7 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
     const lane = laneOf.get(task) ?? -1;
     const from = came || since;
     if (lane < 0 || from === 0 || from >= now || (!came && now - since < LATE_MS)) return [];
-    return [{ lane, from, to: now, awaited: !came, text: came ? `waits at barrier ${m.id}` : `barrier ${m.id}: the others wait for it` }];
+    return [{ lane, from, to: now, awaited: !came, text: came ? `waits at barrier ${m.id}` : `late for barrier ${m.id}` }];
   });
 }
 
