@@ -13,7 +13,7 @@
 
 namespace muster::core {
 
-/// Limits that all runs reach.
+/// Limits that are small enough to be reached.
 inline config tight() {
   config c;
   c.tasks_max = 4;

@@ -55,7 +55,7 @@ struct durable_replies : testing::Test {
 
 TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
   put("a");
-  get("a");  // returns a value that is not on the disk
+  get("a");  // must wait: the value is not on the disk
   put("b");
   hub.when_durable([&](auto const& lost) { log += lost.ok() ? "all " : "all! "; });
   EXPECT_EQ(log, "");

@@ -229,7 +229,7 @@ TEST(inspection, finds_a_wrong_bit_in_a_table) {
   expect_found(t / "d", ".sst", 17);
 }
 
-// Older servers had no checksum of the whole file: the footer and deleted entries are not checked.
+// Older servers had no checksum of the whole file. Deleted entries are checked, the footer is not.
 TEST(inspection, finds_a_wrong_bit_in_a_table_of_an_older_server) {
   test::temporary_directory t;
   auto options = rocks::options();
