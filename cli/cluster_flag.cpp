@@ -194,7 +194,7 @@ muster::result<server::cluster_source> parse_cluster_from(std::string const& tex
   auto spec = parse(name + others, "; and name, every, timeout");
   if (!spec) return spec.error();
   if (!spec->jobs.empty())
-    return wrong(name, "a name has no ':'; the resolver says which jobs there are");
+    return wrong(name, "a name must not contain ':'; the resolver defines the jobs");
   source.declaration = std::move(*spec);
   try {
     source.resolver = known_resolvers().make(text.substr(0, bar));

@@ -281,7 +281,7 @@ json::value submit_lines(rest& server, job_request const& request, std::istream&
                                            " stays open: run the command again to continue it");
     cancel_submission(server, id);
     throw command_error(exit_failed, std::string(e.what()) + ", and " + id +
-                                         " was cancelled; raise --timeout, or make room: connect "
+                                         " was cancelled; raise --timeout, connect "
                                          "workers, or delete finished jobs");
   } catch (...) {
     cancel_submission(server, id);

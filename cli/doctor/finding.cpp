@@ -150,7 +150,7 @@ finding judge_clock(std::chrono::sys_seconds date, std::chrono::system_clock::ti
 }
 
 finding judge_files(std::string const& whose, std::uint64_t limit, std::uint64_t open) {
-  finding f{"files", result::ok, whose + " may open " + with_thousands(limit) + " files"};
+  finding f{"files", result::ok, whose + " can open " + with_thousands(limit) + " files"};
   if (open > 0) f.text += ", " + with_thousands(open) + " are open";
   if (limit >= files_wanted && open * 10 < limit * 8) return f;
   bool const nearly_out = open * 10 >= limit * 9;

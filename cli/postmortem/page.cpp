@@ -170,8 +170,8 @@ std::string page::text(json::value const& facts, std::int64_t from, std::int64_t
     nav += "<a href=\"#" + std::string(id) + "\">" + name + "</a>\n";
     body += "<section id=\"" + std::string(id) + "\"><h2>" + name + "</h2>\n" +
             (room ? content
-                  : "<p>Left out, " + size + ": all sections have " + in_bytes(page_bytes_max) +
-                        " at most.</p>") +
+                  : "<p>Omitted, " + size + ": all sections together have " +
+                        in_bytes(page_bytes_max) + " at most.</p>") +
             "</section>\n";
   }
   auto const& a = field_of(facts, "about");

@@ -77,8 +77,9 @@ std::string how_it_ended(json::value const& rank) {
 std::string attempt_text(json::value const& a) {
   std::ostringstream to;
   auto const ended = number_of(a, "ended_ms");
-  to << "attempt  " << text_of(a, "attempt") << ", " << text_of(a, "ranks") << " ranks on "
-     << text_of(a, "hosts") << (number_of(a, "hosts") == 1 ? " host" : " hosts") << '\n'
+  to << "attempt  " << text_of(a, "attempt") << ", " << text_of(a, "ranks")
+     << (number_of(a, "ranks") == 1 ? " rank on " : " ranks on ") << text_of(a, "hosts")
+     << (number_of(a, "hosts") == 1 ? " host" : " hosts") << '\n'
      << "end      " << (ended > 0 ? text_of(a, "end") + " after " + since(a, ended) : "none yet")
      << '\n';
   if (auto const cause = cause_of(a); !cause.empty()) to << "because  " << cause << '\n';

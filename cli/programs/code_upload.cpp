@@ -33,8 +33,8 @@ code_upload::code_upload(std::string const& directory) {
     auto const at = std::chrono::steady_clock::now();
     if (!line.drawing() || at < next) return;
     next = at + drawn_every;
-    line.draw("packing " + directory + ": " + std::to_string(now.files) + " files, " +
-              size_in_words(now.file_bytes));
+    line.draw("packing " + directory + ": " + std::to_string(now.files) +
+              (now.files == 1 ? " file, " : " files, ") + size_in_words(now.file_bytes));
   };
   try {
     bytes_ = pack(directory, {}, told).bytes;

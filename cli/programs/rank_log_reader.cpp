@@ -123,9 +123,9 @@ void rank_log_reader::end_attempt() {
   std::size_t without = 0;
   for (auto const& [number, r] : ranks_) without += !r.complete;
   if (without > 0)
-    missing_ = "what " + std::to_string(without) + (without == 1 ? " rank" : " ranks") +
-               " of attempt " + std::to_string(attempt_) + " printed last could not be loaded" +
-               (why_.empty() ? "" : ": " + for_terminal(why_));
+    missing_ = "the last output of " + std::to_string(without) +
+               (without == 1 ? " rank" : " ranks") + " of attempt " + std::to_string(attempt_) +
+               " could not be loaded" + (why_.empty() ? "" : ": " + for_terminal(why_));
   ranks_.clear();
   count_ = {};
   looks_ = 0;

@@ -149,7 +149,7 @@ class config_reader {
       auto const known = std::string_view("\"\\ntr").find(escaped);
       if (known == std::string_view::npos)
         wrong(std::string("'\\") + escaped +
-              "' means nothing in \"…\"; write '…' for a text with " + "backslashes");
+              "' is not an escape sequence in \"…\"; write '…' for a text with " + "backslashes");
       text += "\"\\\n\t\r"[known];
     }
     wrong("\" begins a text and wants a \" at its end");

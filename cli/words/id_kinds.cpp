@@ -43,7 +43,7 @@ std::string other_id(std::string const& id, std::string const& wanted) {
              id + "' shows it";
   if (is_task(id))
     return "'" + id + "' is a task: 'muster tasks' shows it, 'muster stacks " + id +
-           "' what it does";
+           "' prints its stacks";
   return "'" + id + "' is neither " + wanted;
 }
 

@@ -202,8 +202,8 @@ std::shared_ptr<peer_giver> listening(store& s, std::string const& listen, std::
 }
 
 std::string why_full(giver::occupancy const& is, std::uint64_t size) {
-  return std::to_string(size) + " bytes are more than may be held: " + std::to_string(is.bytes) +
-         " of " + std::to_string(is.bytes_max) + " are, in " + std::to_string(is.names) + " of " +
+  return std::to_string(size) + " bytes exceed the limit: " + std::to_string(is.bytes) + " of " +
+         std::to_string(is.bytes_max) + " are in use, in " + std::to_string(is.names) + " of " +
          std::to_string(is.names_max) + " values";
 }
 

@@ -92,8 +92,8 @@ void upload_cache::provide(std::string const& hash, std::vector<fs::path> const&
   auto const now = forget_old(hash);
   if (!known)
     log(log_level::info, "uploads: " + std::to_string(now.kept) + " of " +
-                             std::to_string(now.bytes) + " bytes are kept, " +
-                             std::to_string(options_.bytes_max) + " may be");
+                             std::to_string(now.bytes) + " bytes are kept, the limit is " +
+                             std::to_string(options_.bytes_max));
 }
 
 void upload_cache::add(std::string const& hash, fetch_function const& fetch) {

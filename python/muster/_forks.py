@@ -44,7 +44,8 @@ _mask = _Mask()
 
 def of_parent(what: str) -> RuntimeError:
     """Returns the error of a call on an object of the parent process."""
-    return RuntimeError(f"this {what} is of the process that this one was forked from; make another one here")
+    return RuntimeError(f"this {what} belongs to the process that this one was forked from; create a new one in this "
+                        "process")
 
 
 class LostLock:

@@ -40,7 +40,7 @@ TEST(cluster_from_flag, errors_name_the_part_that_is_wrong) {
                    {"tf-config|", "''"},
                    {"tf-config|name=", "name: ''"},
                    {"tf-config|name=a b", "a b"},
-                   {"tf-config|name=a:w=1", "a name has no ':'"},
+                   {"tf-config|name=a:w=1", "a name must not contain ':'"},
                    {"tf-config|every=0", "'every=0'"},
                    {"tf-config|timeout=soon", "'timeout=soon'"},
                    {"tf-config|recoverable=", "'recoverable='"},

@@ -116,7 +116,7 @@ TEST(cluster_from, what_is_wrong_at_the_start_ends_it) {
       {"nobody", "there is no kind of resolver 'nobody'"},
       {"tf-config|colour=red", "'colour=red': known keys are"},
       {"tf-config|every=1ms", "'every=1ms': write a duration"},
-      {"tf-config|name=a:w=1", "a name has no ':'"},
+      {"tf-config|name=a:w=1", "a name must not contain ':'"},
   };
   for (auto const& one : all) {
     auto const done = f.c.run({"serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0",

@@ -73,7 +73,7 @@ class Healthy(unittest.TestCase):
             self.assertIn("gRPC of cluster second at 127.0.0.1:", ports)
             self.assertEqual({f["result"] for f in by_check["ports"] + by_check["clock"]}, {"ok"})
             files = [f["text"] for f in by_check["files"]]
-            self.assertTrue(any("the server may open" in f for f in files), files)
+            self.assertTrue(any("the server can open" in f for f in files), files)
             self.assertTrue(any("a server started here" in f for f in files), files)
             versions = [f["text"] for f in by_check["version"]]
             self.assertTrue(any(v.startswith("workers: 1 of ") for v in versions), versions)
@@ -103,7 +103,7 @@ class Faults(unittest.TestCase):
                               capture_output=True, text=True, timeout=60)
         files = judged(done)[1]["files"]
         self.assertEqual([f["result"] for f in files], ["warning"])
-        self.assertIn("may open 256 files", files[0]["text"])
+        self.assertIn("can open 256 files", files[0]["text"])
         self.assertIn("LimitNOFILE=65536", files[0]["fix"])
 
     def test_names_that_tensorflow_reads_are_told_with_their_flags(self):

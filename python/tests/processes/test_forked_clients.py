@@ -54,7 +54,7 @@ def _in_fork(f: Callable[[], Any], seconds: float) -> Any:
 
 
 def refused(what: str) -> str:
-    return f"RuntimeError: this {what} is of the process that this one was forked from; make another one here"
+    return f"RuntimeError: this {what} belongs to the process that this one was forked from; create a new one in this process"
 
 
 class Counter:

@@ -87,7 +87,7 @@ def test_fetch_fails_if_a_lost_value_cannot_be_computed_again(make_cluster: Call
     made, path, big = make_cluster(), tmp_path / "runs", array(4)
     with made.coordinator() as c:
         value = gone_value(made, c, path, big)
-        with pytest.raises(muster.UnavailableError, match="in the memory of a worker alone"):
+        with pytest.raises(muster.UnavailableError, match="only in the memory of a worker"):
             value.fetch()
 
 

@@ -85,7 +85,7 @@ TEST_F(values_library, a_store_holds_so_much) {
   EXPECT_EQ(muster_values_free(one), 40);
   EXPECT_EQ(muster_values_reserve(one, 41), MUSTER_VALUES_FULL);
   EXPECT_EQ(std::string(muster_values_error())
-                .find("41 bytes are more than may be held: 60 of 100 are, in 1 of "),
+                .find("41 bytes exceed the limit: 60 of 100 are in use, in 1 of "),
             0u);
   char names[64];
   std::uint64_t sizes[2];

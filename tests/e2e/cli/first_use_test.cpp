@@ -110,7 +110,7 @@ TEST(config_files, say_the_line_of_a_mistake) {
         std::pair("a =\n", "muster.toml:1: 'a' has no value"),
         std::pair("a = \"x\n", "muster.toml:1: \" begins a text"),
         std::pair("a = 'x\n", "muster.toml:1: ' begins a text"),
-        std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' means nothing in"),
+        std::pair("a = \"\\d\"\n", "muster.toml:1: '\\d' is not an escape sequence in"),
         std::pair("a = [1,\n2\n", "muster.toml:1: '[' begins a list"),
         std::pair("[serve]\na = 1\n\n[ serve ]\n",
                   "muster.toml:4: '[serve]' is repeated; the first is in line 1"),
@@ -213,7 +213,7 @@ TEST(ids, of_another_kind_are_told_what_they_are) {
   EXPECT_EQ(other_id("prog_1", "a job"),
             "'prog_1' is a program: 'muster programs show prog_1' shows it");
   EXPECT_EQ(other_id("ps:12", "a job"),
-            "'ps:12' is a task: 'muster tasks' shows it, 'muster stacks ps:12' what it does");
+            "'ps:12' is a task: 'muster tasks' shows it, 'muster stacks ps:12' prints its stacks");
   for (auto const* other : {"hello", ":1", "a:", "a:b", ""})
     EXPECT_EQ(other_id(other, "a job"), "'" + std::string(other) + "' is neither a job");
 }

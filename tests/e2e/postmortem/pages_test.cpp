@@ -255,7 +255,7 @@ TEST(report_pages, have_limits_and_say_what_is_left_out) {
       "job", "x", "", "v", {{"a", "A", std::string(page_bytes_max + 1, 'x')}, {"b", "B", "kept"}}};
   auto const text = big.text({}, 0, 0, {});
   EXPECT_LT(text.size(), 100'000u);
-  EXPECT_TRUE(has(text, "Left out, 8.0 MiB: all sections have 8.0 MiB at most."));
+  EXPECT_TRUE(has(text, "Omitted, 8.0 MiB: all sections together have 8.0 MiB at most."));
   EXPECT_TRUE(has(text, "kept"));
   chart c{0, 100, 1, std::vector<lane>(70)};
   EXPECT_TRUE(has(c.text("o=ok"), "6 more lanes left out"));
