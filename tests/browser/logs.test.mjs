@@ -76,7 +76,7 @@ test('capitals, where, a job, a program and a rank narrow it; what a choice leav
   await seen.page.goto(`${cluster.url}/logs?q=needle&job=prints`);
   await finds(seen, '[data-closure]', 2);
   await seen.reads('log-search-meant', /programs are not searched/);
-  // The lines around it.
+  // Opens the lines around the match.
   await seen.at('found-line', '[data-closure]').first().locator('.found-time').click();
   await seen.page.waitForURL(/from=\d+/);
   await finds(seen, '[data-closure]', 3);

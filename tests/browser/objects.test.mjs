@@ -33,7 +33,7 @@ test('objects are listed as they are made, filtered, looked at, and deleted', as
   await seen.at('clear-filters').click();
 
   await seen.page.locator('[data-testid="objects-row"]', { hasText: 'weights' }).click({ position: { x: 10, y: 10 } });
-  await seen.reads('object', /weights: .*Weights.*ps:0.*job_[0-9a-f]{16}.*2 wait, 0 of at most 2 are executed, 0 are answered/s);
+  await seen.reads('object', /weights: .*Weights.*ps:0.*job_[0-9a-f]{16}.*2 waiting, 0 of at most 2 executing, 0 answered/s);
   await seen.at('delete-object').click();
   await seen.page.getByText('currently 2').waitFor();
   await seen.at('question-yes').click();

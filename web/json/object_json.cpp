@@ -40,7 +40,8 @@ void members(member_list const& m, core::datasets::dataset_view const& d) {
   m("epochs", d.epochs);
   m("epoch", d.epoch, "current epoch, from 0; equal to `epochs` when all are done");
   m("splits", d.splits);
-  m("queued", d.queued, "queued splits of the epoch; so are drawn and done");
+  m("queued", d.queued,
+    "queued splits of the current epoch; drawn and done also count splits of this epoch");
   m("drawn", d.drawn, "splits held by functions that have not ended");
   m("done", d.done);
   m("waiting", d.waiting, "functions that wait for a split that others can give back");
@@ -50,7 +51,7 @@ void members(member_list const& m, core::datasets::dataset_view const& d) {
       "workers", d.workers,
       [](member_list const& of, auto const& w) {
         of("task", w.first, "name of the task, or \"others\"");
-        of("drawn", w.second.drawn, "now");
+        of("drawn", w.second.drawn, "splits that the worker's functions hold now");
         of("done", w.second.done, "splits done in all epochs");
       },
       "workers whose functions have drawn splits");

@@ -187,7 +187,7 @@ measured_closures measure_closures(server::pools& all) {
 
 void write_closure_metrics(metric_text& m, measured_closures const& c) {
   write_times(m, c.metrics);
-  m.counter("muster_worker_failures_total", "Lost workers whose closures were queued again.",
+  m.counter("muster_worker_failures_total", "Lost workers; their closures were queued again.",
             c.metrics.worker_failures);
   m.counter("muster_closures_recalled_total",
             "Prefetched closures that were moved from one worker to another.", c.metrics.retracted);

@@ -44,7 +44,8 @@ void durable_members(member_list const& m, server::coordination_hub::durability 
   history("history_bytes", kept.bytes, "bytes of history on disk");
   history("history_dropped", kept.dropped,
           "records that are missing: no room, a failed write, or unreadable");
-  history("history_unreadable", kept.unreadable, "of these, records on disk that cannot be read");
+  history("history_unreadable", kept.unreadable,
+          "records of the history on disk that cannot be read");
   m.when(d.failed())("failed_since_ms", d.failed_since);
   m.when(d.failed())("failure", d.failure);
 }

@@ -390,7 +390,7 @@ void add_program_routes(std::vector<route>& to) {
       get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "Get the output of a rank")
           .with({{.name = "rank",
                   .kind = query_kind::number,
-                  .meaning = "which",
+                  .meaning = "number of the rank",
                   .max = UINT32_MAX,
                   .missing = "required, the number of a rank"},
                  {"attempt", query_kind::number, "attempt number; default: the last attempt", 0,

@@ -116,8 +116,8 @@ void stack_members(member_list const& m, worker_stack const& s) {
   m("worker", s.worker);
   m("state", s.stack.state);
   m.some("stack", s.stack.text,
-         "of all threads of the process that runs its closures and objects, as faulthandler writes "
-         "it");
+         "stacks of all threads of the process that runs closures and objects, in the format of "
+         "faulthandler");
   m.some("process", s.stack.process, "kernel state of the process, such as S in futex_wait_queue");
   m.some("pid", s.stack.pid);
   m.list("closures", s.hands.running, closure_members,

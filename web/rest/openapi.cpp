@@ -113,7 +113,7 @@ bool has_body(route const& r) {
 }
 
 constexpr common_outcome common[] = {
-    {{400, "It does not fit this description; `field` says where"},
+    {{400, "The request does not fit this description; `field` names the wrong part"},
      [](route const&) { return true; }},
     {{401, "The server requires a token; the request has none, or an unknown one"},
      [](route const& r) { return r.needs != core::permission::nothing; }},

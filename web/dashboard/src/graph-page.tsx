@@ -96,7 +96,7 @@ function Shown({ body, job }: { body: GraphBody; job: string }) {
         </ul>
         {body.complete === false && (
           <p class="foot" data-testid="graph-partial">
-            Not all of it: the server looked at {outOf(body.looked_at, body.of)} closures in the time that one answer has.
+            The graph is incomplete: the server read {outOf(body.looked_at, body.of)} closures within the time limit of a response.
           </p>
         )}
       </Panel>

@@ -111,7 +111,7 @@ function NothingRan() {
     <>
       No closure ran in this time.{' '}
       <button type="button" class="plain" data-testid="stream-hour" onClick={() => setSpan(3_600_000)}>
-        Look at the last hour →
+        Show the last hour →
       </button>
     </>
   );

@@ -83,7 +83,7 @@ test('the map groups by job in order of first sight and folds the smallest beyon
   const wide = cluster(Array.from({ length: 120 }, (_, n) => ({ job: `j${n % 15}`, index: n })).concat(Array.from({ length: 9 }, (_, n) => ({ job: `j${n}`, index: 500 }))));
   const groups = mapGroups(wide);
   assert.equal(groups.length, 10);
-  assert.equal(groups.at(-1)!.label, '6 other jobs');
+  assert.equal(groups.at(-1)!.label, '6 other roles');
   assert.equal(
     groups.reduce((n, g) => n + g.ids.length, 0),
     129,

@@ -1,5 +1,5 @@
 import { fares, health, workersByPool, type Workers } from '../model/cluster-health';
-import { age, count, moment } from '../model/format';
+import { age, count, moment, plural } from '../model/format';
 import { slow, store, viewNow } from '../page';
 import { Bar } from '../parts/bar';
 import { Panel } from '../parts/panel';
@@ -52,7 +52,7 @@ function Row({ cluster: c, workers }: { cluster: ClusterRow; workers: Workers | 
       <div class="progress-foot">
         <span>{word}</span>
         {f.late > 0 && f.error > 0 && <span class="text-late">{count(f.late)} late</span>}
-        {workers && <span>{count(workers.total)} closure workers</span>}
+        {workers && <span>{plural(workers.total, 'closure worker')}</span>}
         {c.barriers > 0 && (
           <a href={address('/barriers', { cluster: c.name })} onClick={follow}>
             {count(c.barriers)} waiting at barriers

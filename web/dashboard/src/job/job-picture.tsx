@@ -85,7 +85,7 @@ function Durations({ picture, part, left }: { picture: Picture; part: string; le
       </div>
       {left && (
         <p class="foot" data-testid="picture-part">
-          Histogram, figures and tables are of {left}, in the order in which they were submitted; the list below has all.
+          The histogram, figures and tables show {left}, in the order of submission; the list below shows all closures.
         </p>
       )}
     </Panel>

@@ -195,7 +195,7 @@ function Lines({ source, found, w, search }: { source: Source; found: Found; w: 
             `The first ${count(n)} are shown; narrow the search.`
           ) : (
             <button type="button" data-testid="look-on" onClick={() => search.on(source)}>
-              Look further
+              Search further
             </button>
           )}
         </p>

@@ -66,6 +66,6 @@ export function mapGroups(tasks: Tasks): MapGroup[] {
     others = jobs.filter(([job]) => !large.has(job)).flatMap(([, slots]) => slots);
   }
   const groups = shown.map(([job, slots]) => ({ label: tasks.jobNames[job]!, ids: sorted(tasks, slots, key) }));
-  if (others.length > 0) groups.push({ label: `${jobs.length - shown.length} other jobs`, ids: sorted(tasks, others, key) });
+  if (others.length > 0) groups.push({ label: `${jobs.length - shown.length} other roles`, ids: sorted(tasks, others, key) });
   return groups;
 }

@@ -1,7 +1,7 @@
 // On a page of one cluster without content, names the clusters that have some.
 
 import { Fragment } from 'preact';
-import { count } from '../model/format';
+import { count, plural } from '../model/format';
 import type { ClusterRow } from '../model/protocol';
 import { cluster, poolOf, slow, store } from '../page';
 import { choose } from '../route';
@@ -35,7 +35,7 @@ export function Elsewhere({ what = 'Agents' }: { what?: keyof typeof THINGS }) {
           </button>
         </Fragment>
       ))}
-      {others.length > SHOWN && ` and ${count(others.length - SHOWN)} more clusters`}
+      {others.length > SHOWN && ` and ${plural(others.length - SHOWN, 'more cluster')}`}
     </span>
   );
 }

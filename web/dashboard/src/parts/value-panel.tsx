@@ -37,7 +37,7 @@ export function ValuePanel({ c, wide }: { c: ClosureView; wide: boolean }) {
       {looked.problem && <p class="calm soft">{looked.problem}</p>}
       {blob && looked.value && (
         <p class="calm" data-testid="where">
-          It lies apart, {whereItLies(looked.value)}: what stands here is its name. Download has its bytes.
+          The value is stored separately, {whereItLies(looked.value)}. Only its name is shown here; use Download to get its bytes.
         </p>
       )}
       {shown?.note && <p class="calm">{shown.note}</p>}

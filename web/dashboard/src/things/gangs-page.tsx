@@ -78,7 +78,7 @@ function UnmetDemand() {
               <Linked text={w.why} job={w.job} />
             </p>
             <p class="foot">
-              First of them: <ClosureLink id={w.first} job={w.job} /> of <JobLink id={w.job} />
+              First closure: <ClosureLink id={w.first} job={w.job} /> of <JobLink id={w.job} />
             </p>
           </li>
         ))}

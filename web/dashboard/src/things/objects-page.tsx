@@ -131,7 +131,7 @@ function One({ o, again }: { o: ObjectView; again(): void }) {
           {o.detached && ' (kept when the session ends)'}
         </Fact>
         <Fact name="calls">
-          {count(o.calls.waiting)} wait, {count(o.calls.executing)} of at most {count(o.concurrency)} are executed, {count(o.calls.answered)} are answered
+          {count(o.calls.waiting)} waiting, {count(o.calls.executing)} of at most {count(o.concurrency)} executing, {count(o.calls.answered)} answered
         </Fact>
         <Fact name="in this state for">
           <Span from={o.since_ms} to={0} />

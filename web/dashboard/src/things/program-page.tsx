@@ -110,7 +110,7 @@ function Why({ cause }: { cause: Cause }) {
       </p>
       {cause.coordination && (
         <p class="wrap" data-testid="cause-coordination">
-          Its coordination service had told before, {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
+          Its coordination service reported earlier, {cause.coordination.code}: <bdi>{cause.coordination.message}</bdi>
         </p>
       )}
       {cause.stderr && cause.stderr.length > 0 && (
@@ -138,7 +138,7 @@ function Deeds({ p }: { p: ProgramView }) {
           )}
           <Action {...right} testid="stop-program" label="Stop" title={`Ask ${p.name} to stop?`} yes="Stop" run={order('stop')} done={`${p.name} is asked to stop.`}>
             <p>
-              Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. It has succeeded where all end with status 0.
+              Its {ranks} get SIGTERM, and SIGKILL after {span(p.grace_ms)}. The program succeeds if all ranks exit with status 0.
             </p>
           </Action>
         </>

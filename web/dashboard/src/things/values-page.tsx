@@ -140,7 +140,7 @@ function Blobs() {
   if (!b || b.blobs === 0) return null;
   return (
     <p class="calm" data-testid="blobs">
-      {plural(b.blobs, 'blob')} of large arguments and values: {bytes(b.bytes)} of {bytes(b.bytes_max)}; values name {count(b.held)} of them.
+      {plural(b.blobs, 'blob')} of large arguments and values: {bytes(b.bytes)} of {bytes(b.bytes_max)}; {count(b.held)} used by values or programs.
     </p>
   );
 }
