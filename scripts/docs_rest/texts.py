@@ -126,12 +126,12 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "putBlob": (
         "Store a blob",
         "200: it existed already.",
-        ("413 more than 1 GiB", "422 the bytes have another SHA-256", "429 `--blob-bytes-max` is in use, or too many uploads", _DISK),
+        ("413 more than 1 GiB", "422 the bytes do not match the SHA-256", "429 `--blob-bytes-max` is in use, or too many uploads", _DISK),
     ),
     "getBlob": (
         "Get a blob",
         "`HEAD` returns whether it exists, and its size.",
-        ("404 it does not exist", "422 `offset` is behind its end"),
+        ("404 it does not exist", "422 `offset` is beyond the end of the blob"),
     ),
     "createPerWorkerValue": (
         "Create a per-worker value",
@@ -140,7 +140,7 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "listPerWorkerValues": ("List per-worker values", "", ()),
     "getPerWorkerValue": ("Get a per-worker value", "Returns its status on each worker.", ()),
-    "deletePerWorkerValue": ("Release a per-worker value", "Workers drop it when no unfinished closure needs it.", ()),
+    "deletePerWorkerValue": ("Release a per-worker value", "Workers delete it when no unfinished closure needs it.", ()),
     # programs
     "submitProgram": (
         "Submit a program",
@@ -163,9 +163,9 @@ OPERATIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Stop a program",
         'Asks all ranks to exit, at once or at a step: `{"at_step": N}` or `{"at_step": "next"}`. The program '
         "succeeds if all of them exit with 0.",
-        ("409 with `at_step`: it does not run, or no rank reports steps",),
+        ("409 with `at_step`: the program is not running, or no rank reports steps",),
     ),
-    "cancelProgram": ("Cancel a program", "Stops its ranks and ends it.", ()),
+    "cancelProgram": ("Cancel a program", "Stops the ranks and ends the program.", ()),
     "restartProgram": (
         "Restart a program",
         "Stops its ranks and starts them again. The restart is not counted.",

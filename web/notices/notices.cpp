@@ -49,7 +49,7 @@ void attach(json_out& out, alert const& a, bool over, std::string_view page) {
   out.key("color").string(over                                  ? "good"
                           : a.severity == alert_severity::error ? "danger"
                                                                 : "warning");
-  out.key("title").string(escaped((over ? "Over: " : "") + a.title));
+  out.key("title").string(escaped((over ? "Resolved: " : "") + a.title));
   if (!page.empty() && !a.link.empty()) out.key("title_link").string(std::string(page) + a.link);
   if (!over) out.key("text").string(escaped(cut(a.detail)));
   if (a.since != core::never) {
@@ -64,7 +64,7 @@ std::string headline(notice const& n) {
   for (auto const* const all : {&n.began, &n.over}) {
     if (all->empty()) continue;
     if (!text.empty()) text += "; ";
-    text += all == &n.over ? "over: " : "";
+    text += all == &n.over ? "resolved: " : "";
     text += all->front().title;
     if (all->size() > 1) text += " and " + plural(all->size() - 1, "more alert");
   }

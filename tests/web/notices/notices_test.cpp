@@ -93,7 +93,7 @@ TEST(notices, have_the_form_of_slack) {
   n.began.front().detail = std::string(3'000, 'x');
   auto const v = json::parse(slack_text(n, "https://muster.example"));
   EXPECT_EQ(v.at("text"),
-            "Muster: worker:1 is in trouble and 1 more alert; over: tpu is in trouble");
+            "Muster: worker:1 is in trouble and 1 more alert; resolved: tpu is in trouble");
   auto const& all = v.at("attachments").as_array();
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].at("color"), "danger");
@@ -101,7 +101,7 @@ TEST(notices, have_the_form_of_slack) {
   EXPECT_EQ(all[0].at("ts"), 480'000ll * 3600 + 1);
   EXPECT_EQ(all[0].at("text").as_string().size(), 2'000 + std::string("…").size());
   EXPECT_EQ(all[1].at("title"), "&lt;!channel&gt; &amp; co is in trouble");
-  EXPECT_EQ(all[2].at("title"), "Over: tpu is in trouble");
+  EXPECT_EQ(all[2].at("title"), "Resolved: tpu is in trouble");
   EXPECT_EQ(all[2].at("color"), "good");
   EXPECT_FALSE(all[2].as_object().contains("text"));
 }
