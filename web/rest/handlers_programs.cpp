@@ -100,7 +100,7 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
   if (auto p = check_function(ex.req, "muster.exec")) {
     p->field = "command";
     p->detail = "programs run commands on workers, which token '" + ex.req.who->id +
-                "' does not allow: make one with --allow-exec";
+                "' does not allow: create a token with --allow-exec";
     co_return problem_response(*p);
   }
   if (auto const p = take_idempotency_key(ex.req, request->spec.idempotency_key))
