@@ -46,7 +46,7 @@ std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::st
   auto const it = holders_.find(name);
   if (it != holders_.end() && !it->second->gone) return it->second;
   auto const avoided = avoided_.find(name);
-  why = "it failed recently and is not retried yet";
+  why = "it is not tried now, because it failed recently or the limit of connections is reached";
   if (closed_ || holders_.size() >= holders_max ||
       (avoided != avoided_.end() && avoided->second > clock::now()))
     return {};

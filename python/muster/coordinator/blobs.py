@@ -37,7 +37,7 @@ SHARED_WAIT = 1.0
 
 def _lost() -> LostValue:
     return LostValue(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
-                     "the value was only in the memory of a worker, which is lost")
+                     "the value was only in the memory of a worker, which was lost")
 
 
 class Content:

@@ -93,7 +93,7 @@ def test_reported_error_reaches_all_and_a_new_run_begins(server: Server) -> None
         waiting = beside(both[1].barrier, "c", DEADLINE)
         until(lambda: parked(server, 1))
         for code in ("BAD", "CANCELLED", "RESOURCE_EXHAUSTED"):  # agents do not treat RESOURCE_EXHAUSTED as an error
-            with pytest.raises(ValueError, match=f"code: '{code}' is none of"):
+            with pytest.raises(ValueError, match=f"code: '{code}' is not one of"):
                 both[0].report_error(code, "x")
         both[0].report_error("DATA_LOSS", "a bad disk")
         with pytest.raises(muster.AgentError, match="a bad disk") as raised:
@@ -350,7 +350,7 @@ os.wait()
 """)
     with connected(server.grpc, ["worker:0"]):
         said, errors = ran.communicate(timeout=DEADLINE)
-    assert "make another one here" in said, errors
+    assert "create a new one in this process" in said, errors
 
 
 def test_forked_process_leaves_the_block_without_affecting_the_agent(server: Server) -> None:

@@ -42,7 +42,7 @@ def test_additional_nodes_can_join_during_the_last_call(keys: Memory) -> None:
 
 def test_too_few_nodes_are_a_timeout_with_their_number(keys: Memory) -> None:
     a = Player(keys, "a", 2, 4, join_timeout=0.2).begin()
-    with pytest.raises(TimedOut, match="round 0 of 'job' .* 0.2 s: 1 of 2 to 4 nodes have come$"):
+    with pytest.raises(TimedOut, match="round 0 of 'job' .* 0.2 s: 1 of 2 to 4 nodes have joined$"):
         a.end()
 
 
@@ -95,7 +95,7 @@ def test_lost_node_is_ignored_if_too_few_remain_or_the_loss_is_uncertain(keys: M
 def test_node_that_is_alive_in_the_previous_round_is_waited_for(keys: Memory) -> None:
     a, b = Player(keys, "a", 1), Player(keys, "b", 1, join_timeout=0.7)
     all_join(a, b)
-    with pytest.raises(TimedOut, match="1 of 1 to 2 nodes have come, a is in the round before"):
+    with pytest.raises(TimedOut, match="1 of 1 to 2 nodes have joined, a is in the round before"):
         b.begin().end()
 
 

@@ -217,7 +217,9 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
   EXPECT_FALSE(take(at, name, 5));
   EXPECT_EQ(why, "Connection refused");
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(why, "it failed recently and is not retried yet") << "for a while";
+  EXPECT_EQ(
+      why, "it is not tried now, because it failed recently or the limit of connections is reached")
+      << "for a while";
 }
 
 TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
@@ -226,7 +228,8 @@ TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
     holders.push_back(std::make_unique<giver>(l.io, 100));
     EXPECT_FALSE(take(holders.back()->socket_name(), random_name(), 5));
     EXPECT_EQ(why, i < taker::holders_max ? "it is no longer held"
-                                          : "it failed recently and is not retried yet")
+                                          : "it is not tried now, because it failed recently or "
+                                            "the limit of connections is reached")
         << i;
   }
   l.run([&] {
@@ -238,7 +241,9 @@ TEST_F(sharing, holders_that_are_not_there_are_remembered_up_to_a_limit) {
   auto const at = [](std::size_t i) { return "muster-not-here-" + std::to_string(i); };
   for (std::size_t i = 0; i < taker::avoided_max; ++i) EXPECT_FALSE(take(at(i), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
-  EXPECT_EQ(why, "it failed recently and is not retried yet");
+  EXPECT_EQ(
+      why,
+      "it is not tried now, because it failed recently or the limit of connections is reached");
   EXPECT_FALSE(take(at(taker::avoided_max), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
   EXPECT_EQ(why, "Connection refused") << "all are tried again";

@@ -171,7 +171,7 @@ TEST_F(gce, options_that_contradict_each_other_are_refused) {
   EXPECT_TRUE(holds(fault_of([&] { gce_resolver(machine(), o); }), "instance group is missing"));
   o = options();
   o.zone = o.region = "x";
-  EXPECT_TRUE(holds(fault_of([&] { gce_resolver(machine(), o); }), "not of both"));
+  EXPECT_TRUE(holds(fault_of([&] { gce_resolver(machine(), o); }), "not both"));
   o = options();
   o.api_url = "http://example.com";
   EXPECT_TRUE(holds(fault_of([&] { gce_resolver(machine(), o).cluster_spec(); }),

@@ -100,7 +100,7 @@ TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
 TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
   auto& run = start();
   run.signal(SIGINT);
-  ASSERT_TRUE(run.says("passed on"));
+  ASSERT_TRUE(run.says("forwarded"));
   run.signal(SIGINT);
   EXPECT_TRUE(run.wait());
   for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
