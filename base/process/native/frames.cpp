@@ -206,7 +206,7 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
                                   [&s](auto const& t) { return t.thread == s.process; });
   // A reader takes the last thread for the first one.
   std::string said =
-      "Thread (most recent call first):\n  in the kernel, where it is not interrupted\n";
+      "Thread (most recent call first):\n  in a system call that cannot be interrupted\n";
   if (first != s.threads.end()) {
     auto const frames = thread_text(w, *first);
     if (!frames) return {};
@@ -228,10 +228,13 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
   std::string all;
   if (left_out > 0)
     all =
-        std::to_string(left_out) + " threads are left out: in the kernel, too many, or too late\n";
+        std::to_string(left_out) + (left_out == 1 ? " thread is" : " threads are") +
+        " omitted: in a system call that cannot be interrupted, beyond the limit, or out of time\n";
   for (auto const& [frames, who] : groups) {
     all += "Thread " + who.names;
-    if (who.count > 1) all += " and " + std::to_string(who.count - 1) + " alike";
+    if (who.count > 1)
+      all += " and " + std::to_string(who.count - 1) +
+             (who.count == 2 ? " identical thread" : " identical threads");
     all += " (most recent call first):\n" + frames;
   }
   return all + said;

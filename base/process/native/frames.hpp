@@ -31,7 +31,7 @@ class frame_finder {
   /// Returns the stacks as text, in UTF-8 if names are. Threads with the same stack are grouped,
   /// the smallest group first. The first thread is last, as in faulthandler:
   ///
-  ///   Thread pool-0 and 7 alike (most recent call first):
+  ///   Thread pool-0 and 7 identical threads (most recent call first):
   ///     File "libc.so.6" in futex_wait
   ///   Thread train (most recent call first):
   ///     File "/src/train.cpp", line 12 in step(int)
