@@ -197,7 +197,7 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
 TEST_F(steps_in_a_hub, a_process_that_comes_after_it_tells_the_step_again) {
   begin();
   both_say();
-  // This stop belongs to the previous attempt.
+  // Agreed with an earlier server process.
   h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});
   a.told.clear();
   h.programs().steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
