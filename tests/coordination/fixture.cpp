@@ -18,7 +18,7 @@ scene::scene(setting s) : limits(journalled(s.limits)), all(limits, 42) {
   if (made) id = *made;
 }
 
-// The encoder uses the declaration that is current after the step.
+// Checks the tasks of a reply against the declaration that is current after the step.
 void scene::expect_known_tasks(reply const& r) const {
   auto const size = all.spec(id).size();
   auto const known = [&](task_index t) { EXPECT_TRUE(t < size || t == no_task) << t; };

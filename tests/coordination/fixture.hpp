@@ -83,7 +83,7 @@ class scene {
   result<cluster_id> create(cluster_spec spec);
   time_point now() const { return now_; }
 
-  // Incarnation 0 means 100 + task.
+  // Calls of agents. Incarnation 0 means 100 + task.
   call_id enlist(task_index t, std::uint64_t incarnation = 0, time_point deadline = never);
   void enlist_all();
   call_id beat(task_index t, std::uint64_t incarnation = 0);

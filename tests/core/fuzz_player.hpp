@@ -234,7 +234,7 @@ class fuzz_player {
       c_.ask(std::move(e));
   }
 
-  // Closing a job is not allowed.
+  // Ends a session; only streams can be closed, jobs cannot.
   void end_session() {
     auto const id = some_session();
     auto const v = c_.core.sessions().look(id);
@@ -253,7 +253,7 @@ class fuzz_player {
     return out;
   }
 
-  // Events for resumable sessions.
+  // Sends events for resumable sessions.
   void disturb(job_view const& v) {
     if (one_in(3)) {
       c_.ask(release_values{{}, v.id, some_tokens(), {anything(seen_closures_, closure_id{1})}});

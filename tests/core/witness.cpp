@@ -98,7 +98,7 @@ void witness::note(schedule const& e) {
       owe(e.session, c.token);
 }
 
-// A resumable session ends a token once.
+// Expects one outcome. A resumable session ends a token once, however often it is scheduled.
 void witness::owe(session_id s, std::uint64_t token) {
   auto& tokens = tokens_[s];
   if (!resumable_.contains(s) || !tokens.contains(token)) tokens.insert(token);

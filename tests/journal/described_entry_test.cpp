@@ -59,7 +59,7 @@ class filler {
   std::uint32_t last_ = 0;
 };
 
-// Other names in REST, and flags stored as enumerations.
+// Returns names that differ in REST, and flags stored as enumerations.
 std::string_view name_in_entries(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
       {"retry_delay", "retry_initial"},  {"retry_delay_max", "retry_max"},

@@ -84,7 +84,7 @@ memory_store stored(std::vector<change> const& entries) {
   return s;
 }
 
-// `dice` shuffles the order of the facts.
+// Returns the state after loading; `dice` shuffles the order of the facts.
 std::string opened_again(std::vector<change> const& entries, std::mt19937* dice = nullptr) {
   auto const s = stored(entries);
   auto const jobs = load_jobs(s);

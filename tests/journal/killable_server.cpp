@@ -34,7 +34,7 @@ void killable_server::start() {
   write_all();
 }
 
-// Unwritten changes and pending replies are lost.
+// Discards unwritten changes and pending replies.
 void killable_server::kill() {
   ++counts["crashes"];
   counts["lost_batches"] += queue_.size();

@@ -27,7 +27,7 @@ log_end end_of(std::string_view bytes, bool checksums = true) {
   return walk_log(read, checksums);
 }
 
-// One write for each value.
+// Returns the log of RocksDB with one write for each value.
 std::string log_of(std::vector<std::string> const& values) {
   test::temporary_directory at;
   {

@@ -130,7 +130,7 @@ void model_workers::lose_one() {
   lose(it->first, dice_.chance(50));
 }
 
-// `comes_back`: only the stream broke, so the worker returns with its state.
+// Disconnects a worker. With `comes_back` only the stream broke, and it returns with its state.
 void model_workers::lose(core::stream_id stream, bool comes_back) {
   auto const node = workers_.extract(stream);
   core::worker_disconnected e;

@@ -162,7 +162,7 @@ void restart_world::cancel_or_delete() {
   server_.ask(e, ignore);
 }
 
-// A reported end must not change, even after a crash.
+// Checks that a reported end does not change, even after a crash.
 void restart_world::ask_for_an_end() {
   auto const job = some_job(false);
   if (job == core::session_id{}) return;

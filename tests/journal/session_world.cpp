@@ -88,7 +88,7 @@ void session_world::schedule(client& c) {
   send(c, tokens);
 }
 
-// One message: inputs refer to closures by position.
+// Sends one message, because inputs refer to closures by position.
 void session_world::send(client& c, std::vector<std::uint64_t> const& tokens) {
   core::schedule e;
   e.session = c.session;
@@ -246,7 +246,7 @@ void session_world::fetch(client& c) {
   });
 }
 
-// An error is raised once, even if the server is killed afterwards.
+// Checks that an error is raised once, even if the server is killed afterwards.
 void session_world::settle(client& c) {
   if (!c.unary || !c.attached) return;
   core::join_session e;

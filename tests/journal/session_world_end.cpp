@@ -37,7 +37,7 @@ void session_world::heal() {
   if (unfinished()) fail("closures have no outcome");
 }
 
-// Unary clients are not checked: a kill can lose an unanswered release.
+// Releases everything. Unary clients are not checked: a kill can lose an unanswered release.
 // @pre Everything has ended.
 void session_world::release_all() {
   for (auto& [n, c] : clients_) {

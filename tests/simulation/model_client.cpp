@@ -21,7 +21,8 @@ void model_client::start() {
   }
 }
 
-// Every worker builds it or gets a builder's error; closures that need it must not be sent before.
+// Creates a per-worker value. Closures that need it must not be sent before every worker has built
+// it, or has a builder's error.
 void model_client::create_value() {
   core::create_per_worker e;
   auto const doomed = world_.server().workers().look("worker", doomed_);
@@ -42,7 +43,8 @@ void model_client::release_value() {
   });
 }
 
-// A gang as large as the first worker allows, without inputs: a gang must not wait for itself.
+// Makes a gang as large as the first worker allows. A gang must not wait for itself, so it has no
+// inputs.
 void model_client::make_gang(std::vector<core::closure_spec>& batch) {
   for (std::size_t i = 0; i < std::min<std::size_t>(2, batch.size()); ++i) {
     auto& c = batch[batch.size() - 1 - i];
@@ -249,7 +251,7 @@ void model_client::follow(core::session_reply const& opened) {
   });
 }
 
-// Exactly the closures without success run again, in their order.
+// Checks that exactly the closures without success run again, in their order.
 bool model_client::retry(core::session_id id) {
   auto const& server = world_.server();
   auto const old = *server.sessions().look(id);

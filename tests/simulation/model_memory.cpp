@@ -143,7 +143,8 @@ model_memory::place model_memory::look(core::blob const& value, user const& by) 
   return place::awaited;
 }
 
-// A release by the client is a valid reason only if the server had a copy.
+// Checks why a value was not recomputed. A release by the client is a valid reason only if the
+// server had a copy.
 void model_memory::check_reason(std::string const& why) const {
   ++world_.counts["not_made_again"];
   bool const had = std::any_of(copied_.begin(), copied_.end(), [&](std::string const& id) {

@@ -222,8 +222,8 @@ void model_worker::finish(core::closure_id c, std::uint32_t attempt, std::uint64
   execute_next();
 }
 
-// No worker may get a closure that needs an abandoned value. A value is abandoned if its builds
-// killed their workers or failed too often.
+// Checks that no worker gets a closure that needs an abandoned value. A value is abandoned if its
+// builds killed their workers or failed too often.
 void model_worker::check_values(core::assignment const& a) const {
   if (!a.extras) return;
   if (a.inputs && a.args.encoding() == core::encoding::json)
@@ -268,7 +268,7 @@ void model_worker::flush(std::uint64_t link) {
     });
 }
 
-// If the closure has already started, its answer is sent as usual.
+// Returns a closure that has not started; a started closure is answered as usual.
 void model_worker::on_retract(core::retract_request const& r) {
   world_.after(transit(5'000), [this, link = link_, r] {
     if (link != link_ || !alive_) return;
@@ -310,7 +310,7 @@ void model_worker::forget_everything() {
   answers_.clear();
 }
 
-// The process keeps its state.
+// Loses messages in transit, but not the state of the process.
 void model_worker::lose_connection(std::string const& why, bool tell_server, bool clean, ended by) {
   auto const stream = std::exchange(stream_, core::stream_id{});
   ++link_;

@@ -30,7 +30,7 @@ struct faults {
   int duplicate_percent = 1;  // answers are sent twice
   int drain_percent = 1;
   int cordon_percent = 2;      // cordons or uncordons its task
-  int unnoticed_percent = 30;  // of the crashes: no FIN reaches the server
+  int unnoticed_percent = 30;  // percentage of crashes without a FIN
 };
 
 class model_worker {

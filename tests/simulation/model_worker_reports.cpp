@@ -13,8 +13,7 @@ void model_worker::report_start(core::closure_id c, std::uint32_t attempt, std::
   send(core::worker_results{stream_, {}, {{c, attempt, world_.now() - it->began}}, {}});
 }
 
-// After two seconds without an input the closure gives up its slot, for example to recompute the
-// input.
+// Gives up the slot after two seconds without an input, for example to recompute the input.
 model_memory::place model_worker::look_for_inputs(held& h) {
   auto found = model_memory::place::here;
   if (h.what.inputs)

@@ -102,7 +102,7 @@ void resumable_client::schedule_some() {
   send(tokens);
 }
 
-// A held value must be unchanged, or its loss must be reported with a reason.
+// Checks that a held value is unchanged, or that its loss is reported with a reason.
 void resumable_client::fetch_some() {
   auto const deadline = world_.now() + 5s;
   for (auto const& [token, id] : held_) {
@@ -139,7 +139,7 @@ void resumable_client::send(std::vector<std::uint64_t> const& tokens) {
   for (auto& [generation, m] : messages) world_.apply(std::move(m));
 }
 
-// A released value is forgotten, or not sent if its closure still runs.
+// Releases values. A released value is forgotten, or not sent if its closure still runs.
 void resumable_client::release_some() {
   auto& dice = world_.dice();
   core::release_values e{{}, session_, {}, {}};
@@ -325,7 +325,7 @@ void resumable_client::collected(core::reply const& r) {
   ++world_.counts["raised"];
 }
 
-// No closure of the failed generation can run once its error was collected.
+// Schedules after the error was collected: no closure of the failed generation can run then.
 void resumable_client::schedule_by_call() {
   ++calls_;
   auto const life = life_;

@@ -2,7 +2,7 @@
 
 namespace muster::simulation {
 
-// The client keeps the handle until the closure has an outcome.
+// Returns true while a closure that needs the value has no outcome.
 bool resumable_client::used(core::per_worker_id v) const {
   for (auto const& [token, p] : pending_)
     if (p.spec.extras && !p.spec.extras->per_worker.empty() && p.spec.extras->per_worker[0] == v)

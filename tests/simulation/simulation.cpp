@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A third of the seeds each: defaults, no retries, all features.
+// Returns the defaults, no retries, or all features, for a third of the seeds each.
 core::config settings(std::uint64_t seed) {
   core::config c;
   c.declared_jobs = {{"worker", 6}, {"ps", 2}};

@@ -28,7 +28,7 @@ core::function_id world::learn(std::string name) {
   return std::get<core::functions_reply>(fx.replies.at(0).body).ids.at(0);
 }
 
-// A copy: performing the effects can cause another step.
+// Returns a copy, because performing the effects can cause another step.
 core::effects world::step(core::event e) {
   if (!recording_) return server_->step(now_, e);
   auto& s = recording_->steps.emplace_back(recording::step{now_, e});
@@ -87,7 +87,7 @@ void world::arm() {
   });
 }
 
-// A closure that must run alone must not share its worker.
+// Checks that a closure that must run alone does not share its worker.
 void world::check_exclusive_ones(core::effects const& fx) {
   if (fx.assignments.empty()) return;
   for (auto const& exclusives : server_->overview(now_).exclusive) {
@@ -103,7 +103,7 @@ void world::check_exclusive_ones(core::effects const& fx) {
   }
 }
 
-// They belong to no session, so no view lists them.
+// Collects closures that run again. No view lists them, because they belong to no session.
 void world::learn_what_runs_again(core::effects const& fx) {
   for (auto const& i : fx.changes.incidents)
     if (auto const* again = std::get_if<core::incidents::closure_runs_again>(&i))

@@ -58,7 +58,7 @@ class world : public virtual_time {
   }
   void forget(core::call_id call);
   std::size_t open_calls() const { return calls_.size(); }
-  /// Their values were lost.
+  /// Returns how many closures ran again because their values were lost.
   std::size_t made_again() const { return again_.size(); }
   /// Describes the unfinished recomputations, with reasons.
   std::string left_again() const;

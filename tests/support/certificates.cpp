@@ -56,7 +56,7 @@ void add_extension(X509* to, X509* issuer, int kind, std::string const& value) {
   X509_EXTENSION_free(extension);
 }
 
-// Self-signed without an issuer.
+// Signs a certificate; without an issuer it is self-signed.
 x509_ptr make(certificate_request const& r, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
               bool may_sign) {
   static std::atomic<long> serial{1};

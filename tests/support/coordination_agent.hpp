@@ -116,7 +116,7 @@ class coordination_agent {
   /// Cancels the calls that are still open.
   ~coordination_agent();
 
-  // `deadline` is the gRPC deadline of the call.
+  // Calls of an agent. `deadline` is the gRPC deadline of the call.
   pending register_task(milliseconds deadline = no_deadline);
   pending heartbeat();
   pending shutdown();

@@ -29,7 +29,7 @@ struct link {
   int near = -1, far = -1;
 };
 
-// A reset instead of FIN.
+// Closes with a reset instead of FIN.
 void close_hard(link const& l) {
   linger const at_once{1, 0};
   for (int const fd : {l.near, l.far}) {

@@ -41,7 +41,7 @@ class rapid_resets {
     for (int shift = 24; shift >= 0; shift -= 8) f += byte(stream >> shift);
     return f + body;
   }
-  // HPACK without a dynamic table.
+  // Encodes the header without a dynamic table.
   static std::string head(std::string const& method) {
     auto const text = [](std::string const& t) { return static_cast<char>(t.size()) + t; };
     return "\x83\x86\x04" + text(method) + "\x01" + text("localhost") + "\x0f\x10" +

@@ -52,7 +52,7 @@ struct distribute_sessions : testing::Test {
     ++trained;
   }
 
-  // `there` is the result of restore.
+  // Returns the steps of a single chief; `there` is the result of restore.
   std::string prepared(checkpoint from, bool there) {
     std::string done;
     run_distribute_coordinator(

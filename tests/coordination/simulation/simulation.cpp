@@ -26,7 +26,7 @@ cc::cluster_spec some_spec(simulation::random& dice) {
   return spec;
 }
 
-// Half of the clusters with server kills deliver errors by heartbeat.
+// Selects how errors are delivered: by heartbeat in half of the clusters with server kills.
 cc::cluster_spec as_told(cc::cluster_spec spec, bool by_heartbeat) {
   if (by_heartbeat) spec.errors = cc::error_delivery::heartbeat;
   return spec;

@@ -150,7 +150,7 @@ void world::perform(cc::effects& fx) {
   for (auto const& [r, c] : told) tell(r, c);
 }
 
-// Most writes take milliseconds, a few much longer.
+// Writes to the disk. Most writes take milliseconds, a few much longer.
 void world::write_down(std::vector<cc::fact> facts,
                        std::vector<std::pair<cc::reply, open_call>> replies) {
   if (facts.empty() && replies.empty()) return;

@@ -22,7 +22,7 @@ struct spilling_cluster {
   }
   explicit spilling_cluster(config const& settings = small()) : c(settings) {}
 
-  /// Moves of the last step.
+  /// Returns the moves of the last step.
   std::vector<closure_id> asked(move_kind kind) const {
     std::vector<closure_id> all;
     for (auto const& m : c.fx().value_moves)

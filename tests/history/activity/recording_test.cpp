@@ -41,7 +41,7 @@ TEST(recording, an_answer_is_a_bar_from_its_true_start) {
   EXPECT_TRUE(page.all);
 }
 
-// Quick answers widen its window to six.
+// Attaches a worker; quick answers widen its window to six.
 stream_id quick_worker(cluster& c, std::uint32_t slots) {
   auto const w = c.attach({.slots = slots, .credits = 8});
   c.open(names(20, "f"));

@@ -102,7 +102,7 @@ TEST_F(history_store_test, counts_at_most_so_many_unreadable_records) {
   EXPECT_EQ(a->facts().unreadable, 10'000u);
 }
 
-// RocksDB aborts the process if it continues with an unwritten log.
+// RocksDB aborts the process if it continues with a log that it could not write.
 TEST_F(history_store_test, goes_on_after_its_disk_was_full) {
   muster::test::small_disk disk(4);
   if (!disk.problem().empty()) return muster::test::cannot_run(disk.problem());

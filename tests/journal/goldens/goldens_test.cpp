@@ -36,7 +36,7 @@ std::map<std::string, entries> committed() {
   return all;
 }
 
-// `f(case, key, kind, value)`.
+// Calls `f(case, key, kind, value)` for each entry.
 void each_committed(std::function<void(std::string const&, std::string const&, entry_kind const&,
                                        std::string const&)> const& f) {
   for (auto const& [name, of_it] : committed())

@@ -109,7 +109,7 @@ accepted_closure closure(std::uint32_t slot) {
   return c;
 }
 
-/// Ids are unique in the scene.
+/// Returns closures with ids that are unique in the scene.
 accepted_fact empty_request(session_id job, std::uint32_t first, std::uint32_t size) {
   accepted_fact f;
   f.job = job;

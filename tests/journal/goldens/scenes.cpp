@@ -6,7 +6,7 @@
 namespace muster::server::journal::goldens {
 namespace scene_details {
 
-// The data directory writes this entry; data_directory_test compares it.
+// Adds an entry that the data directory writes; data_directory_test compares it.
 void add_format(std::vector<scene>& all) {
   muster::journal::v1::Format full, empty;
   full.set_version(format_known);
