@@ -5,7 +5,7 @@
 
 namespace {
 
-// Returns an empty report: failed expectations print themselves.
+// Plays a seed; failed expectations print themselves.
 muster::simulation::report play(std::uint64_t seed) {
   auto const bytes = muster::core::fuzz_bytes(seed);
   muster::core::fuzz_player p(bytes);
