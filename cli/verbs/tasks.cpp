@@ -66,7 +66,7 @@ void add_tasks(CLI::App& app, choice& chosen) {
   add_cluster_option(*verb, o->cluster);
   add_value(*verb, "--state", o->state, "MISSING|REGISTERING|CONNECTED|LATE|ERROR|DISCONNECTED",
             "List only tasks in this state");
-  add_value(*verb, "--job", o->job, "JOB", "List only tasks of this job, such as worker");
+  add_value(*verb, "--role,--job", o->job, "ROLE", "List only tasks of this role, such as worker");
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster tasks\n  muster tasks --state ERROR --output json");
 }

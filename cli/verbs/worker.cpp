@@ -109,10 +109,10 @@ void add_worker(CLI::App& app, choice& chosen) {
   add_token_options(*verb, o->worker.token, o->token_file);
   verb->add_flag("--wait-for-cluster", o->worker.wait_for_cluster,
                  "Wait for a cluster that the server does not have yet, instead of exiting");
-  add_value(*verb, "--job", o->worker.job, "JOB", "Job of the worker in the cluster")
+  add_value(*verb, "--role,--job", o->worker.job, "ROLE", "Role of the worker in the cluster")
       ->capture_default_str();
   add_number(*verb, "--index", o->worker.index,
-             "Index in the job (default: the server picks a free one); refused while another host "
+             "Index in the role (default: the server picks a free one); refused while another host "
              "is connected with it",
              0, 1'000'000);
   add_count(*verb, "--slots", o->worker.slots,

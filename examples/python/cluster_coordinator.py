@@ -1,7 +1,7 @@
 """Runs the two examples of TensorFlow's page on ClusterCoordinator with Muster, without TensorFlow.
 
     muster serve &
-    python -m muster worker --job ps &
+    python -m muster worker --role ps &
     python -m muster worker &
     python cluster_coordinator.py
 

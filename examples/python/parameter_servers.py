@@ -96,7 +96,7 @@ def run(c, checkpoints):
 def here():
     """Starts a server, three workers and two parameter servers."""
     with muster.LocalCluster(workers=3) as cluster:
-        ps = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--job", "ps", "--index", "0",
+        ps = subprocess.Popen([sys.executable, "-m", "muster", "worker", "--role", "ps", "--index", "0",
                                "--processes", "2", "--server", cluster.address])
         try:
             yield cluster.address

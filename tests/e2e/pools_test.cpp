@@ -101,7 +101,7 @@ TEST_F(clusters_as_pools, a_worker_of_an_unknown_cluster_says_so_and_ends_unless
 TEST_F(clusters_as_pools, each_says_which_of_its_jobs_hold_state) {
   c.serve({"--cluster", "default", "--cluster", "train;stateful=cache"});
   EXPECT_EQ(json::serialize(c.get("/api/v1/clusters/train").at("stateful")), R"(["cache"])");
-  c.worker({"--cluster", "train", "--job", "cache"});
+  c.worker({"--cluster", "train", "--role", "cache"});
   c.worker({"--cluster", "train", "--job", "ps"});
   ASSERT_TRUE(await([&] { return connected("train") == 2; }));
   // Only the stateless role, ps, takes closures that are not bound to a task.

@@ -59,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
                      help="number of tasks, each with its own process; a new process keeps the index of the one that "
                           "it replaces (default: one per processor)")
     how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
-    p.add_argument("--job", default="worker", help="job of the tasks in the cluster")
+    p.add_argument("--role", "--job", dest="job", default="worker", metavar="ROLE",
+                   help="role of the tasks in the cluster")
     p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); "
                    "refused while another host is connected with it")
     p.add_argument("--cluster", default="", help="cluster to join (default: the main one)")

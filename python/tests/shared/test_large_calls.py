@@ -24,7 +24,7 @@ MB = 1 << 20
 def made(make_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     """A parameter server, and a worker with two processes. Afterwards no memory may be held."""
     found = make_cluster("--reconnect-grace", "1s")
-    found.add("--job", "ps", "--index", "0", "--processes", "1")
+    found.add("--role", "ps", "--index", "0", "--processes", "1")
     found.add("--index", "0", "--processes", "2")
     yield found
     found.close()
