@@ -113,8 +113,8 @@ void members(member_list const& m, coordination::agent_view const& a, core::time
   m("last_seen_ms", a.last_heartbeat);
   m("heartbeat_age_ms", age(a.last_heartbeat, now));
   m.some("unheard", a.unheard,
-         "true if the agent has not reconnected since the server restarted; `state` is reported to "
-         "agents all the same");
+         "true if the agent has not reconnected since the server restarted; the server still "
+         "reports `state` to other agents");
   m("devices", a.devices);
   m.some("device_names", a.device_names);
   m("recoverable", a.recoverable);

@@ -59,7 +59,7 @@ function UnmetDemand() {
   const looked = useLooked<{ wishes: Demand[]; complete?: boolean }>(api('wishes', { cluster: clusterQuery.value }));
   const wishes = looked.value?.wishes ?? [];
   return (
-    <Panel id="wishes" title="Unmet demand" note="by what the closures need" span={12}>
+    <Panel id="wishes" title="Unmet demand" note="by needs of the closures" span={12}>
       <Problem text={looked.problem} />
       {looked.value && wishes.length === 0 && (
         <p class="calm">No unmet demand: every waiting closure could run on a connected worker. Closures that need labels or resources of no connected worker are listed here.</p>
