@@ -46,7 +46,7 @@ TEST_F(clusters_as_pools, each_has_its_workers_and_its_jobs) {
   auto const value = json::value_to<std::string>(there.at("closures").at(0).at("remote_value"));
   auto const across = c.run({"submit", "muster.echo", R"({"$remote_value":")" + value + R"("})"});
   EXPECT_NE(across.status, 0);
-  EXPECT_NE(across.err.find("is of another cluster"), std::string::npos) << across.err;
+  EXPECT_NE(across.err.find("belongs to another cluster"), std::string::npos) << across.err;
 }
 
 TEST_F(clusters_as_pools, a_job_waits_for_workers_of_its_own_cluster) {

@@ -112,7 +112,8 @@ TEST(worker_hello, what_it_still_holds_is_checked) {
   EXPECT_FALSE(held_from_wire(h)->at(0).waits);
   EXPECT_TRUE(held_from_wire(h)->at(1).waits);
   h.set_held_waits(0, 2);
-  EXPECT_EQ(held_from_wire(h).error().message, "hello.held_waits: 2, there are 2 held closures");
+  EXPECT_EQ(held_from_wire(h).error().message,
+            "hello.held_waits: 2, but there are 2 held closures");
   h.clear_held_waits();
   h.add_held_closure(7), h.add_held_attempt(1);
   EXPECT_EQ(held_from_wire(h).error().message,

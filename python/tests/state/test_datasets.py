@@ -239,7 +239,7 @@ def test_command_line_shows_the_progress_of_a_dataset(cluster: Cluster) -> None:
 
 def test_invalid_datasets_and_uses_are_refused(cluster: Cluster) -> None:
     c = cluster.coordinator()
-    for splits, words, said in [([], {}, "splits: there are none"),
+    for splits, words, said in [([], {}, "splits: required, at least one"),
                                 ([b"x" * 70_000], {}, "the limit is 65536"),
                                 ([1], {"epochs": 2_000_000}, "epochs"),
                                 ([1], {"position": {"epoch": 0, "done": [1]}}, "position.done")]:

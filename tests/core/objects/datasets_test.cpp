@@ -196,7 +196,7 @@ TEST(datasets, begin_at_a_position) {
   spec.at = {3, {}};
   EXPECT_TRUE(b.table.look(b.deal(spec, 3))->is_over());
   spec.at = {4, {}};
-  EXPECT_EQ(b.refusal(spec), "position.epoch: 4, there are 3");
+  EXPECT_EQ(b.refusal(spec), "position.epoch: 4, the dataset has 3 epochs");
   spec.at = {0, {1, 1}};
   EXPECT_EQ(b.refusal(spec),
             "position.done: 1, the numbers must be those of splits, in ascending order");
@@ -221,7 +221,7 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
   EXPECT_EQ(b.drawn(id, 2), "s0/1");
   EXPECT_EQ(go(3, "x"), "args: not a position of a dataset");
   at[0] = 3;
-  EXPECT_EQ(go(4, at), "position.epoch: 3, there are 2");
+  EXPECT_EQ(go(4, at), "position.epoch: 3, the dataset has 2 epochs");
 }
 
 TEST(datasets, that_go_elsewhere_leave_named_epochs_to_who_waits_for_them) {
@@ -239,7 +239,7 @@ TEST(datasets, that_go_elsewhere_leave_named_epochs_to_who_waits_for_them) {
 
 TEST(datasets, have_limits) {
   datasets_bench b;
-  EXPECT_EQ(b.refusal({}), "splits: there are none");
+  EXPECT_EQ(b.refusal({}), "splits: required, at least one");
   EXPECT_EQ(b.refusal(b.of(100'001)), "splits: 100001, the limit is 100000");
   EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: 0, must be at least 1");
   EXPECT_EQ(b.refusal(b.of(1, 1'000'001)), "epochs: 1000001, the limit is 1000000");

@@ -35,7 +35,7 @@ TEST(program_seats, of_earlier_attempts_are_known) {
   EXPECT_EQ(b.core->task_of({p, 1, 1}), "worker:1");
   EXPECT_EQ(b.core->worker_of({p, 3, 1}).value(), other);
   EXPECT_EQ(why_not(b, {p, 1, 2}),
-            "attempt 1 of " + text(p) + " has no rank 2; it has 2 ranks, from 0 on");
+            "attempt 1 of " + text(p) + " has no rank 2; it has 2 ranks, numbered from 0");
   EXPECT_EQ(why_not(b, {p, 4, 0}),
             "there is no attempt 4 of " + text(p) + "; the last attempt is 3");
   EXPECT_EQ(b.core->task_of({p, 4, 0}), "");
