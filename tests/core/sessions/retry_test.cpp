@@ -67,7 +67,7 @@ TEST_F(job_retry, failed_and_cancelled_closures_run_again_with_their_arguments) 
 TEST_F(job_retry, says_why_it_cannot_be) {
   auto const job = c.open({"f"});
   c.succeed(w, job[0]);
-  EXPECT_EQ(refusal(job.id), "nothing of " + text(job.id) + " failed or was cancelled");
+  EXPECT_EQ(refusal(job.id), "no closure of " + text(job.id) + " failed or was cancelled");
   auto const s = c.stream();
   EXPECT_EQ(
       refusal(s),
