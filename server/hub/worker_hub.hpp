@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "server/core/api/objects.hpp"
 #include "server/core/coordinator.hpp"
 #include "server/doctor/step_stops.hpp"
 #include "server/hub/programs/last_lines.hpp"

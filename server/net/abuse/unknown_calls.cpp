@@ -11,6 +11,11 @@
 namespace muster::net {
 namespace {
 
+struct unknown_call {
+  grpc::GenericServerContext context;
+  grpc::GenericServerAsyncReaderWriter stream{&context};
+};
+
 // A fixed number of slots, each of which refuses one call at a time.
 class unknown_calls final : public coro::acceptor_base {
  public:
@@ -25,11 +30,6 @@ class unknown_calls final : public coro::acceptor_base {
  private:
   // Concurrent answers. Further calls wait in gRPC's queue.
   static constexpr std::size_t slots = 64;
-
-  struct one {
-    grpc::GenericServerContext context;
-    grpc::GenericServerAsyncReaderWriter stream{&context};
-  };
 
   //   requested --arrives--> refused --sent, or reset--> requested
   //       \--server stops--> over <--server stops--/
@@ -68,7 +68,7 @@ class unknown_calls final : public coro::acceptor_base {
     }
 
     unknown_calls& home;
-    std::optional<one> call;
+    std::optional<unknown_call> call;
     bool arrived = false;
     std::string peer;  // of the current call
   };
