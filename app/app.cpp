@@ -89,7 +89,7 @@ std::unique_ptr<webhook_sender> app::make_webhooks() {
                        {},
                        {},
                        text};
-        engine_.context().post([this, said = std::move(said)] { engine_.tell(said); });
+        engine_.context().post([this, said = std::move(said)] { engine_.add_log_event(said); });
       });
   if (auto const begun = made->start(); !begun.ok()) throw start_error(begun.message);
   return made;

@@ -49,18 +49,18 @@ closure_hubs::closure_hubs(engine_assembly& engine, data_directory& data,
       main_name_(main_cluster_of(engine.config)),
       wide_(engine.clock.now()),
       of_programs_(clusters_,
-                   {.tell = [this](log_event const& n) { engine_.tell(n); },
+                   {.tell = [this](log_event const& n) { engine_.add_log_event(n); },
                     .remove = [this](std::string name) { remove_soon(std::move(name)); },
-                    .failed = [this](core::coordination_failed e) { pass_on_soon(std::move(e)); },
+                    .failed = [this](core::coordination_failed e) { post_failure(std::move(e)); },
                     .noted =
                         [this](auto program, auto attempt, core::attempt_record::event e) {
-                          note_soon(program, attempt, std::move(e));
+                          post_attempt_event(program, attempt, std::move(e));
                         }}),
       deadline_(engine.context()),
       room_(engine.context()),
       main_(config_of(engine.config.clusters.empty() ? nullptr : &engine.config.clusters.front()),
             dependencies(deadline_, [this] { main_.on_deadline(); }, {},
-                         {&wide_, 0, [this] { make_room_soon(); }})),
+                         {&wide_, 0, [this] { schedule_eviction(); }})),
       pools_(main_, wide_,
              {.find = [this](std::string_view name) { return find(name); },
               .main = [this] { return main_cluster(); },
@@ -108,7 +108,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
     if (at != core::never) deadline.call_at(engine_.clock.to_steady(at), on_deadline);
   };
   e.events.to_feed = [this](log_event const& n) { engine_.feed(n); };
-  e.events.to_log = [this](log_event const& n) { engine_.tell(n); };
+  e.events.to_log = [this](log_event const& n) { engine_.add_log_event(n); };
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
@@ -130,7 +130,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
 
 std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies pool) {
   auto const& spec = clusters_.state().spec(cluster);
-  pool.over_budget = [this] { make_room_soon(); };
+  pool.over_budget = [this] { schedule_eviction(); };
   auto made = std::make_shared<timed_hub>(*this, config_of(&spec), spec.name, std::move(pool));
   auto* const closures = &made->closures;
   return {std::move(made), closures};
@@ -138,7 +138,7 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
 
 // Starts numbering after earlier starts. A slot that has used its generations, about a hundred
 // bytes, is abandoned.
-void closure_hubs::count_behind(std::uint64_t epoch, std::uint64_t sessions) {
+void closure_hubs::set_first_numbers(std::uint64_t epoch, std::uint64_t sessions) {
   auto const g = core::generations_of(epoch);
   wide_.first_generation = g.first;
   wide_.end_generation = g.end;
@@ -168,7 +168,7 @@ void closure_hubs::restore_programs() {
                  found.error().message);
     std::vector<core::programs::fact> gone;
     for (auto const& p : programs)
-      gone.emplace_back(core::programs::program_gone{p.submitted.program});
+      gone.emplace_back(core::programs::program_removed{p.submitted.program});
     data_.write_down(cluster, gone);
   }
   for (auto& r : data_.take_records())
@@ -186,12 +186,12 @@ void closure_hubs::remove_soon(std::string cluster) {
   });
 }
 
-void closure_hubs::pass_on_soon(core::coordination_failed e) {
+void closure_hubs::post_failure(core::coordination_failed e) {
   engine_.context().post([this, e = std::move(e)] { pools_.of(e.program).apply(e); });
 }
 
-void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
-                             core::attempt_record::event what) {
+void closure_hubs::post_attempt_event(core::program_id program, std::uint32_t attempt,
+                                      core::attempt_record::event what) {
   engine_.context().post([this, program, attempt, what = std::move(what)] {
     pools_.of(program).programs().record_event({program, attempt}, what);
   });
@@ -199,12 +199,12 @@ void closure_hubs::note_soon(core::program_id program, std::uint32_t attempt,
 
 // Names the blob of a closure that was recomputed.
 void closure_hubs::keep_blob(core::closure_id id) {
-  auto const view = pools_.of(id).state().closures().look(id);
+  auto const view = pools_.of(id).state().closures().find(id);
   if (!view || view->state != core::closure_state::succeeded) return;
   if (auto const name = blob_named_by(view->data.view()); !name.empty()) blobs_.name(id, name);
 }
 
-void closure_hubs::make_room_soon() {
+void closure_hubs::schedule_eviction() {
   if (std::exchange(room_asked_, true)) return;
   room_.call_at(std::chrono::steady_clock::now() + room_after, [this] {
     room_asked_ = false;

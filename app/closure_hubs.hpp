@@ -30,7 +30,7 @@ class closure_hubs {
   /// before anything is restored.
   /// @param epoch number of this start
   /// @param sessions highest number of an earlier session
-  void count_behind(std::uint64_t epoch, std::uint64_t sessions);
+  void set_first_numbers(std::uint64_t epoch, std::uint64_t sessions);
   /// Restores programs from the open data directory. Clusters of unknown programs are removed once
   /// the engine runs. Must be called before the engine runs.
   void restore_programs();
@@ -45,10 +45,11 @@ class closure_hubs {
   hub_dependencies dependencies(coro::timer& deadline, std::function<void()> on_deadline,
                                 std::string cluster, pool_dependencies pool);
   std::shared_ptr<hub> make(cluster_id cluster, pool_dependencies pool);
-  void make_room_soon();
+  void schedule_eviction();
   void remove_soon(std::string cluster);
-  void pass_on_soon(core::coordination_failed e);
-  void note_soon(core::program_id program, std::uint32_t attempt, core::attempt_record::event what);
+  void post_failure(core::coordination_failed e);
+  void post_attempt_event(core::program_id program, std::uint32_t attempt,
+                          core::attempt_record::event what);
   void keep_blob(core::closure_id id);
 
   engine_assembly& engine_;

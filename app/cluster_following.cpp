@@ -116,11 +116,11 @@ void cluster_following::start(std::vector<cluster_spec> const& found) {
     };
     h.recovered = [this, post, &source] {
       post([this, &source] {
-        engine_.tell({severity::info,
-                      "cluster_source_recovered",
-                      source.declaration.name,
-                      {},
-                      "the cluster can be resolved again"});
+        engine_.add_log_event({severity::info,
+                               "cluster_source_recovered",
+                               source.declaration.name,
+                               {},
+                               "the cluster can be resolved again"});
       });
     };
     watches_.push_back(
@@ -148,7 +148,7 @@ void cluster_following::changed(cluster_source const& source, cluster_spec const
 }
 
 void cluster_following::warn(cluster_source const& source, std::string text) {
-  engine_.tell(
+  engine_.add_log_event(
       {severity::warning, "cluster_source_failed", source.declaration.name, {}, std::move(text)});
 }
 

@@ -122,7 +122,7 @@ void data_directory::start(journal::journal_options o) {
       std::move(store_), o, [this](std::uint64_t durable, muster::status const& failed) {
         dependencies_.post([this, durable, failed] { written(durable, failed); });
       });
-  tell_room();
+  report_disk_space();
   if (auto const version = journal_->facts().store_version;
       journal::etcd::can_answer_with_old_data(version))
     spdlog::warn(
@@ -140,7 +140,7 @@ void data_directory::written(std::uint64_t durable, muster::status const& failed
                         name_,
                         failed.message + "; the server refuses all requests that have to be "
                                          "stored: repair the disk, then restart the server"});
-  tell_room();
+  report_disk_space();
   commits_.on_durable(durable, failed, dependencies_.now());
 }
 
@@ -189,7 +189,7 @@ muster::status data_directory::refusal() const {
                                         " wait to be written; try again in a second"};
 }
 
-muster::status data_directory::no_room_status(journal::journal_facts const& facts) const {
+muster::status data_directory::no_room_status(journal::journal_stats const& facts) const {
   auto const reserve = journal::journal_options{}.reserve_bytes;
   auto const free = facts.free_bytes.value_or(0);
   // A large write can need more than the reserve, and a quota can be below the free space.
@@ -200,7 +200,7 @@ muster::status data_directory::no_room_status(journal::journal_facts const& fact
 }
 
 // Reports once when the disk becomes full, and once when it has space again.
-void data_directory::tell_room() {
+void data_directory::report_disk_space() {
   auto const facts = journal_->facts();
   if ((full_since_ != core::never) == facts.disk_is_full) return;
   full_since_ = facts.disk_is_full ? dependencies_.now() : core::never;
@@ -225,7 +225,7 @@ void data_directory::stop() {
                   facts.failed.message);
 }
 
-void data_directory::tell_rest() {
+void data_directory::answer_waiting_requests() {
   if (!journal_) return;
   auto const facts = journal_->facts();
   commits_.on_durable(facts.durable, facts.failed, dependencies_.now());

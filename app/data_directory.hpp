@@ -36,7 +36,7 @@ class data_directory {
                       std::string const& version, coordination_hub& into,
                       bool is_directory = false);
   /// Sets a function that open() calls before it reads each part. Must be called before open().
-  void on_reading(std::function<void(std::string what)> told) { reading_ = std::move(told); }
+  void on_part_read(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
   /// Starts the journal and disk reports.
   void start(journal::journal_options o);
@@ -77,13 +77,13 @@ class data_directory {
   /// thread.
   void stop();
   /// Answers requests that still wait, with the outcome. Must be called after stop().
-  void tell_rest();
+  void answer_waiting_requests();
 
  private:
   muster::status begin(std::string const& version, coordination_hub& into);
   void written(std::uint64_t durable, muster::status const& failed);
-  void tell_room();
-  muster::status no_room_status(journal::journal_facts const& facts) const;
+  void report_disk_space();
+  muster::status no_room_status(journal::journal_stats const& facts) const;
 
   journal::change format_entry() const;
 

@@ -37,7 +37,7 @@ void engine_assembly::finish(std::function<coro::task<void>()> last) {
   thread_.join();
 }
 
-void engine_assembly::tell(log_event const& n) {
+void engine_assembly::add_log_event(log_event const& n) {
   log(n);
   feed(n);
 }

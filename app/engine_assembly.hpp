@@ -48,7 +48,7 @@ class engine_assembly {
   event_log& events() { return events_; }
   void feed(log_event const& n) { events_.add(clock.now(), n); }
   /// Adds a line to the event feed and the log.
-  void tell(log_event const& n);
+  void add_log_event(log_event const& n);
 
  private:
   coro::task_group::error_hook on_task_error();

@@ -59,10 +59,10 @@ void service_pulse::beat(std::stop_token end) {
   while (!over_.wait_for(lock, end, interval_, [&] { return end.stop_requested(); })) {
     if (engine_ == nullptr) {
       send(net::sign_of_life);
-    } else if (!asked_.exchange(true)) {
+    } else if (!post_pending_.exchange(true)) {
       engine_->post([this] {
         send(net::sign_of_life);
-        asked_ = false;
+        post_pending_ = false;
       });
     }
   }

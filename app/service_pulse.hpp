@@ -44,7 +44,7 @@ class service_pulse {
   std::mutex mutex_;
   std::condition_variable_any over_;
   coro::engine_context* engine_ = nullptr;
-  std::atomic<bool> asked_ = false;  // the function posted to the engine has not run yet
+  std::atomic<bool> post_pending_ = false;  // the function posted to the engine has not run yet
   std::jthread thread_;
 };
 

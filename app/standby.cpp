@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 // How often a standby checks who leads.
 constexpr auto look_every = 150ms;
-constexpr auto signals_looked_at_every = 10ms;
+constexpr auto signal_check_interval = 10ms;
 // Limit for the first answer of etcd.
 constexpr auto patience_at_start = 5s;
 // Delay after this server has resigned because no member of etcd had recent data. Another server
@@ -49,7 +49,7 @@ auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
   auto asking = std::async(std::launch::async, ask);
   std::optional<std::string> signal;
   while (asking.wait_for(0ms) != std::future_status::ready && !signal)
-    if ((signal = wait_for_stop_signal(signals_looked_at_every))) give_up();
+    if ((signal = wait_for_stop_signal(signal_check_interval))) give_up();
   return {asking.get(), std::move(signal)};
 }
 
@@ -140,9 +140,8 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         throw start_error("--store " + name + ": " + opened.message);
       // A server with old data would lose jobs that were acknowledged.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
-      spdlog::warn(
-          "standby http={} store={} why=\"{}; this server has resigned and tries again\"",
-          http, name, why);
+      spdlog::warn("standby http={} store={} why=\"{}; this server has resigned and tries again\"",
+                   http, name, why);
       set({why, {}});
       told.reset();
       manager.ready();

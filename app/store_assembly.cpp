@@ -13,8 +13,8 @@
 namespace muster::server {
 namespace {
 
-constexpr std::chrono::milliseconds blobs_looked_at_every{1'000};
-constexpr std::chrono::milliseconds outputs_looked_at_every{20};
+constexpr std::chrono::milliseconds blob_check_interval{1'000};
+constexpr std::chrono::milliseconds output_check_interval{20};
 constexpr std::chrono::seconds outputs_expected_for{5};  // after the last one
 
 blob_store_options blob_options_from(configuration const& c) {
@@ -41,12 +41,12 @@ store_assembly::store_assembly(engine_assembly& engine, bool sockets_held)
                   [this](core::token const& who, std::uint64_t more) {
                     return room_for_values(who, hubs_.pools(), more);
                   },
-              .make_again = [this](core::closure_id id) { make_again(id); }}),
-      next_look_(engine.context()),
+              .recompute = [this](core::closure_id id) { recompute(id); }}),
+      next_check_at_(engine.context()),
       data_({.now = [this] { return now(); },
              .post =
                  [&engine](std::function<void()> work) { engine.context().post(std::move(work)); },
-             .tell = [&engine](log_event const& n) { engine.tell(n); }}),
+             .tell = [&engine](log_event const& n) { engine.add_log_event(n); }}),
       deadline_(engine.context()),
       coordination_(limits(sockets_held), random_64(), dependencies()),
       hubs_(engine, data_, coordination_, leadership_, spill_, blobs_) {
@@ -75,7 +75,7 @@ coordination_dependencies store_assembly::dependencies() {
     if (at != core::never)
       deadline_.call_at(engine_.clock.to_steady(at), [this] { coordination_.on_deadline(); });
   };
-  e.tell = [this](log_event const& n) { engine_.tell(n); };
+  e.tell = [this](log_event const& n) { engine_.add_log_event(n); };
   if (!engine_.config.is_durable()) return e;
   data_.attach_to(e);
   e.store = [this] {
@@ -103,13 +103,13 @@ muster::status store_assembly::look(std::string const& version) {
   auto seen = journal::rocks_view::open(directory);
   if (!seen) return seen.error();
   for (auto const& note : (*seen)->notes()) spdlog::info("read_only note=\"{}\"", note);
-  return data_.open(std::make_unique<journal::unwritten>(std::move(*seen)), directory.string(),
-                    version, coordination_, true);
+  return data_.open(std::make_unique<journal::read_only_store>(std::move(*seen)),
+                    directory.string(), version, coordination_, true);
 }
 
 muster::status store_assembly::open(std::string const& version) {
   auto const& c = engine_.config;
-  data_.on_reading([this](std::string what) { leadership_.reading(std::move(what)); });
+  data_.on_part_read([this](std::string what) { leadership_.reading(std::move(what)); });
   if (c.is_read_only()) return look(version);
   if (!c.store.where) return data_.open(c.data_dir, version, coordination_);
   return data_.open(leadership_.take_store(), c.store.where->text(), version, coordination_);
@@ -136,7 +136,7 @@ void store_assembly::begin(std::string const& version) {
 
 void store_assembly::finish_journal() {
   data_.stop();
-  engine_.carry_out([this] { data_.tell_rest(); });
+  engine_.carry_out([this] { data_.answer_waiting_requests(); });
 }
 
 void store_assembly::open_files() {
@@ -153,10 +153,10 @@ void store_assembly::open_files() {
 
 void store_assembly::restore_jobs() {
   if (!engine_.config.is_durable()) return;
-  hubs_.count_behind(data_.epoch(), data_.sessions_before());
+  hubs_.set_first_numbers(data_.epoch(), data_.sessions_before());
   std::map<std::string, std::vector<core::restored_job>> by_cluster;
   for (auto& j : data_.take_jobs()) {
-    name_blobs(j.job);
+    reference_blobs(j.job);
     by_cluster[j.cluster].push_back(std::move(j.job));
   }
   for (auto& [cluster, jobs] : by_cluster) {
@@ -170,16 +170,16 @@ void store_assembly::restore_jobs() {
     std::vector<core::fact> gone;
     for (auto const& j : jobs) {
       if (j.job.id != core::session_id{})
-        gone.emplace_back(core::job_gone{j.job.id});
+        gone.emplace_back(core::job_removed{j.job.id});
       else
-        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_gone{{}, v.id});
+        for (auto const& v : j.per_worker) gone.emplace_back(core::per_worker_removed{{}, v.id});
     }
     data_.write_down(cluster, gone);
   }
   hubs_.restore_programs();
 }
 
-void store_assembly::name_blobs(core::restored_job const& job) {
+void store_assembly::reference_blobs(core::restored_job const& job) {
   for (auto const& f : job.closures) {
     if (f.dropped || !names_blob(f.value.view())) continue;
     for (auto const& request : job.accepted)
@@ -203,12 +203,12 @@ void store_assembly::keep_uploads() {
 
 void store_assembly::watch_blobs() {
   auto const now = engine_.clock.now();
-  if (now >= uploads_looked_at_ + blobs_looked_at_every) {
-    uploads_looked_at_ = now;
+  if (now >= uploads_checked_at_ + blob_check_interval) {
+    uploads_checked_at_ = now;
     keep_uploads();
   }
   auto const has_value = [this](core::closure_id id) {
-    auto const view = pools().of(id).state().closures().look(id);
+    auto const view = pools().of(id).state().closures().find(id);
     return view && !view->history && view->state == core::closure_state::succeeded &&
            view->released.empty();
   };
@@ -228,14 +228,14 @@ void store_assembly::watch_blobs() {
   // Outputs held by workers use their memory, which further outputs need.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;
-  next_look_.call_at(
-      coro::timer::clock::now() + (often ? outputs_looked_at_every : blobs_looked_at_every),
+  next_check_at_.call_at(
+      coro::timer::clock::now() + (often ? output_check_interval : blob_check_interval),
       [this] { watch_blobs(); });
 }
 
 // Recomputes a lost value. The reply is ignored, because the reader of the value polls for its
 // bytes.
-void store_assembly::make_again(core::closure_id id) {
+void store_assembly::recompute(core::closure_id id) {
   core::await_value e;
   e.closure = id;
   e.deadline = engine_.clock.now() + lost_names::asked_every;

@@ -58,16 +58,16 @@ class store_assembly {
   muster::status open(std::string const& version);
   muster::status look(std::string const& version);
   void declare(core::coordination::cluster_spec spec);
-  void name_blobs(core::restored_job const& job);
+  void reference_blobs(core::restored_job const& job);
   void keep_uploads();
-  void make_again(core::closure_id id);
+  void recompute(core::closure_id id);
 
   engine_assembly& engine_;
   standby leadership_;
   spill_store spill_;  // has its own thread
   blob_store blobs_;   // has its own thread
-  coro::timer next_look_;
-  core::time_point uploads_looked_at_{};
+  coro::timer next_check_at_;
+  core::time_point uploads_checked_at_{};
   core::time_point outputs_seen_at_{};
   std::function<std::optional<store_view::kept_history>()> history_ = [] {
     return std::optional<store_view::kept_history>();

@@ -30,8 +30,8 @@ web::web_options options_from(engine_assembly const& engine, perimeter& p, store
     o.outlets.notices.counts = [webhooks] { return webhooks->counts(); };
   }
   o.read_only = c.is_read_only();
-  o.outlets.charts.earlier = [&history] { return history.take_points(); };
-  o.outlets.charts.keep = [&history](history::past_point const& one) { history.keep(one); };
+  o.outlets.charts.earlier = [&history] { return history.take_chart_points(); };
+  o.outlets.charts.keep = [&history](history::chart_point const& one) { history.keep(one); };
   o.outlets.past = &history.past();
   return o;
 }

@@ -12,7 +12,7 @@ bool is_utf8(std::string_view text);
 std::string to_utf8(std::string_view text);
 /// Returns the largest position up to `bytes` that does not split a character.
 /// @pre `text` is valid UTF-8 with more than `bytes` bytes.
-inline std::size_t border_at(std::string_view text, std::size_t bytes) {
+inline std::size_t utf8_boundary(std::string_view text, std::size_t bytes) {
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
   return bytes;
 }
@@ -20,7 +20,7 @@ inline std::size_t border_at(std::string_view text, std::size_t bytes) {
 /// @pre `text` is valid UTF-8.
 inline std::string shortened(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
-  return std::string(text.substr(0, border_at(text, most))) + "…";
+  return std::string(text.substr(0, utf8_boundary(text, most))) + "…";
 }
 
 }  // namespace muster

@@ -122,7 +122,7 @@ void key_waits_that_vanish(benchmark::State& state) {
       agents.ask(get_key_value{{}, "k", true, incarnation{t + 1}, {}});
     for (auto c = first; c <= agents.last_call; ++c)
       benchmark::DoNotOptimize(
-          agents.all.step(agents.now(), coordination::call_gone{agents.id, call_id{c}}));
+          agents.all.step(agents.now(), coordination::call_abandoned{agents.id, call_id{c}}));
   }
   per_agent(state);
 }

@@ -6,33 +6,33 @@
 
 namespace muster::cli {
 
-action_words::action_words(std::string verb, std::vector<std::string> words,
-                           std::initializer_list<known> actions)
+parsed_action::parsed_action(std::string verb, std::vector<std::string> words,
+                             std::initializer_list<known> actions)
     : verb_(std::move(verb)), action_(words.empty() ? actions.begin()->action : words.front()) {
   if (!words.empty()) rest_.assign(words.begin() + 1, words.end());
   std::string all;
-  for (auto const& [action, words_max] : actions) {
+  for (auto const& [action, arguments_max] : actions) {
     all += (all.empty() ? "" : ", ") + std::string(action);
     if (action != action_) continue;
-    if (rest_.size() > words_max)
-      throw wrong("'" + rest_[words_max] + "' is one argument too many");
+    if (rest_.size() > arguments_max)
+      throw wrong("'" + rest_[arguments_max] + "' is one argument too many");
     return;
   }
   throw command_error(exit_usage, "'" + action_ + "' is not one of " + all + " (see 'muster " +
                                       verb_ + " --help')");
 }
 
-std::string const& action_words::need(std::size_t at, std::string const& what) const {
+std::string const& parsed_action::need(std::size_t at, std::string const& what) const {
   if (at < rest_.size() && !rest_[at].empty()) return rest_[at];
   throw wrong(what + " is missing");
 }
 
-command_error action_words::wrong(std::string const& why) const {
+command_error parsed_action::wrong(std::string const& why) const {
   return {exit_usage, action_ + ": " + why + " (see 'muster " + verb_ + " --help')"};
 }
 
-std::vector<std::string> leftover_words(CLI::App const& verb,
-                                        std::vector<std::string> const& literal) {
+std::vector<std::string> remaining_arguments(CLI::App const& verb,
+                                             std::vector<std::string> const& literal) {
   std::vector<std::string> all;
   for (auto const& word : verb.remaining()) {
     if (word.starts_with('-') && !argument(word).is_number())
@@ -55,7 +55,7 @@ std::map<std::string, std::string> named_values(std::string const& flag, std::st
   return all;
 }
 
-void add_pool_option(CLI::App& verb, std::string& cluster) {
+void add_closure_cluster_option(CLI::App& verb, std::string& cluster) {
   add_value(verb, "--cluster", cluster, "NAME",
             "Cluster whose workers are meant (default: the main cluster)");
 }

@@ -10,16 +10,16 @@
 
 namespace muster::cli {
 
-class action_words {
+class parsed_action {
  public:
   struct known {
     char const* action;
-    std::size_t words_max = std::string::npos;  // most arguments after the action
+    std::size_t arguments_max = std::string::npos;  // most arguments after the action
   };
   /// @throws command_error (usage) if the action is unknown or has too many arguments. Without
   /// arguments, the first of `actions` is used.
-  action_words(std::string verb, std::vector<std::string> words,
-               std::initializer_list<known> actions);
+  parsed_action(std::string verb, std::vector<std::string> words,
+                std::initializer_list<known> actions);
 
   std::string const& action() const { return action_; }
   /// Arguments after the action.
@@ -37,10 +37,10 @@ class action_words {
 /// Returns the arguments that are not flags, for a command that allows extras, and then `literal`,
 /// the arguments after "--". CLI11 itself would split "[1, 2]" and take "-5" for a flag.
 /// @throws command_error (usage) that names an unknown flag.
-std::vector<std::string> leftover_words(CLI::App const& verb,
-                                        std::vector<std::string> const& literal);
+std::vector<std::string> remaining_arguments(CLI::App const& verb,
+                                             std::vector<std::string> const& literal);
 /// Adds `--cluster` to commands about closures.
-void add_pool_option(CLI::App& verb, std::string& cluster);
+void add_closure_cluster_option(CLI::App& verb, std::string& cluster);
 std::string of_cluster(std::string const& name);
 void add_cluster_option(CLI::App& verb, std::string& cluster);
 

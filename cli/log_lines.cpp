@@ -47,8 +47,8 @@ void line_printer::end() {
   if (terminal_) write_control(last_.end());
 }
 
-log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,
-                     std::uint64_t tail) {
+log_lines_read read_log_page(rest& server, std::string const& id, std::uint64_t after,
+                             duration wait, std::uint64_t tail) {
   auto path = (id.starts_with("cl_") ? "/api/v1/closures/" : "/api/v1/jobs/") + percent_encoded(id);
   path += tail > 0 ? "/logs?tail=" + std::to_string(tail)
                    : "/logs?limit=1000&after=" + std::to_string(after);

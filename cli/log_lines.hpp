@@ -38,7 +38,7 @@ class line_printer {
 std::string log_text(json::value const& line, bool several);
 
 /// Lines of a log, and the position of the next ones.
-struct log_look {
+struct log_lines_read {
   json::array lines;
   std::uint64_t after = 0;
   std::uint64_t dropped = 0;
@@ -46,7 +46,7 @@ struct log_look {
 };
 /// Returns lines after `after`, or the newest `tail` lines unless `tail` is 0. Waits up to `wait`
 /// for a line. `id` is a closure's or a job's.
-log_look look_at_log(rest& server, std::string const& id, std::uint64_t after, duration wait,
-                     std::uint64_t tail = 0);
+log_lines_read read_log_page(rest& server, std::string const& id, std::uint64_t after,
+                             duration wait, std::uint64_t tail = 0);
 
 }  // namespace muster::cli

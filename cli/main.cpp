@@ -152,12 +152,12 @@ int main(int argc, char** argv) {
   } catch (CLI::RuntimeError const& e) {  // the result of a command with its own callback
     return e.get_exit_code();
   } catch (CLI::ExtrasError const&) {  // its own message lists words in the wrong order
-    return misunderstood(app, unexpected_words(app, innermost(app)).what());
+    return misunderstood(app, unexpected_arguments(app, innermost(app)).what());
   } catch (CLI::RequiredError const& e) {  // may be caused by an unknown flag
     auto const& verb = innermost(app);
     auto const words = verb.remaining();
     auto const unknown = !words.empty() && words.front().starts_with('-');
-    return misunderstood(app, unknown ? unexpected_words(app, verb).what() : e.what());
+    return misunderstood(app, unknown ? unexpected_arguments(app, verb).what() : e.what());
   } catch (CLI::ParseError const& e) {
     if (e.get_exit_code() == 0) return printed(app, app.exit(e, std::cout, std::cerr));
     return misunderstood(app, e.what());

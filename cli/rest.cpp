@@ -29,9 +29,9 @@ void check_text(muster::http_request const& r) {
   if (!r.content_type.starts_with("application/json") || is_utf8(r.body)) return;
   auto const shown = to_utf8(r.body);
   auto const mark = shown.find("\ufffd");
-  auto const from = border_at(shown, mark > context ? mark - context : 0);
+  auto const from = utf8_boundary(shown, mark > context ? mark - context : 0);
   auto const to = std::min(shown.size(), mark + context);
-  auto const end = to < shown.size() ? border_at(shown, to) : to;
+  auto const end = to < shown.size() ? utf8_boundary(shown, to) : to;
   throw command_error(exit_usage, "the request has bytes that are not valid UTF-8, near '" +
                                       shown.substr(from, end - from) +
                                       "'; the server accepts UTF-8 only");

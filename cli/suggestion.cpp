@@ -108,7 +108,7 @@ command_error unknown_verb(CLI::App const& parent, std::string const& word) {
                                                            : or_similar(word, known))};
 }
 
-command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {
+command_error unexpected_arguments(CLI::App const& program, CLI::App const& verb) {
   auto const before = program.remaining();  // arguments in front of the command
   auto const words = before.empty() ? verb.remaining() : before;
   auto const word = words.empty() ? std::string() : words.front();
@@ -120,7 +120,7 @@ command_error unexpected_words(CLI::App const& program, CLI::App const& verb) {
   return {exit_usage, "'" + word + "' is one argument too many"};
 }
 
-std::vector<std::string> words_of_process() {
+std::vector<std::string> process_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
@@ -142,7 +142,7 @@ std::string same_command(std::string const& verb, std::string const& other,
   };
   std::string line = "muster";
   bool replaced = false;
-  for (auto const& word : words_of_process()) {
+  for (auto const& word : process_arguments()) {
     bool const here = !replaced && word == verb;
     line += " " + (here ? other : quoted(word));
     if (here && !flags.empty()) line += " " + flags;

@@ -26,10 +26,10 @@ command_error unknown_flag(CLI::App const& verb, std::string const& word,
 command_error unknown_verb(CLI::App const& parent, std::string const& word);
 /// Returns the error for unexpected arguments. The first one of the program itself is taken for an
 /// unknown command.
-command_error unexpected_words(CLI::App const& program, CLI::App const& verb);
+command_error unexpected_arguments(CLI::App const& program, CLI::App const& verb);
 
 /// Returns the arguments of this process.
-std::vector<std::string> words_of_process();
+std::vector<std::string> process_arguments();
 
 /// Returns this process's command line, ready to paste, with `other` in place of `verb`, and with
 /// `flags`: "muster launch --upload . train.py".

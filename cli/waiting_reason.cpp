@@ -31,14 +31,14 @@ std::string waiting_reason::news(job_counts const& c, time_point now) {
   if (c.running > 0 || c.waiting == 0 || c.finished() != finished_) {
     since_ = now;
     finished_ = c.finished();
-    told_.clear();
+    last_reported_.clear();
     return {};
   }
   if (now - since_ < patience || now - asked_ < patience) return {};
   asked_ = now;
   auto const found = ask();
-  if (found.cause.empty() || found.reason == told_) return {};
-  told_ = found.reason;
+  if (found.cause.empty() || found.reason == last_reported_) return {};
+  last_reported_ = found.reason;
   return "waiting: " + found.cause;
 }
 

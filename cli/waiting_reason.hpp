@@ -37,7 +37,7 @@ class waiting_reason {
   time_point since_;  // of the last progress
   std::uint64_t finished_ = 0;
   time_point asked_{};
-  std::string told_;  // code of the last reported reason
+  std::string last_reported_;  // code of the last reported reason
 };
 
 /// Explains the job's first closure in `state`, such as "QUEUED".

@@ -10,9 +10,10 @@ thread_local wait_start* waits_of_thread = nullptr;
 
 }  // namespace
 
-waits_here::waits_here(wait_start& into) : before_(std::exchange(waits_of_thread, &into)) {}
+wait_recording_scope::wait_recording_scope(wait_start& into)
+    : before_(std::exchange(waits_of_thread, &into)) {}
 
-waits_here::~waits_here() {
+wait_recording_scope::~wait_recording_scope() {
   waits_of_thread = before_;
 }
 

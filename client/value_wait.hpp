@@ -11,11 +11,11 @@ namespace muster::detail {
 using wait_start = std::atomic<std::chrono::steady_clock::time_point>;
 
 /// Records waits of this thread in `into` while this object exists; `into` must outlive it.
-class waits_here {
+class wait_recording_scope {
  public:
-  explicit waits_here(wait_start& into);
-  ~waits_here();
-  waits_here(waits_here const&) = delete;
+  explicit wait_recording_scope(wait_start& into);
+  ~wait_recording_scope();
+  wait_recording_scope(wait_recording_scope const&) = delete;
 
  private:
   wait_start* before_;

@@ -97,7 +97,7 @@ class grpc_server {
 
   // For calls only:
   [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
-  void forget_admitted(server_call_state& call) { admitted_.erase(&call); }
+  void remove_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
   // Called when a client has cancelled a call soon after its start and before the response. `peer`:
   // in gRPC's format, stored at the start, because gRPC 1.51 does not provide it later (newer

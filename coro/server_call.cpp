@@ -16,14 +16,14 @@ server_call_state::server_call_state(grpc_server& server)
 }
 
 server_call_state::~server_call_state() {
-  if (!credential.empty()) server_.forget_admitted(*this);
+  if (!credential.empty()) server_.remove_admitted(*this);
   if (!peer_.empty()) server_.call_ended(peer_);
   server_.call_destroyed();
 }
 
 void server_call_state::accepted() {
   done_expected_ = true;
-  came_ = std::chrono::steady_clock::now();
+  arrived_at_ = std::chrono::steady_clock::now();
   peer_ = context.peer();
   engine.op_started();
 }
@@ -38,27 +38,27 @@ void server_call_state::abandon(std::unique_ptr<server_call_state> state,
     s->engine.op_started();
     s->finish_with(otherwise, static_cast<rpc_tag*>(&s->last_finish_tag_));
   }
-  s->free_when_through();
+  s->free_if_done();
 }
 
-void server_call_state::free_when_through() {
+void server_call_state::free_if_done() {
   if (abandoned_ && !finishing && !done_expected_) delete this;
 }
 
 void server_call_state::through(bool) {
   engine.op_returned();
   cancelled = context.IsCancelled();
-  if (cancelled && server_.is_soon(came_)) server_.call_reset(peer_);
+  if (cancelled && server_.is_soon(arrived_at_)) server_.call_reset(peer_);
   auto hook = std::exchange(on_cancel, function());
   if (cancelled && hook) hook();
   done_expected_ = false;  // set last, because the hook may drop the handle
-  free_when_through();
+  free_if_done();
 }
 
 void server_call_state::last_finished(bool) {
   engine.op_returned();
   finishing = false;
-  free_when_through();
+  free_if_done();
 }
 
 }  // namespace muster::coro

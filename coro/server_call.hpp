@@ -48,10 +48,10 @@ class server_call_state {
  private:
   void through(bool);
   void last_finished(bool);
-  void free_when_through();
+  void free_if_done();
 
   grpc_server& server_;
-  std::chrono::steady_clock::time_point came_{};
+  std::chrono::steady_clock::time_point arrived_at_{};
   std::string peer_;  // see grpc_server::call_reset
   member_tag<server_call_state, &server_call_state::through> done_tag_{*this};
   member_tag<server_call_state, &server_call_state::last_finished> last_finish_tag_{*this};

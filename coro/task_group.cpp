@@ -56,7 +56,7 @@ void task_group::cancel(asio::cancellation_type type) {
     c.cancelled = true;
     c.signal.emit(type);
   }
-  if (--cancelling_ == 0) gone_.clear();
+  if (--cancelling_ == 0) finished_children_.clear();
 }
 
 task<void> task_group::wait() {
@@ -78,10 +78,10 @@ task<void> task_group::last_gone() {
 
 void task_group::finished(position which, std::exception_ptr error) {
   // cancel() may be iterating over this element.
-  gone_.splice(gone_.end(), children_, which);
+  finished_children_.splice(finished_children_.end(), children_, which);
   --live_;
   if (error && !(which->cancelled && is_cancellation(error))) on_error_(which->name, error);
-  if (cancelling_ == 0) gone_.clear();
+  if (cancelling_ == 0) finished_children_.clear();
   if (live_ == 0 && waiter_) asio::post(executor_, std::move(waiter_));
 }
 

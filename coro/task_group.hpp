@@ -64,7 +64,8 @@ class task_group {
   std::size_t const tasks_max_;
   error_hook on_error_;
   std::list<child> children_;
-  std::list<child> gone_;  // tasks that finished while cancel() was iterating over children_
+  std::list<child>
+      finished_children_;  // tasks that finished while cancel() was iterating over children_
   std::size_t live_ = 0;
   unsigned cancelling_ = 0;
   function waiter_;

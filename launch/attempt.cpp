@@ -54,23 +54,23 @@ void attempt::ended(pid_t pid, int raw_status) {
   else
     result_.all.push_back(e);
   stop_if_only_servers_are_left();
-  if (e.status == 0 && e.task.starts_with("chief:")) watch_who_goes_on();
+  if (e.status == 0 && e.task.starts_with("chief:")) watch_remaining_workers();
 }
 
 // Logs a hint if a worker still runs after its chief. TensorFlow's workers of a parameter-server
 // job never end, while training workers can end after their chief. Only the user knows which kind
 // they are.
-void attempt::watch_who_goes_on() {
-  if (stopping_ || who_goes_on().empty()) return;
+void attempt::watch_remaining_workers() {
+  if (stopping_ || first_running_worker().empty()) return;
   timer_.expires_after(chief_patience);
   timer_.async_wait([this](boost::system::error_code error) {
-    if (error || stopping_ || over_ || who_goes_on().empty()) return;
-    env_.out.say("the chief has ended, and " + who_goes_on() +
+    if (error || stopping_ || ended_ || first_running_worker().empty()) return;
+    env_.out.say("the chief has ended, and " + first_running_worker() +
                  " still runs. If it only serves the chief, pass --ends-with chief");
   });
 }
 
-std::string attempt::who_goes_on() const {
+std::string attempt::first_running_worker() const {
   for (auto const& t : tasks_)
     if (t->running() && !t->of().serves && t->of().name.starts_with("worker:")) return t->of().name;
   return {};
@@ -93,7 +93,7 @@ void attempt::stop_if_only_servers_are_left() {
 }
 
 void attempt::stop(int signal) {
-  told_ = true;
+  stop_requested_ = true;
   stop_all(signal);
 }
 
@@ -107,7 +107,7 @@ void attempt::stop_all(int signal) {
   if (!first) return;
   timer_.expires_after(env_.grace);
   timer_.async_wait([this](boost::system::error_code error) {
-    if (!error && !over_) kill();
+    if (!error && !ended_) kill();
   });
 }
 
@@ -139,8 +139,8 @@ void attempt::check_over() {
 }
 
 void attempt::finish() {
-  if (over_) return;
-  over_ = true;
+  if (ended_) return;
+  ended_ = true;
   timer_.cancel();
   for (auto& e : result_.all) {
     auto const t = std::find_if(tasks_.begin(), tasks_.end(),
@@ -148,7 +148,7 @@ void attempt::finish() {
     if ((*t)->started()) e.last_errors = (*t)->last_errors();
     if (result_.first && result_.first->task == e.task) result_.first = e;
   }
-  if (!told_) {
+  if (!stop_requested_) {
     on_over_(std::move(result_));
     return;
   }

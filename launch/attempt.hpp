@@ -50,8 +50,8 @@ class attempt {
   void start_one(task_process& t);
   void failed(ending const& e);
   void stop_if_only_servers_are_left();
-  void watch_who_goes_on();
-  std::string who_goes_on() const;
+  void watch_remaining_workers();
+  std::string first_running_worker() const;
   void stop_all(int signal);
   void check_over();
   void finish();
@@ -61,9 +61,9 @@ class attempt {
   std::function<void(attempt_result)> on_over_;
   clock::time_point started_{};
   bool stopping_ = false;
-  bool told_ = false;
+  bool stop_requested_ = false;
   bool killed_ = false;
-  bool over_ = false;
+  bool ended_ = false;
   attempt_result result_;
   boost::asio::steady_timer timer_;
 };

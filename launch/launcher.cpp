@@ -13,9 +13,9 @@
 #include "base/backoff.hpp"
 #include "base/process/child.hpp"
 #include "launch/attempt.hpp"
-#include "launch/guardian.hpp"
-#include "launch/guardian_line.hpp"
 #include "launch/reaper.hpp"
+#include "launch/supervision.hpp"
+#include "launch/supervisor_pipe.hpp"
 
 namespace muster::launch {
 namespace {
@@ -34,8 +34,8 @@ class launcher {
                   [this](pid_t pid, int raw) {
                     if (attempt_) attempt_->ended(pid, raw);
                   }),
-        line_(io_, std::move(options_.guardian_line),
-              {[this](int signal) { on_signal(signal); }, [this] { on_guardian_gone(); }}),
+        line_(io_, std::move(options_.supervisor_pipe),
+              {[this](int signal) { on_signal(signal); }, [this] { on_supervisor_gone(); }}),
         pause_(io_) {
     output_.resume = [this] {
       if (attempt_) attempt_->resume();
@@ -45,9 +45,9 @@ class launcher {
   int run() {
     line_.listen();
     io_.poll();  // signals that the supervisor received before
-    if (told_ != 0) {
-      output_.say(signal_name(told_) + ": stopped before anything was started");
-      return 128 + told_;
+    if (stop_signal_ != 0) {
+      output_.say(signal_name(stop_signal_) + ": stopped before anything was started");
+      return 128 + stop_signal_;
     }
     ::eventfd_write(options_.begun.get(), 1);
     children_.start();
@@ -67,8 +67,8 @@ class launcher {
   }
 
   // The supervisor was killed: its run must not outlive it.
-  void on_guardian_gone() {
-    told_ = SIGKILL;
+  void on_supervisor_gone() {
+    stop_signal_ = SIGKILL;
     output_.abandon();
     if (ending_ || !attempt_) return;
     if (pausing_) {
@@ -84,9 +84,9 @@ class launcher {
       if (!ending_ && attempt_) attempt_->forward(number);
       return;
     }
-    bool const again = told_ != 0;
-    told_ = number;
-    if (!attempt_) return;  // run() checks told_
+    bool const again = stop_signal_ != 0;
+    stop_signal_ = number;
+    if (!attempt_) return;  // run() checks stop_signal_
     if (ending_) return output_.abandon();
     if (!again && pausing_) {
       pause_.cancel();
@@ -107,8 +107,8 @@ class launcher {
     kill_orphans();
     if (!r.first) return end(0);
     auto const& first = *r.first;
-    if (told_ != 0) {
-      output_.say("stopped by " + signal_name(told_) + ": " + first.task + " ended with " +
+    if (stop_signal_ != 0) {
+      output_.say("stopped by " + signal_name(stop_signal_) + ": " + first.task + " ended with " +
                   describe(first));
       return end(first.status);
     }
@@ -147,13 +147,13 @@ class launcher {
   backoff backoff_;
   output output_;
   reaper children_;
-  guardian_line line_;
+  supervisor_pipe line_;
   asio::steady_timer pause_;
   std::unique_ptr<attempt> attempt_;
   clock::time_point began_{};
-  int restarts_ = 0;  // all restarts
-  int counted_ = 0;   // counted towards max_restarts
-  int told_ = 0;      // last stop signal
+  int restarts_ = 0;     // all restarts
+  int counted_ = 0;      // counted towards max_restarts
+  int stop_signal_ = 0;  // last stop signal
   bool pausing_ = false;
   bool ending_ = false;
   int status_ = 0;

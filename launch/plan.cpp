@@ -115,9 +115,9 @@ class planner {
       r.argv = worker_program(t);
       r.serves = true;
     }
-    tell_role(t, r.environment);
-    tell_coordinator(r.environment);
-    if (trains(t)) tell_rank(t, r.environment);
+    set_role_variables(t, r.environment);
+    set_coordinator_variables(r.environment);
+    if (trains(t)) set_rank_variables(t, r.environment);
     for (auto const& [name, value] : request_.added) r.environment[name] = value;
     if (trains(t) && !request_.python_site.empty()) {
       auto& path = r.environment["PYTHONPATH"];
@@ -136,7 +136,7 @@ class planner {
         std::to_string(t.second)};
   }
 
-  void tell_role(task const& t, variables& v) const {
+  void set_role_variables(task const& t, variables& v) const {
     auto const& c = request_.cluster;
     v["MUSTER_TASK_TYPE"] = t.first;
     v["MUSTER_TASK_INDEX"] = std::to_string(t.second);
@@ -178,14 +178,14 @@ class planner {
     return first_address("write host:port, or name a Muster server with --server").text();
   }
 
-  void tell_coordinator(variables& v) const {
+  void set_coordinator_variables(variables& v) const {
     if (!request_.server.empty())
       v["MUSTER_COORDINATOR"] = request_.server;
     else if (!ranked_.empty())
       v["MUSTER_COORDINATOR"] = service();
   }
 
-  void tell_rank(task const& t, variables& v) const {
+  void set_rank_variables(task const& t, variables& v) const {
     auto const at = std::find(ranked_.begin(), ranked_.end(), t);
     auto const rank = std::to_string(at - ranked_.begin());
     auto const size = std::to_string(ranked_.size());
@@ -196,8 +196,8 @@ class planner {
     auto const meeting = host_port::parse(meeting_point());
     v["MASTER_ADDR"] = meeting.host;
     if (!meeting.port.empty()) v["MASTER_PORT"] = meeting.port;
-    tell_local_rank(t, v);
-    tell_torch(v);
+    set_local_rank_variables(t, v);
+    set_torch_variables(v);
   }
 
   // Returns the address on which process 0 serves, which it always does. With a Muster server the
@@ -217,7 +217,7 @@ class planner {
                         : std::string();
   }
 
-  void tell_local_rank(task const& t, variables& v) const {
+  void set_local_rank_variables(task const& t, variables& v) const {
     std::vector<std::string> hosts;  // groups of torchrun
     int rank = 0;
     int size = 0;
@@ -253,7 +253,7 @@ class planner {
 
   // Sets torchrun's other variables. There is one role. "Agent store" means a store that outlives
   // process 0; torch expects exactly "True".
-  void tell_torch(variables& v) const {
+  void set_torch_variables(variables& v) const {
     v["ROLE_RANK"] = v["RANK"];
     v["ROLE_WORLD_SIZE"] = v["WORLD_SIZE"];
     v["ROLE_NAME"] = "default";
@@ -274,7 +274,7 @@ std::vector<role> plan(plan_request const& request) {
   return planner(request).roles();
 }
 
-bool is_told(std::string_view variable) {
+bool is_set_per_attempt(std::string_view variable) {
   return variable == "MUSTER_ATTEMPT" || variable == "MUSTER_STEPS" ||
          std::find(std::begin(told), std::end(told), variable) != std::end(told);
 }

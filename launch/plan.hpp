@@ -61,6 +61,6 @@ struct plan_request {
 std::vector<role> plan(plan_request const& request);
 
 /// Returns whether Muster sets this variable for each attempt.
-bool is_told(std::string_view variable);
+bool is_set_per_attempt(std::string_view variable);
 
 }  // namespace muster::launch

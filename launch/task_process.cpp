@@ -19,7 +19,7 @@ task_process::task_process(asio::io_context& io, output& out, role r,
       out_(io, [this](std::string_view line) { take(output::stream::out, line); }),
       err_(io, [this](std::string_view line) { take(output::stream::err, line); }),
       timer_(io),
-      look_(io) {}
+      poll_timer_(io) {}
 
 void task_process::start() {
   number_ = output_.add_task(role_.name);
@@ -56,7 +56,7 @@ void task_process::read(reader& r) {
     if (error == asio::error::operation_aborted) return;
     if (error) return close(r);
     r.lines.add({r.buffer.data(), n});
-    if (!looks_) report_standing();
+    if (!polling_) report_pending_line();
     if (output_.full())
       r.paused = true;
     else
@@ -64,17 +64,17 @@ void task_process::read(reader& r) {
   });
 }
 
-void task_process::report_standing() {
+void task_process::report_pending_line() {
   constexpr std::chrono::milliseconds look_every{100};
-  looks_ = false;
+  polling_ = false;
   for (auto* r : {&out_, &err_}) {
-    if (!output_.full()) r->lines.report_standing(line_splitter::clock::now());
-    looks_ = looks_ || (r->open && r->lines.stands());
+    if (!output_.full()) r->lines.report_pending_line(line_splitter::clock::now());
+    polling_ = polling_ || (r->open && r->lines.stands());
   }
-  if (!looks_) return;
-  look_.expires_after(look_every);
-  look_.async_wait([this](error_code error) {
-    if (!error) report_standing();
+  if (!polling_) return;
+  poll_timer_.expires_after(look_every);
+  poll_timer_.async_wait([this](error_code error) {
+    if (!error) report_pending_line();
   });
 }
 
@@ -135,7 +135,7 @@ void task_process::check_finished() {
   if (finished_ || !ended_ || out_.open || err_.open) return;
   finished_ = true;
   timer_.cancel();
-  look_.cancel();
+  poll_timer_.cancel();
   asio::post(timer_.get_executor(), on_finished_);
 }
 

@@ -73,7 +73,7 @@ class task_process {
   }
   void take(output::stream s, std::string_view line);
   /// Forwards lines that have been unfinished for a second.
-  void report_standing();
+  void report_pending_line();
   void read(reader& r);
   void close(reader& r);
   void drain(reader& r);
@@ -90,8 +90,8 @@ class task_process {
   std::deque<std::string> last_[2];
   reader out_, err_;
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer look_;  // polls for unfinished lines while there are any
-  bool looks_ = false;
+  boost::asio::steady_timer poll_timer_;  // polls for unfinished lines while there are any
+  bool polling_ = false;
 };
 
 }  // namespace muster::launch

@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds file_looked_at_every{1};
+constexpr std::chrono::seconds file_check_interval{1};
 // Closed clients can reconnect immediately.
-constexpr std::chrono::seconds floods_told_every{10};
+constexpr std::chrono::seconds flood_report_interval{10};
 
 // Creates the file so that other users can never read it.
 void write_secret(fs::path const& file, std::string const& text) {
@@ -81,7 +81,7 @@ access::access(engine_assembly& engine, data_directory& data,
       data_(data),
       gate_([&engine] { return engine.clock.now(); }),
       deadline_(engine.context()),
-      file_look_(engine.context()),
+      file_check_(engine.context()),
       keeper_(gate_, dependencies(std::move(ended))) {}
 
 keeper_dependencies access::dependencies(std::function<void(std::string const&)> ended) {
@@ -91,10 +91,10 @@ keeper_dependencies access::dependencies(std::function<void(std::string const&)>
     deadline_.cancel();
     deadline_.call_at(engine_.clock.to_steady(at), [this] { keeper_.on_deadline(); });
   };
-  e.tell = [this](log_event const& n) { engine_.tell(n); };
+  e.tell = [this](log_event const& n) { engine_.add_log_event(n); };
   e.ended = std::move(ended);
   if (engine_.config.is_durable())
-    e.write_down = [this](core::token_fact const& fact) { data_.write_down(fact); };
+    e.write_down = [this](core::token_change const& fact) { data_.write_down(fact); };
   return e;
 }
 
@@ -107,7 +107,7 @@ bool access::is_required() const {
 
 agent_admission access::admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
                                     core::coordination::cluster_spec const& cluster, bool again) {
-  if (!gate_.required() || ports.is_let_in(context)) return {};
+  if (!gate_.required() || ports.is_authorized(context)) return {};
   auto const address = address_of(ports.peer_of(context));
   static std::vector<network> const nobody;
   auto const& trusted = parse_program(cluster.name) ? nobody : agents_from_.of(cluster.name);
@@ -166,7 +166,7 @@ void access::make_first_admin() {
     throw start_error(
         "--store contains no admin token yet; add --admin-token-file FILE, the file that the first "
         "one is written to");
-  wanted_token w;
+  token_request w;
   w.role = core::role::admin;
   w.allow_exec = true;
   auto const made = keeper_.create(w, nullptr);
@@ -184,27 +184,28 @@ void access::read_file() {
   if (!all) {
     if (!file_seen_) throw start_error("--token-file " + all.error().message);
     if (!ec) file_seen_ = changed;
-    return engine_.tell({core::coordination::severity::error,
-                         "token_file_ignored",
-                         {},
-                         {},
-                         all.error().message + "; the tokens that were read before stay valid"});
+    return engine_.add_log_event(
+        {core::coordination::severity::error,
+         "token_file_ignored",
+         {},
+         {},
+         all.error().message + "; the tokens that were read before stay valid"});
   }
   bool const first = !file_seen_;
   file_seen_ = changed;
   keeper_.replace_file(std::move(*all));
   if (!first)
-    engine_.tell({core::coordination::severity::info,
-                  "token_file_read",
-                  {},
-                  {},
-                  "--token-file was read again; the server now accepts " +
-                      std::to_string(keeper_.state().all().size()) +
-                      (keeper_.state().all().size() == 1 ? " token" : " tokens")});
+    engine_.add_log_event({core::coordination::severity::info,
+                           "token_file_read",
+                           {},
+                           {},
+                           "--token-file was read again; the server now accepts " +
+                               std::to_string(keeper_.state().all().size()) +
+                               (keeper_.state().all().size() == 1 ? " token" : " tokens")});
 }
 
 void access::watch_file() {
-  file_look_.call_at(coro::timer::clock::now() + file_looked_at_every, [this] {
+  file_check_.call_at(coro::timer::clock::now() + file_check_interval, [this] {
     read_file();
     watch_file();
   });
@@ -224,7 +225,7 @@ void access::guard_memory(net::guard_options& o) {
   };
   o.is_certificate = [this](std::string const& name) { return gate_.who({}, name) != nullptr; };
   o.cut = [this](std::string const& peer, std::string const& why) {
-    engine_.context().post([this, peer, why] { tell_flood("connection_cut", peer, why); });
+    engine_.context().post([this, peer, why] { report_flood("connection_cut", peer, why); });
   };
 }
 
@@ -239,14 +240,14 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
       std::to_string(o.resets.burst) + ", and " + std::to_string(o.resets.per_second) + " a second";
   o.cut = [this, limit](std::string const& peer) {
     gate_.note_cut();
-    tell_flood("connection_cut", peer,
-               "it reset calls right after starting them, more than the limit of " + limit);
+    report_flood("connection_cut", peer,
+                 "it reset calls right after starting them, more than the limit of " + limit);
   };
   auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
                       std::to_string(o.listener.waiting.silent.per_second) + " a second";
   gate_.on_silent_flood = [this, silent](std::string const& address) {
     engine_.context().post([this, silent, address] {
-      tell_flood(
+      report_flood(
           "silent_connections", address,
           "it opened and closed connections without sending anything, more than the limit of " +
               silent);
@@ -257,23 +258,25 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
   };
 }
 
-void access::tell_flood(std::string const& kind, std::string const& who, std::string const& what) {
+void access::report_flood(std::string const& kind, std::string const& who,
+                          std::string const& what) {
   auto& f = floods_[kind];
   auto const now = engine_.clock.now();
   ++f.since;
-  if (f.at != core::time_point() && now - f.at < floods_told_every) return;
+  if (f.at != core::time_point() && now - f.at < flood_report_interval) return;
   auto const others = std::exchange(f, {0, now}).since - 1;
-  engine_.tell({core::coordination::severity::warning,
-                kind,
-                {},
-                who,
-                what + (others ? "; " + std::to_string(others) + " more since the last message"
-                               : std::string())});
+  engine_.add_log_event(
+      {core::coordination::severity::warning,
+       kind,
+       {},
+       who,
+       what + (others ? "; " + std::to_string(others) + " more since the last message"
+                      : std::string())});
 }
 
 void access::stop() {
   deadline_.cancel();
-  file_look_.cancel();
+  file_check_.cancel();
 }
 
 }  // namespace muster::server

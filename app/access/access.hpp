@@ -67,13 +67,13 @@ class access {
   void read_file();
   void watch_file();
   void guard_memory(net::guard_options& o);
-  void tell_flood(std::string const& kind, std::string const& who, std::string const& what);
+  void report_flood(std::string const& kind, std::string const& who, std::string const& what);
 
   engine_assembly& engine_;
   data_directory& data_;
   server::gate gate_;
   agent_networks agents_from_;
-  coro::timer deadline_, file_look_;
+  coro::timer deadline_, file_check_;
   token_keeper keeper_;
   std::optional<std::filesystem::file_time_type> file_seen_;
   struct told {

@@ -45,7 +45,7 @@ muster::result<stored_tokens> stored_tokens::open(std::filesystem::path const& d
 muster::result<stored_tokens> stored_tokens::open(
     journal::etcd::access const& a, std::string const& version,
     std::function<void(std::string const& why)> over) {
-  auto lead = journal::etcd::lead_alone(
+  auto lead = journal::etcd::acquire_exclusive_leadership(
       a, "muster token", "use --url to ask that server, or stop it and its standby servers", over);
   if (!lead) return lead.error();
   auto const name = a.where.text();
@@ -74,7 +74,7 @@ muster::status stored_tokens::write(std::string const& id) {
   return store_->write(batch);
 }
 
-muster::result<new_token> stored_tokens::create(wanted_token const& w, core::time_point now) {
+muster::result<new_token> stored_tokens::create(token_request const& w, core::time_point now) {
   auto made = make_token(w, {}, now);
   if (auto bad = tokens_.step(core::create_token{made.token}, now); !bad.ok()) return bad;
   if (auto bad = write(made.token.id); !bad.ok()) return bad;

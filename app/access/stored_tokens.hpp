@@ -32,7 +32,7 @@ class stored_tokens {
   core::token_table const& state() const { return tokens_; }
   // Changes are on disk when these functions return. They return errors of token_table and of the
   // disk.
-  muster::result<new_token> create(wanted_token const& w, core::time_point now);
+  muster::result<new_token> create(token_request const& w, core::time_point now);
   /// Rotates a token like token_keeper, without a server.
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);
@@ -41,7 +41,7 @@ class stored_tokens {
   muster::status read(std::string const& name, std::string const& version);
   muster::status write(std::string const& id);
 
-  journal::etcd::sole_lead lead_;  // leadership for store_; empty for a directory
+  journal::etcd::exclusive_leadership lead_;  // leadership for store_; empty for a directory
   std::unique_ptr<journal::store> store_;
   core::token_table tokens_;
 };

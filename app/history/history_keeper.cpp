@@ -77,7 +77,7 @@ void history_keeper::open() {
   if (opened)
     store_ = std::move(*opened);
   else
-    engine_.tell(
+    engine_.add_log_event(
         {core::coordination::severity::warning,
          "history_failed",
          {},
@@ -134,13 +134,14 @@ void history_keeper::read() {
 void history_keeper::report_unreadable() {
   auto const rows = store_->facts().unreadable;
   if (rows == std::exchange(unreadable_reported_, rows)) return;
-  engine_.tell({core::coordination::severity::warning,
-                "history_records_unreadable",
-                {},
-                engine_.config.history_directory().string(),
-                std::to_string(rows) +
-                    (rows == 1 ? " record of the history is" : " records of the history are") +
-                    " damaged and skipped; the rest is shown"});
+  engine_.add_log_event(
+      {core::coordination::severity::warning,
+       "history_records_unreadable",
+       {},
+       engine_.config.history_directory().string(),
+       std::to_string(rows) +
+           (rows == 1 ? " record of the history is" : " records of the history are") +
+           " damaged and skipped; the rest is shown"});
 }
 
 // Reads steps of programs that have not ended. An active rank has made a step within this time, or
@@ -178,12 +179,13 @@ void history_keeper::begin() {
   if (engine_.config.is_read_only()) return;
   keeps_ = true;
   if (auto const last = store_->newest(); last != core::time_point{})
-    engine_.tell({core::coordination::severity::info,
-                  "server_started",
-                  {},
-                  {},
-                  "the server was restarted; the previous process last wrote its history " +
-                      in_words(engine_.clock.now() - last) + " ago"});
+    engine_.add_log_event(
+        {core::coordination::severity::info,
+         "server_started",
+         {},
+         {},
+         "the server was restarted; the previous process last wrote its history " +
+             in_words(engine_.clock.now() - last) + " ago"});
   events_kept_ = engine_.events().last();
   machines_kept_ = engine_.clock.now();
   for (auto const c : coordination_.state().ids())
@@ -217,7 +219,7 @@ void history_keeper::keep_events() {
 void history_keeper::keep_machines() {
   auto const now = engine_.clock.now();
   if (now - machines_kept_ < machines_every) return;
-  std::vector<past_machine> some;
+  std::vector<recorded_machine> some;
   pools_.for_each([&](hub& h) {
     for (auto const& [task, row] : h.machines().all())
       if (row.seen > machines_kept_ && !row.ring.empty())
@@ -240,7 +242,7 @@ void history_keeper::keep_spans() {
 
 void history_keeper::keep_lines() {
   pools_.for_each([this](hub& h) {
-    past_lines const some{h.cluster(), h.logs().take_new()};
+    recorded_lines const some{h.cluster(), h.logs().take_new_lines()};
     if (!some.lines.empty())
       store_->keep({history_kind::lines, engine_.clock.now(), encoded(some)});
   });
@@ -250,7 +252,7 @@ void history_keeper::keep_lines() {
 void history_keeper::keep_runs() {
   auto const& all = coordination_.state();
   std::erase_if(runs_kept_, [&all](auto const& r) { return !all.exists(r.first); });
-  std::vector<past_run> some;
+  std::vector<recorded_run> some;
   for (auto const c : all.ids()) {
     auto const& past = all.past(c);
     if (past.empty()) continue;
@@ -266,7 +268,7 @@ void history_keeper::keep_jobs() {
   pools_.for_each([this](hub& h) {
     std::vector<core::job_view> some;
     for (auto const id : h.past().take_ended_jobs())
-      if (auto one = h.state().sessions().look(id)) some.push_back(std::move(*one));
+      if (auto one = h.state().sessions().find(id)) some.push_back(std::move(*one));
     if (!some.empty()) store_->keep({history_kind::jobs, engine_.clock.now(), encoded(some)});
   });
 }
@@ -279,7 +281,7 @@ void history_keeper::keep_steps() {
   });
 }
 
-void history_keeper::keep(past_point const& p) {
+void history_keeper::keep(chart_point const& p) {
   if (keeps_) store_->keep({history_kind::points, p.at, encoded(p)});
 }
 

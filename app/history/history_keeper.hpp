@@ -17,8 +17,8 @@
 #include "app/engine_assembly.hpp"
 #include "app/store_assembly.hpp"
 #include "coro/timer_queue.hpp"
+#include "server/history/store/history_reader.hpp"
 #include "server/history/store/history_store.hpp"
-#include "server/history/store/past_reader.hpp"
 #include "server/history/store/records.hpp"
 #include "server/hub/pools.hpp"
 
@@ -41,9 +41,9 @@ class history_keeper {
 
   // Any thread, after restore():
   /// Returns chart points of an earlier process, oldest first. Returns them only once.
-  std::vector<past_point> take_points() { return std::exchange(points_, {}); }
-  void keep(past_point const& p);
-  past_reader& past() { return reader_; }
+  std::vector<chart_point> take_chart_points() { return std::exchange(points_, {}); }
+  void keep(chart_point const& p);
+  history_reader& past() { return reader_; }
 
  private:
   void open();
@@ -68,8 +68,8 @@ class history_keeper {
   coordination_hub& coordination_;
   coro::timer next_;
   std::unique_ptr<history_store> store_;
-  past_reader reader_;
-  std::vector<past_point> points_;
+  history_reader reader_;
+  std::vector<chart_point> points_;
   std::atomic<bool> keeps_ = false;
   std::uint64_t unreadable_reported_ = 0;
   std::uint64_t events_kept_ = 0;

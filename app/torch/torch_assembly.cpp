@@ -10,7 +10,7 @@ namespace {
 
 namespace coordination = core::coordination;
 
-log_event event_of(torch::told_incident const& told) {
+log_event event_of(torch::store_incident const& told) {
   using kind = torch::incident::kind;
   using coordination::severity;
   struct words {
@@ -51,7 +51,7 @@ served_stores::served_stores(engine_assembly& engine, perimeter& p, store_assemb
     : engine_(engine), hub_(store.coordination()), pools_(store.pools()), stores_(options(p)) {
   using coordination::cluster_id;
   auto const number = [](cluster_id c) { return static_cast<std::uint64_t>(c); };
-  store.of_programs().keep_stores(
+  store.of_programs().set_store_hooks(
       {[this, number](cluster_id c, core::program_id program, std::uint32_t ranks) {
          stores_.begin(number(c), store_of(program, ranks));
        },
@@ -78,8 +78,9 @@ torch::torch_server_options served_stores::options(perimeter& p) {
   // Invalid networks were reported before: see problem_with.
   if (auto from = parse_networks(engine_.config.torch.from)) o.from = std::move(*from);
   o.now = [this] { return engine_.clock.now(); };
-  o.tell = [this](torch::told_incident told) {
-    engine_.context().post([this, told = std::move(told)] { engine_.tell(event_of(told)); });
+  o.tell = [this](torch::store_incident told) {
+    engine_.context().post(
+        [this, told = std::move(told)] { engine_.add_log_event(event_of(told)); });
   };
   o.out_of_descriptors = p.out_of_descriptors();
   o.failed = [](std::string const& what) {

@@ -107,11 +107,10 @@ class lister {
     auto const shown = std::min(items_.size(), named_max);
     std::partial_sort(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(shown),
                       items_.end(), [](item const& a, item const& b) { return a.size > b.size; });
-    auto text = size_in_words(bytes_) + " of files, the limit is " +
-                size_in_words(limits_.bytes_max) +
+    auto text = format_size(bytes_) + " of files, the limit is " + format_size(limits_.bytes_max) +
                 "; list files to exclude in .musterignore. The largest:";
     for (std::size_t i = 0; i < shown; ++i)
-      text += "\n  " + size_in_words(items_[i].size) + "  " + items_[i].path;
+      text += "\n  " + format_size(items_[i].size) + "  " + items_[i].path;
     return pack_error(text);
   }
 
@@ -200,7 +199,7 @@ class writer {
 
 }  // namespace
 
-std::string size_in_words(std::uint64_t bytes) {
+std::string format_size(std::uint64_t bytes) {
   bool const small = bytes < std::uint64_t{1} << 20;
   auto const tenths = bytes * 10 >> (small ? 10 : 20);
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +

@@ -21,7 +21,7 @@ class pack_error : public std::runtime_error {
 };
 
 /// Returns "1.5 MiB", or "1.5 KiB" below one MiB.
-std::string size_in_words(std::uint64_t bytes);
+std::string format_size(std::uint64_t bytes);
 
 struct packed_tree {
   std::string bytes;

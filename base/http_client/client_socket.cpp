@@ -82,7 +82,7 @@ http_error client_socket::connect_tcp(http_target const& t, std::optional<time_p
   return {};
 }
 
-http_error client_socket::shake_hands(http_target const& t) {
+http_error client_socket::tls_handshake(http_target const& t) {
   if (!tls_context_) {
     auto made = make_client_context(tls_);
     if (!made) return {made.error(), http_failure::bad_tls_file};
@@ -115,7 +115,7 @@ http_error client_socket::shake_hands(http_target const& t) {
 http_error client_socket::connect(http_target const& t, std::optional<time_point> at) {
   close();
   auto outcome = connect_tcp(t, at);
-  if (outcome.ok() && t.tls) outcome = shake_hands(t);
+  if (outcome.ok() && t.tls) outcome = tls_handshake(t);
   if (outcome.ok())
     connected_to_ = t.url();
   else

@@ -53,7 +53,7 @@ class client_socket {
   template <class Start>
   error_code perform_on_stream(Start const& start);
   http_error connect_tcp(http_target const& target, std::optional<time_point> at);
-  http_error shake_hands(http_target const& target);
+  http_error tls_handshake(http_target const& target);
 
   https_options tls_;
   boost::asio::io_context context_{1};

@@ -40,7 +40,7 @@ class line_splitter {
   bool stands() const { return changed_; }
   /// Reports an unfinished line, with a carriage return at its end, once it is `stands_for` old
   /// since the first of these calls or its last report. The complete line is reported again later.
-  void report_standing(clock::time_point now) {
+  void report_pending_line(clock::time_point now) {
     if (!changed_) return;
     if (since_ == clock::time_point{}) since_ = now;
     if (now < since_ + stands_for) return;

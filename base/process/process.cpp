@@ -52,7 +52,7 @@ class tail {
     return got > 0;
   }
   bool stands() const { return lines_.stands(); }
-  void report_standing(steady::time_point now) { lines_.report_standing(now); }
+  void report_pending_line(steady::time_point now) { lines_.report_pending_line(now); }
   std::string text() && {
     lines_.end();
     if (kept_.size() > max_) kept_.erase(0, kept_.size() - max_);
@@ -87,7 +87,7 @@ class watch {
                       {ended_.get(), POLLIN, 0},
                       {termed_ ? -1 : stop_fd, POLLIN, 0}};
       poll(fds, 4, timeout_ms());
-      for (auto& t : tails_) t.report_standing(steady::now());
+      for (auto& t : tails_) t.report_pending_line(steady::now());
       for (int i : {0, 1})
         if (fds[i].revents != 0 && !tails_[i].read_from(streams_[i])) streams_[i].reset();
       if (fds[2].revents != 0) {

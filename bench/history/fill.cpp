@@ -48,7 +48,7 @@ std::string spans_of(core::time_point end, muster::history::names& named) {
 }
 
 std::string lines_of(core::time_point at) {
-  past_lines all;  // of the main cluster, which has no name here
+  recorded_lines all;  // of the main cluster, which has no name here
   for (int i = 0; i < 200; ++i) {
     log_line l;
     l.at = at;
@@ -62,7 +62,7 @@ std::string lines_of(core::time_point at) {
 }
 
 std::string machines_of(core::time_point at) {
-  std::vector<past_machine> all;
+  std::vector<recorded_machine> all;
   auto const s = static_cast<std::uint32_t>(at.time_since_epoch() / 1s);
   for (std::uint32_t i = 0; i < workers; ++i)
     all.push_back({"default",
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
     auto const at = now - left;
     for (std::uint32_t series = 0; auto const step : {1, 10, 60}) {
       if (left.count() % step == 0)
-        store.keep({history_kind::points, at, encoded(past_point{series, at, {1, 2, 3, 4}})});
+        store.keep({history_kind::points, at, encoded(chart_point{series, at, {1, 2, 3, 4}})});
       ++series;
     }
     if (left.count() % 5 == 0) store.keep({history_kind::machines, at, machines_of(at)});

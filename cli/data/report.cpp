@@ -87,7 +87,7 @@ void print(checked const& all_of) {
     std::cout << for_terminal(from.all->name()) << ": all data can be read\n";
 }
 
-void tell_missing(std::ostream& out, journal::found_blobs const& blobs) {
+void print_missing_blobs(std::ostream& out, journal::found_blobs const& blobs) {
   for (auto const& line : blobs.missing) out << "note: " << line << '\n';
 }
 

@@ -27,6 +27,6 @@ struct checked {
 void print_json(checked const& c);
 void print(checked const& c);
 /// Prints a line for each missing blob that values refer to.
-void tell_missing(std::ostream& out, server::journal::found_blobs const& blobs);
+void print_missing_blobs(std::ostream& out, server::journal::found_blobs const& blobs);
 
 }  // namespace muster::cli

@@ -60,7 +60,7 @@ finding judge(std::string const& where, X509 const* c) {
 
 }  // namespace
 
-finding look_at_address(std::string const& what, std::string const& address) {
+finding probe_address(std::string const& what, std::string const& address) {
   asio::io_context io(1);
   tcp::socket socket(io);
   auto const failed = connected(io, socket, address);
@@ -72,7 +72,7 @@ finding look_at_address(std::string const& what, std::string const& address) {
       "on 127.0.0.1 needs a network address in --grpc and --http"};
 }
 
-finding look_at_free_port(std::string const& address) {
+finding check_free_port(std::string const& address) {
   auto const at = host_port::parse(address);
   asio::io_context io(1);
   error_code failed;
@@ -90,12 +90,12 @@ finding look_at_free_port(std::string const& address) {
               "' shows which program uses it; or give the server another port"};
 }
 
-finding look_at_files() {
+finding check_files() {
   server::raise_file_limit();  // as the server does
   return judge_files("a server started here", server::file_limit(), 0);
 }
 
-findings look_at_foreign_names() {
+findings check_foreign_names() {
   constexpr std::pair<char const*, char const*> names[] = {
       {"TF_COORDINATOR_SCHEDULE_START_DELAY", "--start-delay TIME"},
       {"TF_COORDINATOR_SCHEDULE_START_DELAY_MAX", "--start-delay-max TIME"},
@@ -109,7 +109,7 @@ findings look_at_foreign_names() {
   return all;
 }
 
-finding look_at_disk(std::string const& path) {
+finding check_disk(std::string const& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   auto there = fs::absolute(path, failed);
@@ -121,7 +121,7 @@ finding look_at_disk(std::string const& path) {
                     std::uint64_t{s.f_blocks} * s.f_frsize);
 }
 
-findings look_at_certificates(std::string const& file) {
+findings check_certificates(std::string const& file) {
   findings all;
   std::unique_ptr<BIO, freed_by<BIO_free>> const in(BIO_new_file(file.c_str(), "r"));
   while (in) {
@@ -136,7 +136,7 @@ findings look_at_certificates(std::string const& file) {
   return all;
 }
 
-findings look_at_https(std::string const& url) {
+findings check_https(std::string const& url) {
   auto authority = url.substr(url.find("//") + 2);
   authority = authority.substr(0, authority.find('/'));
   auto at = host_port::parse(authority);

@@ -12,16 +12,16 @@ namespace muster::cli::doctor {
 constexpr std::chrono::seconds patience{3};
 
 /// Connects to HOST:PORT. `what`: "gRPC of cluster train".
-finding look_at_address(std::string const& what, std::string const& address);
+finding probe_address(std::string const& what, std::string const& address);
 /// Checks that a server could listen there.
-finding look_at_free_port(std::string const& address);
-finding look_at_files();
+finding check_free_port(std::string const& address);
+finding check_files();
 /// Reports variables that TensorFlow's coordinator reads and Muster ignores.
-findings look_at_foreign_names();
+findings check_foreign_names();
 /// Checks a directory, or its nearest existing parent.
-finding look_at_disk(std::string const& path);
-findings look_at_certificates(std::string const& file);
+finding check_disk(std::string const& path);
+findings check_certificates(std::string const& file);
 /// Certificates of a server at an https:// URL, trusted or not.
-findings look_at_https(std::string const& url);
+findings check_https(std::string const& url);
 
 }  // namespace muster::cli::doctor

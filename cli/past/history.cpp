@@ -122,7 +122,7 @@ void add_history(CLI::App& app, choice& chosen) {
   add_number(*verb, "--steps", o->steps, "Maximum number of lines of the charts, at most 1000", 1,
              1000)
       ->capture_default_str();
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Prints the last hour by default, and what the server keeps on disk, also from before its\n"

@@ -43,7 +43,8 @@ std::string by_number(char32_t c) {
 
 std::string escaped(std::string_view text, std::size_t bytes_max, bool as_lines) {
   auto const repaired = to_utf8(text);
-  auto const kept = repaired.size() > bytes_max ? border_at(repaired, bytes_max) : repaired.size();
+  auto const kept =
+      repaired.size() > bytes_max ? utf8_boundary(repaired, bytes_max) : repaired.size();
   std::string out;
   for (std::size_t i = 0; i < kept;) {
     auto const c = character_at(repaired, i);
@@ -120,7 +121,7 @@ std::string lines(std::string_view text, std::size_t bytes_max) {
   while (!printed.empty() && printed.back() == '\n') printed.pop_back();
   if (printed.empty()) return {};
   std::size_t cut = 0;
-  if (printed.size() > bytes_max) cut = border_at(printed, printed.size() - bytes_max);
+  if (printed.size() > bytes_max) cut = utf8_boundary(printed, printed.size() - bytes_max);
   auto const before =
       cut > 0 ? "<i>" + with_thousands(cut) + " bytes before …</i>\n" : std::string();
   return "<pre>" + before + escaped(printed.substr(cut), printed.size(), true) + "</pre>\n";

@@ -34,7 +34,7 @@ code_upload::code_upload(std::string const& directory) {
     if (!line.drawing() || at < next) return;
     next = at + drawn_every;
     line.draw("packing " + directory + ": " + std::to_string(now.files) +
-              (now.files == 1 ? " file, " : " files, ") + size_in_words(now.file_bytes));
+              (now.files == 1 ? " file, " : " files, ") + format_size(now.file_bytes));
   };
   try {
     bytes_ = pack(directory, {}, told).bytes;
@@ -46,7 +46,7 @@ code_upload::code_upload(std::string const& directory) {
 
 void code_upload::put(rest& server) const {
   screen line(false);
-  if (line.drawing()) line.draw("uploading " + size_in_words(bytes_.size()));
+  if (line.drawing()) line.draw("uploading " + format_size(bytes_.size()));
   auto const answer = server.put("/api/v1/blobs/" + hash_, bytes_, {}, put_limit);
   if (!answer.ok()) throw rest::problem(answer);
 }

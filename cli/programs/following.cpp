@@ -67,7 +67,7 @@ class follower {
   }
 
   void tell(json::value const& program) {
-    tell_hang(program);
+    print_hang(program);
     auto const state = text_of(program, "state");
     auto news = state;
     auto const attempt = number_of(program, "attempt");
@@ -79,7 +79,7 @@ class follower {
     explain(attempt + (state == "RESTARTING"));
   }
 
-  void tell_hang(json::value const& program) {
+  void print_hang(json::value const& program) {
     auto hang = text_of(field_of(program, "hang"), "text");
     if (hang == hang_) return;
     if (!hang.empty()) say("hangs: " + for_terminal(hang));

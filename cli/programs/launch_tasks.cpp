@@ -89,7 +89,7 @@ bool all_have_commands(json::object const& tasks) {
   });
 }
 
-std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes) {
+std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes) {
   if (given.gpus) given.resources.push_back("gpu=" + std::to_string(*given.gpus));
   if (given.tasks) return 0;
   auto const each = given.nproc.empty() ? 1 : muster::parse_number(given.nproc);

@@ -22,7 +22,7 @@ struct launch_tasks {
 /// Converts --nproc, --nnodes and --gpus to `tasks` and `resources`; without them, one task.
 /// Returns the most ranks on one worker; 0 without --nnodes.
 /// @throws command_error (usage)
-std::uint32_t spell_out(launch_tasks& given, std::string const& nnodes);
+std::uint32_t expand_short_flags(launch_tasks& given, std::string const& nnodes);
 
 void add_launch_tasks(CLI::App& verb, launch_tasks& to);
 

@@ -25,13 +25,13 @@ rank_log_reader::left rank_log_reader::look(json::value const& program, json::ar
   if (attempt_ == 0) attempt_ = newest;
   bool const last = attempt_ >= newest;
   bool const over = !last || ended;
-  auto const found = look_at_all(ranks, last, over);
+  auto const found = read_all_logs(ranks, last, over);
   if (found == left::more) return left::more;
   if (asked_.once) {
     end_attempt();
     return left::nothing;
   }
-  if (!over || (found == left::waiting && ++looks_ < looks_max)) return left::waiting;
+  if (!over || (found == left::waiting && ++polls_after_end_ < looks_max)) return left::waiting;
   end_attempt();
   if (last || asked_.one_attempt) return left::nothing;
   ++attempt_;
@@ -57,7 +57,8 @@ std::map<std::int64_t, std::string> rank_log_reader::ranks_to_ask(json::array co
   return all;
 }
 
-rank_log_reader::left rank_log_reader::look_at_all(json::array const& ranks, bool last, bool over) {
+rank_log_reader::left rank_log_reader::read_all_logs(json::array const& ranks, bool last,
+                                                     bool over) {
   bool more = false, waits = false;
   for (auto const& [number, label] : ranks_to_ask(ranks, last)) {
     if (asked_.rank && number != *asked_.rank) continue;
@@ -68,7 +69,7 @@ rank_log_reader::left rank_log_reader::look_at_all(json::array const& ranks, boo
           std::make_unique<line_splitter>([this, &r](std::string_view line) { print(r, line); });
     bool piece = !r.complete && !r.gone;
     for (int n = 0; n < pieces_max && piece; ++n) piece = look(r, number, over);
-    if (printer_.is_terminal()) r.lines->report_standing(line_splitter::clock::now());
+    if (printer_.is_terminal()) r.lines->report_pending_line(line_splitter::clock::now());
     more = more || piece;
     waits = waits || !(r.complete || r.gone);
   }
@@ -128,7 +129,7 @@ void rank_log_reader::end_attempt() {
                " could not be loaded" + (why_.empty() ? "" : ": " + for_terminal(why_));
   ranks_.clear();
   count_ = {};
-  looks_ = 0;
+  polls_after_end_ = 0;
   why_.clear();
 }
 

@@ -53,7 +53,7 @@ class rank_log_reader {
   };
   /// Returns the ranks by number, with labels as far as known.
   std::map<std::int64_t, std::string> ranks_to_ask(json::array const& ranks, bool last);
-  left look_at_all(json::array const& ranks, bool last, bool over);
+  left read_all_logs(json::array const& ranks, bool last, bool over);
   void print(rank const& r, std::string_view line);
   /// Returns whether there is more output now.
   bool look(rank& r, std::int64_t number, bool over);
@@ -64,7 +64,7 @@ class rank_log_reader {
   rank_logs_asked const asked_;
   std::int64_t attempt_;
   std::optional<std::int64_t> count_{};  // ranks, unless it is the last attempt
-  int looks_ = 0;                        // queries since it ended
+  int polls_after_end_ = 0;              // queries since it ended
   line_printer printer_;
   std::map<std::int64_t, rank> ranks_;
   std::string why_, missing_;

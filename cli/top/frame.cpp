@@ -45,7 +45,7 @@ json::array busiest(rest& server, std::string const& cluster) {
     if (running(job) > 0) jobs.push_back(job);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [&](auto const& a, auto const& b) { return running(a) > running(b); });
-  if (jobs.size() > jobs_looked_into) jobs.resize(jobs_looked_into);
+  if (jobs.size() > jobs_examined) jobs.resize(jobs_examined);
   return jobs;
 }
 
@@ -97,7 +97,7 @@ std::string count(json::value const& object, std::string_view key) {
   return with_thousands(count_of(object, key));
 }
 
-std::vector<std::string> head(frame const& f, look_and_feel const& l) {
+std::vector<std::string> head(frame const& f, view_options const& l) {
   auto const &o = f.overview, &c = field_of(o, "closures"), &t = field_of(o, "tasks");
   auto const& rate = field_of(o, "rates");
   std::vector<std::string> lines;
@@ -250,7 +250,7 @@ void rates::take(frame const& f) {
   at_ = f.at;
 }
 
-std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l) {
+std::vector<std::string> lines_of(frame const& f, rates const& r, view_options const& l) {
   auto lines = head(f, l);
   auto const all = l.height == std::string::npos ? std::size_t{1} << 20 : l.height;
   auto tasks = task_lines(f, r, l.sorted), closures = closure_lines(f);

@@ -13,7 +13,7 @@ namespace muster::cli::top {
 using steady = std::chrono::steady_clock;
 
 /// A snapshot, limited to `tasks_max` tasks, `programs_max` programs, and closures of
-/// `jobs_looked_into` jobs.
+/// `jobs_examined` jobs.
 struct frame {
   json::value version, overview;
   json::array tasks;
@@ -22,7 +22,7 @@ struct frame {
   std::size_t alerts = 0;
   steady::time_point at;
 };
-constexpr std::size_t tasks_max = 2'000, jobs_looked_into = 8, slowest_max = 20, programs_max = 200;
+constexpr std::size_t tasks_max = 2'000, jobs_examined = 8, slowest_max = 20, programs_max = 200;
 
 /// @throws command_error
 frame look(rest& server, std::string const& cluster);
@@ -47,7 +47,7 @@ class rates {
   steady::time_point at_{};
 };
 
-struct look_and_feel {
+struct view_options {
   order sorted = order::task;
   std::size_t width = std::string::npos, height = std::string::npos;  // of the terminal
   std::string url;
@@ -55,6 +55,6 @@ struct look_and_feel {
 };
 
 /// Returns at most `height` lines, each at most `width` wide, without line ends.
-std::vector<std::string> lines_of(frame const& f, rates const& r, look_and_feel const& l);
+std::vector<std::string> lines_of(frame const& f, rates const& r, view_options const& l);
 
 }  // namespace muster::cli::top

@@ -61,7 +61,7 @@ void terminal::wake() {
   [[maybe_unused]] auto const n = ::write(woken_.get(), &one, sizeof one);
 }
 
-terminal::heard terminal::hear_signal() {
+terminal::heard terminal::read_signal() {
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof info) != sizeof info) return {};
   auto const signal = static_cast<int>(info.ssi_signo);
@@ -78,7 +78,7 @@ terminal::heard terminal::wait() {
   pollfd all[] = {
       {signals_.get(), POLLIN, 0}, {woken_.get(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
   ::poll(all, 3, -1);
-  if (all[0].revents != 0) return hear_signal();
+  if (all[0].revents != 0) return read_signal();
   if (all[1].revents != 0) {
     std::uint64_t n = 0;
     [[maybe_unused]] auto const read = ::read(woken_.get(), &n, sizeof n);

@@ -42,7 +42,7 @@ class terminal {
 
  private:
   void take();
-  heard hear_signal();
+  heard read_signal();
 
   file_descriptor signals_, woken_;
   sigset_t before_{};

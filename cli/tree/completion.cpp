@@ -31,26 +31,26 @@ std::string short_text(std::string const& about) {
   return about.substr(0, end);
 }
 
-words names_below(known_verb const& v) {
+words names_below(command_info const& v) {
   words names;
   for (auto const& b : v.below) names.push_back(b.path.back());
   return names;
 }
 
-words first_words(known_verb const& v) {
+words first_words(command_info const& v) {
   auto names = names_below(v);
   if (!v.positionals.empty())
     for (auto const& c : v.positionals.front().choices) names.push_back(c);
   return names;
 }
 
-bool any_positional_file(known_verb const& v) {
+bool any_positional_file(command_info const& v) {
   return std::any_of(v.positionals.begin(), v.positionals.end(),
                      [](auto const& p) { return p.takes_file(); });
 }
 
 // Returns the commands that can follow each path.
-std::string steps(known_verb const& top) {
+std::string steps(command_info const& top) {
   std::string text;
   for (auto const* v : all_verbs(top))
     if (!v->path.empty()) {
@@ -60,7 +60,7 @@ std::string steps(known_verb const& top) {
   return text;
 }
 
-std::string bash_case(known_verb const& v) {
+std::string bash_case(command_info const& v) {
   words flags, files, silent;
   std::string choices;
   for (auto const& o : v.options) {
@@ -81,7 +81,7 @@ std::string bash_case(known_verb const& v) {
   return text + "      esac ;;\n";
 }
 
-std::string zsh_value(known_option const& o) {
+std::string zsh_value(option_info const& o) {
   if (o.value.empty()) return {};
   auto const name = ":" + replaced(replaced(o.value, ':', "\\:"), '\'', "");
   if (!o.choices.empty()) return name + ":(" + joined(o.choices) + ")";
@@ -93,7 +93,7 @@ std::string zsh_about(std::string const& about) {
   return replaced(replaced(text, '[', "\\["), ']', "\\]");
 }
 
-std::string zsh_function(known_verb const& v) {
+std::string zsh_function(command_info const& v) {
   auto const name = "_muster" + (v.path.empty() ? "" : "_" + joined(v.path, "_"));
   auto text = replaced(name, '-', "_") + "() {\n  _arguments -C -s \\\n";
   for (auto const& o : v.options)
@@ -118,11 +118,11 @@ std::string zsh_function(known_verb const& v) {
   return text + "    " + (any_positional_file(v) ? "'*: :_files'" : "'*: :( )'") + "\n}\n\n";
 }
 
-std::string fish_condition(known_verb const& v) {
+std::string fish_condition(command_info const& v) {
   return "__muster_is " + quoted_for_fish(joined(v.path));
 }
 
-std::string fish_lines(known_verb const& v) {
+std::string fish_lines(command_info const& v) {
   std::string text;
   auto const begin = "complete -c muster -n " + quoted_for_fish(fish_condition(v));
   for (auto const& b : v.below)
@@ -143,7 +143,7 @@ std::string fish_lines(known_verb const& v) {
 
 }  // namespace
 
-std::string bash_completion(known_verb const& top) {
+std::string bash_completion(command_info const& top) {
   auto text =
       std::string(R"(# Completion of muster for bash. In ~/.bashrc: source <(muster completion bash)
 _muster() {
@@ -181,7 +181,7 @@ complete -F _muster muster
 )";
 }
 
-std::string zsh_completion(known_verb const& top) {
+std::string zsh_completion(command_info const& top) {
   std::string text =
       "#compdef muster\n"
       "# Completion of muster for zsh: a file _muster in a directory of $fpath, or in ~/.zshrc,\n"
@@ -194,7 +194,7 @@ std::string zsh_completion(known_verb const& top) {
          "else\n  compdef _muster muster\nfi\n";
 }
 
-std::string fish_completion(known_verb const& top) {
+std::string fish_completion(command_info const& top) {
   auto text = std::string(
                   R"(# Completion of muster for fish: ~/.config/fish/completions/muster.fish
 function __muster_is --description 'Whether the verb so far is this one'

@@ -50,11 +50,11 @@ std::string as_it_stands(std::string const& text) {
   return out + ".fi\n";
 }
 
-std::string command_of(known_verb const& v) {
+std::string command_of(command_info const& v) {
   return "muster" + (v.path.empty() ? "" : " " + joined(v.path));
 }
 
-std::string synopsis(known_verb const& v) {
+std::string synopsis(command_info const& v) {
   auto text = "\\fB" + roff(command_of(v)) + "\\fR";
   if (!v.below.empty()) text += " \\fIVERB\\fR";
   if (!v.options.empty()) text += " [\\fIoption\\fR ...]";
@@ -63,7 +63,7 @@ std::string synopsis(known_verb const& v) {
   return text + "\n";
 }
 
-std::string entry(known_option const& o) {
+std::string entry(option_info const& o) {
   std::vector<std::string> names;
   for (auto const& n : o.names) names.push_back("\\fB" + roff(n) + "\\fR");
   auto text = ".TP\n" + joined(names, ", ");
@@ -71,7 +71,7 @@ std::string entry(known_option const& o) {
   return text + "\n" + roff(o.about) + (o.required ? " (required)" : "") + "\n";
 }
 
-std::string verbs_below(known_verb const& v) {
+std::string verbs_below(command_info const& v) {
   std::string text = ".SH VERBS\n";
   std::string group;
   for (auto const& b : v.below) {
@@ -87,7 +87,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string settings_section(known_verb const& v) {
+std::string settings_section(command_info const& v) {
   std::string const own =
       v.path.empty() ? "" : "; MUSTER_" + upper(v.path.front()) + "_... for this command";
   return ".SH ENVIRONMENT AND FILES\n" +
@@ -99,11 +99,11 @@ std::string settings_section(known_verb const& v) {
 
 }  // namespace
 
-std::string page_name(known_verb const& v) {
+std::string page_name(command_info const& v) {
   return "muster" + (v.path.empty() ? "" : "-" + joined(v.path, "-"));
 }
 
-std::string man_page(known_verb const& v, known_verb const& top, edition const& e) {
+std::string man_page(command_info const& v, command_info const& top, edition const& e) {
   auto title = page_name(v);
   for (auto& c : title) c = static_cast<char>(std::toupper(c));
   auto text =

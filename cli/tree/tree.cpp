@@ -26,8 +26,8 @@ std::vector<std::string> choices_in(std::string const& type) {
   return choices;
 }
 
-known_option read_option(CLI::Option const& o) {
-  known_option k;
+option_info read_option(CLI::Option const& o) {
+  option_info k;
   for (auto const& n : o.get_snames()) k.names.push_back("-" + n);
   for (auto const& n : o.get_lnames()) k.names.push_back("--" + n);
   bool const flag = o.get_items_expected_max() == 0;
@@ -40,8 +40,8 @@ known_option read_option(CLI::Option const& o) {
   return k;
 }
 
-known_verb read_verb(CLI::App const& app, std::vector<std::string> path) {
-  known_verb v;
+command_info read_verb(CLI::App const& app, std::vector<std::string> path) {
+  command_info v;
   v.path = std::move(path);
   v.about = app.get_description();
   v.footer = app.get_footer();
@@ -64,12 +64,12 @@ known_verb read_verb(CLI::App const& app, std::vector<std::string> path) {
 
 }  // namespace
 
-known_verb read_tree(CLI::App const& app) {
+command_info read_tree(CLI::App const& app) {
   return read_verb(app, {});
 }
 
-std::vector<known_verb const*> all_verbs(known_verb const& top) {
-  std::vector<known_verb const*> all{&top};
+std::vector<command_info const*> all_verbs(command_info const& top) {
+  std::vector<command_info const*> all{&top};
   for (auto const& v : top.below)
     for (auto const* below : all_verbs(v)) all.push_back(below);
   return all;

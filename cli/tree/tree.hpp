@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-struct known_option {
+struct option_info {
   std::vector<std::string> names;    // "-o", "--file"; empty for a positional
   std::string value;                 // "FILE"; empty: no value
   std::vector<std::string> choices;  // possible values, if they are listed
@@ -18,36 +18,36 @@ struct known_option {
   bool takes_file() const { return value == "FILE" || value == "DIR"; }
 };
 
-struct known_verb {
+struct command_info {
   std::vector<std::string> path;  // "bench", "kv"; empty for the program itself
   std::string about, footer;
   std::string group;  // heading among its siblings
-  std::vector<known_option> options, positionals;
-  std::vector<known_verb> below;
+  std::vector<option_info> options, positionals;
+  std::vector<command_info> below;
 };
 
 /// Returns the whole program, without hidden commands.
-known_verb read_tree(CLI::App const& app);
+command_info read_tree(CLI::App const& app);
 
 /// Returns a command, then all commands below it.
-std::vector<known_verb const*> all_verbs(known_verb const& top);
+std::vector<command_info const*> all_verbs(command_info const& top);
 
 std::string joined(std::vector<std::string> const& words, std::string const& between = " ");
 
 // Completion of commands, flags, choices and files, but not of ids, which only the server knows.
-std::string bash_completion(known_verb const& top);
-std::string zsh_completion(known_verb const& top);
-std::string fish_completion(known_verb const& top);
+std::string bash_completion(command_info const& top);
+std::string zsh_completion(command_info const& top);
+std::string fish_completion(command_info const& top);
 
 // Man pages in roff with the man(7) macros.
 
 /// Returns "muster", "muster-serve", "muster-bench-kv".
-std::string page_name(known_verb const& v);
+std::string page_name(command_info const& v);
 /// The text of a man page's header and footer.
 struct edition {
   std::string version, date;  // "0.1.0", "2026-01-31"
 };
 /// Returns a page of section 1. `top` is the whole program.
-std::string man_page(known_verb const& v, known_verb const& top, edition const& e);
+std::string man_page(command_info const& v, command_info const& top, edition const& e);
 
 }  // namespace muster::cli

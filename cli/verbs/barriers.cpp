@@ -165,7 +165,7 @@ int wait(rest& server, std::string const& path, std::string const& id, barriers_
 }
 
 int run_barriers(barriers_options& o) {
-  action_words const words(
+  parsed_action const words(
       "barriers", o.words,
       {{"list", 0}, {"show", 1}, {"cancel", 1}, {"wait", 1}, {"stragglers", 0}});
   rest server(o.rest);

@@ -140,7 +140,7 @@ void print_runs(rest& server, clusters_options const& o, std::string const& path
   rows.print(std::cout);
 }
 
-void take_job(action_words const& words, std::string const& text, json::object& jobs) {
+void take_job(parsed_action const& words, std::string const& text, json::object& jobs) {
   auto const equals = text.find('=');
   auto const tasks =
       equals == std::string::npos ? std::nullopt : parse_number(text.substr(equals + 1));
@@ -149,7 +149,7 @@ void take_job(action_words const& words, std::string const& text, json::object& 
     throw words.wrong("job '" + text.substr(0, equals) + "' is given twice");
 }
 
-std::string declaration(action_words const& words, clusters_options const& o) {
+std::string declaration(parsed_action const& words, clusters_options const& o) {
   auto body = o.declared.body();
   body["name"] = words.need(0, "NAME");
   json::object jobs;
@@ -163,7 +163,7 @@ std::string declaration(action_words const& words, clusters_options const& o) {
   return json::serialize(body);
 }
 
-void create(rest& server, action_words const& words, clusters_options const& o) {
+void create(rest& server, parsed_action const& words, clusters_options const& o) {
   auto const c = server.post("/api/v1/clusters", declaration(words, o));
   if (!printed_as_json(o.output, c))
     std::cout << text_of(c, "name") << " is declared; its agents connect to "
@@ -171,14 +171,14 @@ void create(rest& server, action_words const& words, clusters_options const& o) 
 }
 
 /// Converts "worker:1" to "worker/1" in a path.
-std::string task_path(action_words const& words, std::string const& task) {
+std::string task_path(parsed_action const& words, std::string const& task) {
   auto const colon = task.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == task.size())
     throw words.wrong("fail: --task '" + task + "' is not JOB:INDEX, such as worker:1");
   return percent_encoded(task.substr(0, colon)) + "/" + percent_encoded(task.substr(colon + 1));
 }
 
-void fail_task(rest& server, action_words const& words, clusters_options const& o,
+void fail_task(rest& server, parsed_action const& words, clusters_options const& o,
                std::string const& path) {
   if (o.refuse_calls)
     throw words.wrong("fail: --refuse-calls applies to the whole run; omit --task");
@@ -190,7 +190,7 @@ void fail_task(rest& server, action_words const& words, clusters_options const& 
     std::cout << *o.task << " has failed; the other tasks receive the error\n";
 }
 
-void fail(rest& server, action_words const& words, clusters_options const& o,
+void fail(rest& server, parsed_action const& words, clusters_options const& o,
           std::string const& path) {
   if (!o.reason || o.reason->empty())
     throw words.wrong("fail: --reason TEXT is missing; it tells all tasks why the run has failed");
@@ -205,7 +205,7 @@ void fail(rest& server, action_words const& words, clusters_options const& o,
 }
 
 int run_clusters(clusters_options& o) {
-  action_words const words(
+  parsed_action const words(
       "clusters", o.words,
       {{"list", 0}, {"create"}, {"show", 1}, {"runs", 1}, {"fail", 1}, {"delete", 1}});
   rest server(o.rest);

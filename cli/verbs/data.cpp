@@ -43,8 +43,8 @@ class long_work {
   }
   bool operator()(std::string_view doing, std::uint64_t entries, std::uint64_t bytes) {
     auto const now = clock::now();
-    if (now - told_ >= (screen_.drawing() ? drawn_every : said_every)) {
-      told_ = now;
+    if (now - last_report_at_ >= (screen_.drawing() ? drawn_every : said_every)) {
+      last_report_at_ = now;
       auto const text = std::string(doing) + ": " + with_thousands(entries) + " entries, " +
                         with_thousands(bytes) + " bytes";
       if (screen_.drawing())
@@ -60,7 +60,7 @@ class long_work {
   static constexpr clock::duration drawn_every = std::chrono::milliseconds(200);
   static constexpr clock::duration said_every = std::chrono::seconds(10);
   screen screen_{false};
-  clock::time_point told_ = clock::now();
+  clock::time_point last_report_at_ = clock::now();
 };
 
 /// Returns nothing for a directory.
@@ -105,13 +105,13 @@ checked look_at(std::string const& directory, data_options const& o) {
   return c;
 }
 
-int check(action_words const& words, data_options const& o) {
+int check(parsed_action const& words, data_options const& o) {
   auto const c = look_at(words.need(0, "DIR"), o);
   if (o.output == output_format::json)
     print_json(c);
   else
     print(c);
-  tell_missing(std::cerr, c.blobs);
+  print_missing_blobs(std::cerr, c.blobs);
   return c.blobs.missing.empty() ? exit_ok : exit_failed;
 }
 
@@ -128,7 +128,7 @@ std::string known_kinds() {
   return all;
 }
 
-journal::entry_kind const* kind_wanted(action_words const& words, data_options const& o) {
+journal::entry_kind const* kind_wanted(parsed_action const& words, data_options const& o) {
   if (!o.kind) return nullptr;
   for (auto const& k : journal::entry_kinds())
     if (k.name == *o.kind) return &k;
@@ -143,7 +143,7 @@ bool is_read(std::ostream& out) {
   throw command_error(exit_failed, std::string("cannot write: ") + std::strerror(errno));
 }
 
-int dump(action_words const& words, data_options const& o) {
+int dump(parsed_action const& words, data_options const& o) {
   auto const* const wanted = kind_wanted(words, o);
   auto const view = open(words.need(0, "DIR"), o).all;
   value_or_throw(journal::format_of(*view));
@@ -193,7 +193,7 @@ int compact_etcd(etcd::access const& a) {
   return exit_ok;
 }
 
-int compact(action_words const& words, data_options const& o) {
+int compact(parsed_action const& words, data_options const& o) {
   auto const& directory = words.need(0, "DIR");
   if (auto const a = etcd_of(directory, o)) return compact_etcd(*a);
   auto const done = value_or_throw(journal::compact_store(directory));
@@ -219,25 +219,25 @@ journal::copied copied(std::string const& from, std::string const& to, data_opti
   auto const source = open(from, o, std::ref(progress));
   if (into)
     return value_or_throw(
-        etcd::restore_into(*into, *source.all, std::ref(progress), lead_is_over("data")));
+        etcd::restore_into(*into, *source.all, std::ref(progress), on_leadership_lost("data")));
   return value_or_throw(journal::copy_store(*source.all, to, std::ref(progress)));
 }
 
-int backup(action_words const& words, data_options const& o) {
+int backup(parsed_action const& words, data_options const& o) {
   auto const &from = words.need(0, "DIR"), &to = words.need(1, "TARGET");
   auto const done = copied(from, to, o);
   std::cout << to << ": a copy of " << from << ", " << in_short(done) << '\n';
-  tell_missing(std::cerr, done.blobs);
+  print_missing_blobs(std::cerr, done.blobs);
   return exit_ok;
 }
 
-int restore(action_words const& words, data_options const& o) {
+int restore(parsed_action const& words, data_options const& o) {
   auto const &from = words.need(0, "TARGET"), &to = words.need(1, "DIR");
   auto const done = copied(from, to, o);
   std::cout << to << ": has everything that " << from << " has, " << in_short(done)
             << "; now start 'muster serve " << (etcd_of(to, o) ? "--store " : "--data-dir ") << to
             << "' with its former flags\n";
-  tell_missing(std::cerr, done.blobs);
+  print_missing_blobs(std::cerr, done.blobs);
   return exit_ok;
 }
 
@@ -264,7 +264,7 @@ int plan_of_repair(std::string const& from, data_options const& o) {
   return refused ? exit_failed : exit_ok;
 }
 
-int repair(action_words const& words, data_options const& o) {
+int repair(parsed_action const& words, data_options const& o) {
   auto const& from = words.need(0, "DIR");
   if (o.dry_run) return plan_of_repair(from, o);
   auto const& copy = words.need(1, "COPY");
@@ -272,7 +272,7 @@ int repair(action_words const& words, data_options const& o) {
   long_work progress;
   auto const a = etcd_of(from, o);
   auto const done = value_or_throw(
-      a ? etcd::repair_prefix(*a, copy, o.drop, std::ref(progress), lead_is_over("data"))
+      a ? etcd::repair_prefix(*a, copy, o.drop, std::ref(progress), on_leadership_lost("data"))
         : journal::repair_store(from, copy, o.drop, std::ref(progress)));
   print(done.report, "");
   if (done.changes.empty())
@@ -285,7 +285,7 @@ int repair(action_words const& words, data_options const& o) {
 }
 
 int run_data(data_options& o) {
-  action_words const words(
+  parsed_action const words(
       "data", o.words,
       {{"check", 1}, {"dump", 1}, {"compact", 1}, {"backup", 2}, {"restore", 2}, {"repair", 2}});
   if ((o.dry_run || o.drop) && words.action() != "repair")

@@ -60,7 +60,7 @@ void show(rest& server, std::string const& path, datasets_options const& o) {
 }
 
 int run_datasets(datasets_options& o) {
-  action_words const words("datasets", o.words, {{"list", 0}, {"show", 1}});
+  parsed_action const words("datasets", o.words, {{"list", 0}, {"show", 1}});
   rest server(o.rest);
   if (words.action() == "list")
     list(server, o);
@@ -80,7 +80,7 @@ void add_datasets(CLI::App& app, choice& chosen) {
                                   "List or show datasets dealt out to functions", run_datasets);
   add_value(*verb, "action", o->words, "list | show DATASET",
             "What to do, with a name or an id (list)");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "If tokens are required, only the token that made a dataset and admins can see it.\n"

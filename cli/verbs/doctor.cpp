@@ -18,7 +18,7 @@ using doctor::result;
 
 // The ports of further clusters are not checked, since each check can take seconds.
 constexpr std::size_t clusters_tried = 16;
-constexpr std::size_t tasks_looked_at = 10'000;
+constexpr std::size_t tasks_examined = 10'000;
 
 struct doctor_options : server_options {
   std::vector<std::string> certificates;
@@ -37,16 +37,16 @@ std::uint64_t metric(std::string const& text, std::string const& name) {
              : static_cast<std::uint64_t>(std::stod(text.substr(at + name.size() + 2, 32)));
 }
 
-findings look_at_ports(rest& server) {
+findings check_ports(rest& server) {
   findings all;
   for (auto const& c : server.some("/api/v1/clusters?", "clusters", clusters_tried))
     if (auto const address = text_of(c, "address"); !address.empty())
-      all.push_back(doctor::look_at_address("gRPC of cluster " + text_of(c, "name"),
-                                            server.reachable(address)));
+      all.push_back(doctor::probe_address("gRPC of cluster " + text_of(c, "name"),
+                                          server.reachable(address)));
   return all;
 }
 
-finding look_at_clock(rest& server) {
+finding check_clock(rest& server) {
   using clock = std::chrono::system_clock;
   // Connects first, so that the timed request does not include connecting.
   server.send("GET", "/livez");
@@ -60,7 +60,7 @@ finding look_at_clock(rest& server) {
   return doctor::judge_clock(date, asked, answered);
 }
 
-findings look_at_store(json::value const& overview) {
+findings check_store(json::value const& overview) {
   auto const& durable = field_of(overview, "durable");
   if (durable.is_null())
     return {{"disk", result::ok,
@@ -84,25 +84,25 @@ findings look_at_store(json::value const& overview) {
 }
 
 // Checks a server that is ready.
-findings look_at_server(rest& server) {
+findings probe_server(rest& server) {
   findings all{{"ports", result::ok, "HTTP at " + server.url() + " accepts work"}};
-  add(all, look_at_ports(server));
-  all.push_back(look_at_clock(server));
+  add(all, check_ports(server));
+  all.push_back(check_clock(server));
   auto const metrics = server.send("GET", "/metrics").body;
   if (auto const limit = metric(metrics, "process_max_fds"); limit > 0)
     all.push_back(doctor::judge_files("the server", limit, metric(metrics, "process_open_fds")));
-  add(all, look_at_store(server.get("/api/v1/overview")));
+  add(all, check_store(server.get("/api/v1/overview")));
   auto const version = text_of(server.get("/api/v1/version"), "version");
   add(all, doctor::judge_versions(
                MUSTER_VERSION, version,
-               server.some("/api/v1/clusters/default/tasks?", "tasks", tasks_looked_at)));
+               server.some("/api/v1/clusters/default/tasks?", "tasks", tasks_examined)));
   auto const alerts = server.get("/api/v1/attention");
   add(all, doctor::judge_alerts(list_of(alerts, "items"), server.url()));
   return all;
 }
 
 // Checks a server that answers but is not ready: it is starting, on standby or stopping.
-findings look_at_waiting(rest& server, muster::http_response const& ready) {
+findings check_waiting_work(rest& server, muster::http_response const& ready) {
   auto const problem = rest::problem(ready);
   auto const why = server.url() + " does not accept work: " + problem.what();
   if (ready.status != 503)
@@ -112,7 +112,7 @@ findings look_at_waiting(rest& server, muster::http_response const& ready) {
            "separated by commas"}};
 }
 
-findings look_without_server(finding first) {
+findings check_without_server(finding first) {
   if (first.check == "health") {
     first.check = "ports";
     first.fix = "'systemctl start muster' or 'muster serve' there";
@@ -120,7 +120,7 @@ findings look_without_server(finding first) {
   findings all{std::move(first)};
   auto const c = server::configuration();
   for (auto const& e : {c.grpc, c.http})
-    all.push_back(doctor::look_at_free_port(server::to_string(e)));
+    all.push_back(doctor::check_free_port(server::to_string(e)));
   return all;
 }
 
@@ -163,22 +163,22 @@ int run_doctor(doctor_options& o) {
   rest server(o.rest);
   try {
     auto const ready = server.send("GET", "/readyz", {}, {}, doctor::patience);
-    add(all, ready.ok() ? look_at_server(server) : look_at_waiting(server, ready));
-    if (server.url().starts_with("https://")) add(all, doctor::look_at_https(server.url()));
+    add(all, ready.ok() ? probe_server(server) : check_waiting_work(server, ready));
+    if (server.url().starts_with("https://")) add(all, doctor::check_https(server.url()));
   } catch (request_error const& e) {
     if (e.status() == exit_usage) throw;
     unreachable = all.empty() && e.status() == exit_unreachable;
     auto refusal = doctor::judge_refusal(e.what(), e.end(), server.sends_token(), o.rest.url);
     if (unreachable)
-      add(all, look_without_server(std::move(refusal)));
+      add(all, check_without_server(std::move(refusal)));
     else
       all.push_back(std::move(refusal));
   }
-  all.push_back(doctor::look_at_files());
-  add(all, doctor::look_at_foreign_names());
+  all.push_back(doctor::check_files());
+  add(all, doctor::check_foreign_names());
   for (auto const& dir : {o.data_dir, o.spill_dir})
-    if (!dir.empty()) all.push_back(doctor::look_at_disk(dir));
-  for (auto const& file : o.certificates) add(all, doctor::look_at_certificates(file));
+    if (!dir.empty()) all.push_back(doctor::check_disk(dir));
+  for (auto const& file : o.certificates) add(all, doctor::check_certificates(file));
   auto const status = report(all, o.output);
   return unreachable ? exit_unreachable : status;
 }

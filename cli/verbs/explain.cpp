@@ -99,7 +99,7 @@ void add_explain(CLI::App& app, choice& chosen) {
             "state; for a program, what it waits for or why it ended; for an object or a task "
             "(worker:3, or its host), its state")
       ->required();
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer("Examples:\n  muster explain cl_0000000000000001\n  muster explain train");
 }

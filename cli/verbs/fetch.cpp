@@ -66,7 +66,7 @@ void add_fetch(CLI::App& app, choice& chosen) {
       ->required();
   verb->add_flag("--quiet", o->quiet, "Show no progress");
   add_duration(*verb, "--timeout", o->timeout, "Stop waiting after this time");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_result_option(*verb, o->output);
   add_rest_options(*verb, o->rest);
   verb->footer(

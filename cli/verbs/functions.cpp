@@ -56,7 +56,7 @@ void add_functions(CLI::App& app, choice& chosen) {
   auto const [verb, o] =
       add_verb(app, chosen, "functions", "List the functions that workers have", run_functions);
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Functions of every bundled worker:\n"

@@ -196,7 +196,7 @@ void add_jobs(CLI::App& app, choice& chosen) {
   add_value(*verb, "id", o->id, "JOB", "Id or name (default: list the jobs)");
   add_count(*verb, "--limit", o->limit, "Maximum number of entries to list", 1);
   add_time_range(*verb, o->when, "List the jobs that have ended, oldest first, also deleted ones");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Examples:\n  muster jobs\n  muster jobs --from 12h\n  muster jobs job_0000000000000001 "
@@ -209,7 +209,7 @@ void add_cancel(CLI::App& app, choice& chosen) {
   add_value(*verb, "id", o->id, target_words(cancelled),
             "Id or name; if several have the name, the unfinished one")
       ->required();
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Queued closures end at once; running ones are asked to stop.\n"
@@ -222,7 +222,7 @@ void add_retry(CLI::App& app, choice& chosen) {
   add_value(*verb, "id", o->ids, "JOB",
             "Ids or names of jobs that have ended; each is retried as a new job")
       ->required();
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_value(*verb, "--name", o->name, "NAME", "Name of the new job (the old job's name)");
   add_server_options(*verb, *o);
   verb->footer(

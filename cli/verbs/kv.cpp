@@ -36,7 +36,7 @@ std::string in_short(json::value const& key) {
   return "(binary)";
 }
 
-int list(rest& server, action_words const& words, kv_options const& o) {
+int list(rest& server, parsed_action const& words, kv_options const& o) {
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const all = server.all(base(o) + "?prefix=" + percent_encoded(prefix), "keys");
   if (printed_as_json(o.output, all)) return exit_ok;
@@ -62,7 +62,7 @@ int print_value(std::string const& key, muster::http_response const& got, output
   return exit_ok;
 }
 
-int get(rest& server, action_words const& words, kv_options const& o) {
+int get(rest& server, parsed_action const& words, kv_options const& o) {
   using steady = std::chrono::steady_clock;
   auto const key = words.need(0, "KEY");
   auto const path = base(o) + "/" + percent_encoded(key);
@@ -93,7 +93,7 @@ std::string read_stdin() {
   return text;
 }
 
-int put(rest& server, action_words const& words, kv_options const& o) {
+int put(rest& server, parsed_action const& words, kv_options const& o) {
   auto const& key = words.need(0, "KEY");
   if (words.rest().size() < 2) throw words.wrong("VALUE is missing; write - to read it from stdin");
   auto value = words.rest()[1];
@@ -108,7 +108,7 @@ int put(rest& server, action_words const& words, kv_options const& o) {
   return exit_ok;
 }
 
-int erase(rest& server, action_words const& words, kv_options const& o) {
+int erase(rest& server, parsed_action const& words, kv_options const& o) {
   auto const path = base(o) + "/" + percent_encoded(words.need(0, "KEY"));
   auto const done = server.send("DELETE", o.recursive ? path + "?recursive=true" : path);
   if (done.status == 409 && !o.recursive)
@@ -119,7 +119,7 @@ int erase(rest& server, action_words const& words, kv_options const& o) {
   return exit_ok;
 }
 
-int waits(rest& server, action_words const& words, kv_options const& o) {
+int waits(rest& server, parsed_action const& words, kv_options const& o) {
   auto const prefix = words.rest().empty() ? std::string() : words.rest()[0];
   auto const answer = server.get("/api/v1/clusters/" + percent_encoded(o.cluster) +
                                  "/kv_waits?limit=1000&prefix=" + percent_encoded(prefix));
@@ -144,7 +144,7 @@ int waits(rest& server, action_words const& words, kv_options const& o) {
 int run_kv(kv_options& o) {
   // A value that begins with a dash would be taken for a flag.
   o.words.insert(o.words.end(), o.literal->begin(), o.literal->end());
-  action_words const words(
+  parsed_action const words(
       "kv", o.words,
       {{"list", 1}, {"get", 1}, {"put", 2}, {"delete", 1}, {"wait", 1}, {"waits", 1}});
   rest server(o.rest);

@@ -63,7 +63,7 @@ json::value submit(rest& server, launch_verb_options const& o, json::object body
 
 int run_launch(launch_verb_options& o) {
   check_launch_flags(o.torchrun);
-  auto const per_worker = spell_out(o.tasks, o.torchrun.nnodes);
+  auto const per_worker = expand_short_flags(o.tasks, o.torchrun.nnodes);
   auto body = body_of(o);
   if (per_worker > 0) body.emplace("per_worker", per_worker);
   rest server(o.rest);

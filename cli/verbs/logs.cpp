@@ -42,7 +42,7 @@ int run_logs(logs_options& o) {
   }
   bool several = o.output == output_format::table && has_several(server, o.id);
   line_printer print;
-  auto look = look_at_log(server, o.id, 0, {}, o.tail);
+  auto look = read_log_page(server, o.id, 0, {}, o.tail);
   if (look.dropped > 0)
     std::cerr << look.dropped
               << (look.dropped == 1 ? " older line was dropped to free space\n"
@@ -59,7 +59,7 @@ int run_logs(logs_options& o) {
     std::cout.flush();
     bool const all = look.ended || (!o.follow && (look.lines.empty() || o.tail > 0));
     if (all || !std::cout) return exit_ok;
-    look = look_at_log(server, o.id, look.after, o.follow ? duration(one_look) : duration{});
+    look = read_log_page(server, o.id, look.after, o.follow ? duration(one_look) : duration{});
   }
 }
 

@@ -30,7 +30,7 @@ edition this_edition() {
   return {MUSTER_VERSION, date};
 }
 
-void write_all(known_verb const& top, std::filesystem::path const& directory) {
+void write_all(command_info const& top, std::filesystem::path const& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   for (auto const* v : all_verbs(top)) {

@@ -63,7 +63,7 @@ void show(rest& server, std::string const& path, objects_options const& o) {
 }
 
 int run_objects(objects_options& o) {
-  action_words const words("objects", o.words, {{"list", 0}, {"show", 1}, {"delete", 1}});
+  parsed_action const words("objects", o.words, {{"list", 0}, {"show", 1}, {"delete", 1}});
   rest server(o.rest);
   if (words.action() == "list") {
     list(server, o);
@@ -91,7 +91,7 @@ void add_objects(CLI::App& app, choice& chosen) {
             "list: only objects of this task (ps:0), or of all tasks of a job (ps)");
   add_value(*verb, "--state", o->state, "STATE",
             "list: only objects in this state (PENDING, STARTING, READY, FAILED, LOST)");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "delete fails all unanswered calls. If tokens are required, only the token that created\nan "

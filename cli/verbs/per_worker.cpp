@@ -67,7 +67,7 @@ void print_value(json::value const& v, output_format output) {
   rows.print(std::cout);
 }
 
-void create(rest& server, action_words const& words, per_worker_options const& o) {
+void create(rest& server, parsed_action const& words, per_worker_options const& o) {
   json::object body{{"function", words.need(0, "FUNCTION")}};
   if (!o.name.empty()) body["name"] = o.name;
   if (!o.cluster.empty()) body["cluster"] = o.cluster;
@@ -78,10 +78,10 @@ void create(rest& server, action_words const& words, per_worker_options const& o
 }
 
 int run_per_worker(per_worker_options& o) {
-  auto all = leftover_words(*o.verb, *o.literal);
+  auto all = remaining_arguments(*o.verb, *o.literal);
   if (!o.action.empty()) all.insert(all.begin(), o.action);
-  action_words const words("per-worker", all,
-                           {{"list", 0}, {"create"}, {"show", 1}, {"release", 1}});
+  parsed_action const words("per-worker", all,
+                            {{"list", 0}, {"create"}, {"show", 1}, {"release", 1}});
   rest server(o.rest);
   auto const path = [&] {
     return find_target(server, words.need(0, "NAME or ID"), {target::per_worker},
@@ -115,7 +115,7 @@ void add_per_worker(CLI::App& app, choice& chosen) {
   add_value(*verb, "action", o->action, "list | create FUNCTION [ARG…] | show ID | release ID",
             "Action (default: list)");
   add_value(*verb, "--name", o->name, "NAME", "create: name shown in listings");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Each worker that has FUNCTION calls it once and keeps the result. Workers that connect "

@@ -133,7 +133,7 @@ void add_postmortem(CLI::App& app, choice& chosen) {
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write; - is standard output")->required();
   verb->add_flag("--program", o->program, "Interpret the name as a program's");
   verb->add_flag("--job", o->job, "Interpret the name as a job's")->excludes("--program");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
       "The file begins with a summary: what failed, on which task, where and why. It opens without "

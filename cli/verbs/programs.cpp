@@ -53,7 +53,7 @@ std::string steps_in_short(json::value const& steps) {
 
 // Returns "rank 3 on host-b: 6.1% behind, step after step; this host in 2 attempts; 'muster cordon
 // …'".
-std::string slow_in_words(json::value const& s) {
+std::string slow_text(json::value const& s) {
   auto text = "rank " + text_of(s, "rank") + " on " + for_terminal(text_of(s, "host")) + ": ";
   if (text_of(s, "chronic") == "true") {
     text += text_of(s, "percent") + "% behind, step after step";
@@ -87,8 +87,7 @@ void show(rest& server, std::string const& path, programs_options const& o) {
     std::cout << "stops    after step " << at << '\n';
   if (auto const& steps = field_of(p, "steps"); steps.is_object()) {
     std::cout << "steps    " << steps_in_short(steps) << '\n';
-    for (auto const& s : list_of(steps, "slow"))
-      std::cout << "slow     " << slow_in_words(s) << '\n';
+    for (auto const& s : list_of(steps, "slow")) std::cout << "slow     " << slow_text(s) << '\n';
   }
   if (auto const hang = text_of(field_of(p, "hang"), "text"); !hang.empty())
     std::cout << "hangs    " << for_terminal(hang) << '\n';
@@ -107,7 +106,7 @@ void show(rest& server, std::string const& path, programs_options const& o) {
   rows.print(std::cout);
 }
 
-void check_flags(action_words const& words, programs_options const& o) {
+void check_flags(parsed_action const& words, programs_options const& o) {
   if (words.action() != "logs" && (o.follow || o.rank))
     throw words.wrong("only 'muster programs logs' takes --follow and --rank");
   if (words.action() != "logs" && words.action() != "show" && o.attempt)
@@ -131,15 +130,15 @@ std::string at_step_of(std::string const& text, std::string const& action) {
 }
 
 int run_programs(programs_options& o) {
-  action_words const words("programs", o.words,
-                           {{"list", 0},
-                            {"show", 1},
-                            {"logs", 1},
-                            {"stacks", 1},
-                            {"compare", 2},
-                            {"stop", 1},
-                            {"cancel", 1},
-                            {"restart", 1}});
+  parsed_action const words("programs", o.words,
+                            {{"list", 0},
+                             {"show", 1},
+                             {"logs", 1},
+                             {"stacks", 1},
+                             {"compare", 2},
+                             {"stop", 1},
+                             {"cancel", 1},
+                             {"restart", 1}});
   check_flags(words, o);
   rest server(o.rest);
   auto const& action = words.action();

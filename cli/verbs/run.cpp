@@ -9,16 +9,16 @@
 
 #include "base/host_port.hpp"
 #include "base/process/child.hpp"
-#include "base/process/own_directory.hpp"
+#include "base/process/private_temp_directory.hpp"
 #include "base/process/python_site.hpp"
 #include "base/text.hpp"
 #include "cli/rest.hpp"
 #include "cli/run_cluster.hpp"
 #include "cli/torchrun.hpp"
 #include "client/checks.hpp"
-#include "launch/guardian.hpp"
 #include "launch/launcher.hpp"
 #include "launch/plan.hpp"
+#include "launch/supervision.hpp"
 #include "muster/cluster_error.hpp"
 
 namespace muster::cli {
@@ -243,7 +243,7 @@ int run_everything(run_options& o) {
   auto cluster = find_cluster(o.sources);
   auto request = request_of(o, cluster, std::move(command));
   choose_ports(o, request, cluster);
-  own_directory const site("muster-run-");
+  private_temp_directory const site("muster-run-");
   write_python_site(site.path(), {});
   request.python_site = site.path().string();
   std::optional<declaration> declared;
@@ -256,7 +256,7 @@ int run_everything(run_options& o) {
     request.store = o.store;
   }
   auto l = std::move(o.launch);
-  l.guardian_line = std::move(here.line);
+  l.supervisor_pipe = std::move(here.line);
   l.begun = std::move(here.begun);
   l.roles = [&o, &declared, request, cluster](int restart) mutable {
     request.restart = restart;

@@ -377,7 +377,7 @@ int run_serve(serve_options& o) {
     throw command_error(exit_usage, problem);
   if (o.config.life.supervise && !server::is_supervised()) {
     server::set_line_format(o.config.log.format);
-    return server::supervise(words_of_process());
+    return server::supervise(process_arguments());
   }
   try {
     server::serve(o.config);

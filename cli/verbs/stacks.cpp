@@ -55,7 +55,7 @@ void add_stacks(CLI::App& app, choice& chosen) {
             "A task (worker:3) or its host; a closure, for the worker that runs it; a program, for "
             "its ranks")
       ->required();
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_server_options(*verb, *o);
   verb->footer(
       "Prints all threads of the process that runs closures and objects, without stopping them: "

@@ -47,7 +47,7 @@ T value_or_throw(muster::result<T> r) {
 
 /// Returns a callback for the leader of etcd: ends the process when another becomes the leader,
 /// because nothing must be written then.
-inline auto lead_is_over(char const* verb) {
+inline auto on_leadership_lost(char const* verb) {
   return [verb](std::string const& why) {
     std::cerr << "muster " << verb << ": aborted because " << why << std::endl;
     ::_exit(exit_failed);

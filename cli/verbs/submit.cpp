@@ -35,7 +35,7 @@ struct submit_options {
 };
 
 json::value send(rest& server, submit_options const& o, wait_limit const& limit) {
-  auto const words = leftover_words(*o.verb, *o.literal);
+  auto const words = remaining_arguments(*o.verb, *o.literal);
   if (o.job.check && o.job.function != "muster.exec")
     throw command_error(exit_usage,
                         "--check and --no-check are for muster.exec; other functions have no exit "
@@ -92,7 +92,7 @@ void print_lines(rest& server, std::string const& id, submit_options const& o,
   std::string unfinished, source;
   for (;;) {
     auto const left = std::chrono::floor<duration>(limit.end - steady::now());
-    auto const look = look_at_log(server, id, after, std::clamp(left, duration(1ms), pause));
+    auto const look = read_log_page(server, id, after, std::clamp(left, duration(1ms), pause));
     after = look.after;
     auto const counts = counts_of(server.get("/api/v1/jobs/" + percent_encoded(id)));
     if (!look.lines.empty())

@@ -21,7 +21,7 @@ void must(muster::status const& done) {
   throw command_error(usage ? exit_usage : exit_failed, done.message);
 }
 
-int init(action_words const& words, tls_options const& o) {
+int init(parsed_action const& words, tls_options const& o) {
   std::filesystem::path const directory = words.need(0, "DIR");
   bool const fresh = !has_authority(directory);
   if (fresh) must(make_authority(directory, std::max(authority_days, o.days)));
@@ -45,7 +45,7 @@ int init(action_words const& words, tls_options const& o) {
   return exit_ok;
 }
 
-int issue_one(action_words const& words, tls_options const& o) {
+int issue_one(parsed_action const& words, tls_options const& o) {
   std::filesystem::path const directory = words.need(0, "DIR");
   auto const& name = words.need(1, "NAME");
   must(issue(directory, {name, o.hosts, o.days}));
@@ -54,7 +54,7 @@ int issue_one(action_words const& words, tls_options const& o) {
 }
 
 int run_tls(tls_options& o) {
-  action_words const words("tls", o.words, {{"init", 1}, {"issue", 2}});
+  parsed_action const words("tls", o.words, {{"init", 1}, {"issue", 2}});
   return words.action() == "init" ? init(words, o) : issue_one(words, o);
 }
 

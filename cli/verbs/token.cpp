@@ -32,7 +32,7 @@ core::time_point now() {
 server::stored_tokens stored(token_options const& o) {
   if (!o.store.empty())
     return value_or_throw(server::stored_tokens::open(store_access(o.store, o.access),
-                                                      MUSTER_VERSION, lead_is_over("token")));
+                                                      MUSTER_VERSION, on_leadership_lost("token")));
   return value_or_throw(server::stored_tokens::open(o.data_dir, MUSTER_VERSION));
 }
 
@@ -115,7 +115,7 @@ int create(token_options const& o) {
     throw command_error(exit_usage, "--role " + (o.role.empty() ? "is missing" : o.role) +
                                         ": viewer, submitter, worker or admin");
   if (o.stopped()) {
-    server::wanted_token w{
+    server::token_request w{
         o.name,       *role,        o.clusters,     o.expires.value_or(duration{}),
         o.allow_exec, o.queued_max, o.sessions_max, o.value_bytes_max};
     auto const made = value_or_throw(stored(o).create(w, now()));
@@ -134,7 +134,7 @@ int create(token_options const& o) {
   return show(o, row_of(made), text_of(made, "token"), "created");
 }
 
-int rotate(action_words const& words, token_options const& o) {
+int rotate(parsed_action const& words, token_options const& o) {
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     auto const made = value_or_throw(stored(o).rotate(id));
@@ -145,7 +145,7 @@ int rotate(action_words const& words, token_options const& o) {
   return show(o, row_of(made), text_of(made, "token"), "has another secret");
 }
 
-int revoke(action_words const& words, token_options const& o) {
+int revoke(parsed_action const& words, token_options const& o) {
   auto const& id = words.need(0, "ID");
   if (o.stopped()) {
     if (auto const s = stored(o).revoke(id, now()); !s.ok())
@@ -159,8 +159,8 @@ int revoke(action_words const& words, token_options const& o) {
 }
 
 int run_token(token_options& o) {
-  action_words const words("token", o.words,
-                           {{"list", 0}, {"create", 0}, {"revoke", 1}, {"rotate", 1}});
+  parsed_action const words("token", o.words,
+                            {{"list", 0}, {"create", 0}, {"revoke", 1}, {"rotate", 1}});
   if (words.action() == "create") return create(o);
   if (words.action() == "rotate") return rotate(words, o);
   if (words.action() == "revoke") return revoke(words, o);

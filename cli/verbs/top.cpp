@@ -107,7 +107,7 @@ int run_once(top_options& o) {
 int run_top(top_options& o) {
   if (o.interval < 100ms)
     throw command_error(exit_usage, "--interval must be at least 100ms: each update sends up to " +
-                                        std::to_string(top::jobs_looked_into + 7) + " requests");
+                                        std::to_string(top::jobs_examined + 7) + " requests");
   bool const live = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   if (o.once || !live || o.output == output_format::json) return run_once(o);
   top::terminal screen;

@@ -92,7 +92,7 @@ void list_keys(rest& server, torch_options const& o) {
 }
 
 int run_torch(torch_options& o) {
-  action_words const words("torch", o.words, {{"show", 0}, {"keys", 0}, {"renew", 0}});
+  parsed_action const words("torch", o.words, {{"show", 0}, {"keys", 0}, {"renew", 0}});
   rest server(o.rest);
   if (words.action() == "show") {
     show(server.get(base(o) + "?limit=" + std::to_string(std::min<std::size_t>(o.limit, 1'000))),

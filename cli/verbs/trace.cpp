@@ -56,7 +56,7 @@ void add_trace(CLI::App& app, choice& chosen) {
             "Id or name of a job, of whose closures all attempts are saved");
   add_time_range(*verb, o->when, "Without a job: save what workers did");
   add_value(*verb, "-o,--file", o->file, "FILE", "File to write (default: standard output)");
-  add_pool_option(*verb, o->cluster);
+  add_closure_cluster_option(*verb, o->cluster);
   add_rest_options(*verb, o->rest);
   verb->footer(
       "A trace of the last hour has a bar for each closure, and one bar for closures shorter than\n"

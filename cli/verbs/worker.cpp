@@ -6,7 +6,7 @@
 #include <muster/worker.hpp>
 #include <thread>
 
-#include "base/process/own_directory.hpp"
+#include "base/process/private_temp_directory.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cli/command.hpp"
@@ -80,7 +80,7 @@ std::unique_ptr<muster::worker> make_worker(worker_verb_options const& o) {
 }
 
 int run_worker(worker_verb_options& o) {
-  remove_left_directories("muster-programs-");
+  remove_orphaned_directories("muster-programs-");
   auto const w = make_worker(o);
   add_bundled_functions(*w, {.allow_exec = o.allow_exec});
   running = w.get();

@@ -103,7 +103,7 @@ std::string listed(std::vector<candidate> const& all) {
   return all.size() > shown ? text + ", …" : text;
 }
 
-std::string kinds_in_words(std::initializer_list<target> kinds, char const* last) {
+std::string kinds_text(std::initializer_list<target> kinds, char const* last) {
   std::string text;
   std::size_t i = 0;
   for (auto const kind : kinds) {
@@ -154,7 +154,7 @@ found_target find_target(rest& server, std::string const& word, std::initializer
   auto const shown = "'" + for_terminal(word, 60) + "'";
   if (all.empty() && is_task) throw command_error(exit_usage, other_id(word, ""));
   if (all.empty())
-    throw command_error(exit_failed, "there is no " + kinds_in_words(kinds, "or") + " " + shown);
+    throw command_error(exit_failed, "there is no " + kinds_text(kinds, "or") + " " + shown);
   if (all.size() == 1) return all.front().found;
   bool const programs = std::all_of(
       all.begin(), all.end(), [](candidate const& c) { return c.found.kind == target::program; });

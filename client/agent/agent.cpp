@@ -102,7 +102,7 @@ coro::task<void> agent::connect(ticket& t) {
     set_state(agent_state::idle);
     throw;
   }
-  last_heard_ = clock::now();
+  last_answer_ = clock::now();
   set_state(agent_state::connected);
   tasks_.spawn("heartbeats", beat());
   tasks_.spawn("poll", poll());
@@ -145,12 +145,12 @@ coro::task<void> agent::register_task(ticket& t) {
 void agent::adopt_timeout(milliseconds of_cluster) {
   auto timeout = options_.heartbeat_timeout;
   if (of_cluster > milliseconds(0)) timeout = std::min(timeout, of_cluster);
-  beat_every_ = std::max(timeout / 2, milliseconds(1));
+  heartbeat_interval_ = std::max(timeout / 2, milliseconds(1));
 }
 
 coro::task<void> agent::beat() {
   ticket t(context(), &tickets_);
-  auto const period = beat_every_;
+  auto const period = heartbeat_interval_;
   auto pause = period;
   for (;;) {
     auto waiting = t.pause().wait_for(pause);
@@ -165,7 +165,7 @@ coro::task<void> agent::beat() {
     auto const status = co_await std::move(calling);
     if (t.is_cut()) co_return;
     if (status.ok()) {
-      last_heard_ = clock::now();
+      last_answer_ = clock::now();
       pause = period;
       continue;
     }
@@ -176,7 +176,7 @@ coro::task<void> agent::beat() {
       if (!t.is_cut()) fail(e);
       co_return;
     }
-    if (clock::now() - last_heard_ >= options_.heartbeat_timeout) {
+    if (clock::now() - last_answer_ >= options_.heartbeat_timeout) {
       e.code = coordination_code::unavailable;
       e.message = "no answer from " + options_.server + " for " +
                   in_ms(options_.heartbeat_timeout) + ": " + e.message;

@@ -186,8 +186,8 @@ class agent : public std::enable_shared_from_this<agent> {
   std::set<ticket*> tickets_;                // one per coroutine in tasks_
   std::map<std::string, ticket*> waits_at_;  // barriers by ID
   barrier_uses uses_;
-  clock::time_point last_heard_{};
-  std::chrono::milliseconds beat_every_{};
+  clock::time_point last_answer_{};
+  std::chrono::milliseconds heartbeat_interval_{};
   bool registered_before_ = false;
 
   mutable std::mutex mutex_;  // protects the following; only the engine thread writes, and it reads

@@ -9,7 +9,7 @@ namespace muster {
 
 using detail::agent;
 using detail::ask;
-using detail::async_ask;
+using detail::run_async;
 using detail::ticket;
 
 namespace {
@@ -97,14 +97,14 @@ void coordination_agent::connect() {
   ask(call(agent_, &agent::connect));
 }
 auto coordination_agent::async_connect() -> awaitable<void> {
-  return async_ask(call(agent_, &agent::connect));
+  return run_async(call(agent_, &agent::connect));
 }
 
 void coordination_agent::shutdown() {
   ask(call(agent_, &agent::shutdown));
 }
 auto coordination_agent::async_shutdown() -> awaitable<void> {
-  return async_ask(call(agent_, &agent::shutdown));
+  return run_async(call(agent_, &agent::shutdown));
 }
 
 std::vector<std::string> coordination_agent::wait_for_all(std::vector<std::string> devices,
@@ -113,7 +113,7 @@ std::vector<std::string> coordination_agent::wait_for_all(std::vector<std::strin
 }
 auto coordination_agent::async_wait_for_all(std::vector<std::string> devices, milliseconds timeout)
     -> awaitable<std::vector<std::string>> {
-  return async_ask(call(agent_, &agent::wait_for_all, std::move(devices), timeout));
+  return run_async(call(agent_, &agent::wait_for_all, std::move(devices), timeout));
 }
 
 std::string coordination_agent::get(std::string key, milliseconds timeout) {
@@ -121,21 +121,21 @@ std::string coordination_agent::get(std::string key, milliseconds timeout) {
 }
 auto coordination_agent::async_get(std::string key, milliseconds timeout)
     -> awaitable<std::string> {
-  return async_ask(call(agent_, &agent::get, std::move(key), timeout));
+  return run_async(call(agent_, &agent::get, std::move(key), timeout));
 }
 
 std::optional<std::string> coordination_agent::try_get(std::string key) {
   return ask(call(agent_, &agent::try_get, std::move(key)));
 }
 auto coordination_agent::async_try_get(std::string key) -> awaitable<std::optional<std::string>> {
-  return async_ask(call(agent_, &agent::try_get, std::move(key)));
+  return run_async(call(agent_, &agent::try_get, std::move(key)));
 }
 
 std::vector<key_value> coordination_agent::list(std::string folder) {
   return ask(call(agent_, &agent::list, std::move(folder)));
 }
 auto coordination_agent::async_list(std::string folder) -> awaitable<std::vector<key_value>> {
-  return async_ask(call(agent_, &agent::list, std::move(folder)));
+  return run_async(call(agent_, &agent::list, std::move(folder)));
 }
 
 std::int64_t coordination_agent::increment(std::string key, std::int64_t by) {
@@ -143,14 +143,14 @@ std::int64_t coordination_agent::increment(std::string key, std::int64_t by) {
 }
 auto coordination_agent::async_increment(std::string key, std::int64_t by)
     -> awaitable<std::int64_t> {
-  return async_ask(call(agent_, &agent::increment, std::move(key), by));
+  return run_async(call(agent_, &agent::increment, std::move(key), by));
 }
 
 void coordination_agent::erase(std::string key) {
   ask(call(agent_, &agent::erase, std::move(key)));
 }
 auto coordination_agent::async_erase(std::string key) -> awaitable<void> {
-  return async_ask(call(agent_, &agent::erase, std::move(key)));
+  return run_async(call(agent_, &agent::erase, std::move(key)));
 }
 
 std::int64_t coordination_agent::barrier(std::string id, milliseconds timeout,
@@ -160,14 +160,14 @@ std::int64_t coordination_agent::barrier(std::string id, milliseconds timeout,
 auto coordination_agent::async_barrier(std::string id, milliseconds timeout,
                                        std::vector<std::uint32_t> participants)
     -> awaitable<std::int64_t> {
-  return async_ask(call(agent_, &agent::barrier, std::move(id), timeout, std::move(participants)));
+  return run_async(call(agent_, &agent::barrier, std::move(id), timeout, std::move(participants)));
 }
 
 void coordination_agent::cancel_barrier(std::string id) {
   ask(call(agent_, &agent::cancel_barrier, std::move(id)));
 }
 auto coordination_agent::async_cancel_barrier(std::string id) -> awaitable<void> {
-  return async_ask(call(agent_, &agent::cancel_barrier, std::move(id)));
+  return run_async(call(agent_, &agent::cancel_barrier, std::move(id)));
 }
 
 void coordination_agent::report_error(coordination_code code, std::string message) {
@@ -175,7 +175,7 @@ void coordination_agent::report_error(coordination_code code, std::string messag
 }
 auto coordination_agent::async_report_error(coordination_code code, std::string message)
     -> awaitable<void> {
-  return async_ask(call(agent_, &agent::report_error, code, std::move(message)));
+  return run_async(call(agent_, &agent::report_error, code, std::move(message)));
 }
 
 std::optional<agent_error> coordination_agent::wait_for_error(milliseconds timeout) {
@@ -183,7 +183,7 @@ std::optional<agent_error> coordination_agent::wait_for_error(milliseconds timeo
 }
 auto coordination_agent::async_wait_for_error(milliseconds timeout)
     -> awaitable<std::optional<agent_error>> {
-  return async_ask(call(agent_, &agent::wait_for_error, timeout));
+  return run_async(call(agent_, &agent::wait_for_error, timeout));
 }
 
 std::vector<live_task> coordination_agent::live_tasks(std::vector<std::uint32_t> among,
@@ -192,7 +192,7 @@ std::vector<live_task> coordination_agent::live_tasks(std::vector<std::uint32_t>
 }
 auto coordination_agent::async_live_tasks(std::vector<std::uint32_t> among, milliseconds timeout)
     -> awaitable<std::vector<live_task>> {
-  return async_ask(call(agent_, &agent::live_tasks, std::move(among), timeout));
+  return run_async(call(agent_, &agent::live_tasks, std::move(among), timeout));
 }
 
 bool coordination_agent::set_if_absent(std::string key, std::string value) {
@@ -200,7 +200,7 @@ bool coordination_agent::set_if_absent(std::string key, std::string value) {
 }
 auto coordination_agent::async_set_if_absent(std::string key, std::string value)
     -> awaitable<bool> {
-  return async_ask(call(agent_, &agent::set, std::move(key), std::move(value), false));
+  return run_async(call(agent_, &agent::set, std::move(key), std::move(value), false));
 }
 
 task_list coordination_agent::tasks() {
@@ -215,14 +215,14 @@ task_list coordination_agent::wait_for_tasks(std::int64_t version, milliseconds 
 }
 auto coordination_agent::async_wait_for_tasks(std::int64_t version, milliseconds timeout)
     -> awaitable<task_list> {
-  return async_ask(call(agent_, &agent::tasks, version, timeout));
+  return run_async(call(agent_, &agent::tasks, version, timeout));
 }
 
 void coordination_agent::set(std::string key, std::string value) {
   ask(call(agent_, &agent::set, std::move(key), std::move(value), true));
 }
 auto coordination_agent::async_set(std::string key, std::string value) -> awaitable<void> {
-  auto setting = async_ask(call(agent_, &agent::set, std::move(key), std::move(value), true));
+  auto setting = run_async(call(agent_, &agent::set, std::move(key), std::move(value), true));
   co_await std::move(setting);
 }
 

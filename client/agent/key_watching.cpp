@@ -8,8 +8,8 @@
 namespace muster::detail {
 namespace {
 
-void tell_changes(key_watching const& w, std::map<std::string, std::string>& known,
-                  std::vector<key_value> now) {
+void report_changes(key_watching const& w, std::map<std::string, std::string>& known,
+                    std::vector<key_value> now) {
   auto const tell = [&w](key_change const& c) {
     if (!w.stopped()) w.on_change(c);
   };
@@ -75,7 +75,7 @@ coro::task<void> agent::watch_keys(std::shared_ptr<key_watching> w) {
       now = co_await std::move(listing);
     } catch (std::exception const&) {
     }
-    if (now && !t.is_cut()) tell_changes(*w, known, std::move(*now));
+    if (now && !t.is_cut()) report_changes(*w, known, std::move(*now));
     if (t.is_cut() || w->stopped()) break;
     auto waiting = t.pause().wait_for(options_.watch_interval);
     co_await std::move(waiting);

@@ -27,20 +27,20 @@ using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 using detail::blob_stub;
 
-constexpr auto looked_every = 1s;
+constexpr auto poll_interval = 1s;
 constexpr auto asked_every = 5s;
 constexpr auto asking_limit = 10s;
 constexpr auto leaving_limit = 10s;
-constexpr auto transfer_limit = 10min;  // 1 GiB on a slow connection
-constexpr int stranger_tries = 8;       // of a put, while the server does not know this holder yet
+constexpr auto transfer_limit = 10min;   // 1 GiB on a slow connection
+constexpr int unknown_holder_tries = 8;  // of a put, while the server does not know this holder yet
 
 std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
 }
 
 // Returns the worker whose function this thread runs; empty if it runs none.
-std::string task_here() {
-  auto const* const w = detail::contents_here::worker();
+std::string current_task() {
+  auto const* const w = detail::blob_recording_scope::worker();
   return w ? w->job + ":" + std::to_string(w->index) : std::string();
 }
 
@@ -78,13 +78,13 @@ class put_content final : public detail::blob_content {
 
 namespace detail {
 
-thread_local blob_contents* contents_here::into_ = nullptr;
-thread_local worker_identity const* contents_here::worker_ = nullptr;
+thread_local blob_contents* blob_recording_scope::into_ = nullptr;
+thread_local worker_identity const* blob_recording_scope::worker_ = nullptr;
 
 }  // namespace detail
 
 void tag_invoke(boost::json::value_from_tag, boost::json::value& to, blob const& from) {
-  if (from.content) detail::contents_here::add(from.content);
+  if (from.content) detail::blob_recording_scope::add(from.content);
   auto& o = to.emplace_object();
   o["$blob"] = from.sha256;
   o["bytes"] = from.bytes;
@@ -114,10 +114,10 @@ class blobs::store {
 
   void close() {
     std::unique_lock held(mutex_);
-    leaving_ = true;
+    closing_ = true;
     changed_.notify_all();
-    if (keeper_.joinable()) changed_.wait_for(held, leaving_limit, [this] { return left_; });
-    over_ = true;
+    if (keeper_.joinable()) changed_.wait_for(held, leaving_limit, [this] { return drained_; });
+    closed_ = true;
     changed_.notify_all();
     auto const shared = shared_;
     held.unlock();
@@ -129,7 +129,7 @@ class blobs::store {
   blob put(std::string_view bytes) {
     if (bytes.size() >= detail::shared_values::size_min)
       if (auto const shared = started())
-        if (auto made = shared->hold(bytes, task_here()); made.content)
+        if (auto made = shared->hold(bytes, current_task()); made.content)
           return {hex(made.name), bytes.size(), std::move(made.content)};
     auto const hash = detail::raw_sha256_of(bytes);
     {
@@ -143,7 +143,7 @@ class blobs::store {
     std::lock_guard held(mutex_);
     auto content = kept(hash);  // another thread may have stored the same content
     if (!content) kept_[hash] = content = mine;
-    begin_keeping();
+    start_maintenance();
     return {hex(hash), bytes.size(), content};
   }
 
@@ -185,14 +185,14 @@ class blobs::store {
   /// Returns null if values cannot be shared.
   std::shared_ptr<detail::shared_values> started() {
     std::lock_guard held(mutex_);
-    if (shared_ || shared_max_ == 0 || over_ || leaving_) return shared_;
+    if (shared_ || shared_max_ == 0 || closed_ || closing_) return shared_;
     auto const wanted = [this](std::string const& name) { want(name); };
     auto const dropped = [this](std::string const& name) { forget(name); };
     auto const put = [this](std::string const& name) { put_held(name, transfer_limit); };
     try {
       shared_ = std::make_shared<detail::shared_values>(
           options_, shared_max_, detail::shared_values::callbacks{wanted, dropped, put});
-      begin_keeping();
+      start_maintenance();
     } catch (std::system_error const& e) {
       log(log_level::warning, std::string("large values are sent through the server: ") + e.what());
       shared_max_ = 0;
@@ -218,7 +218,7 @@ class blobs::store {
     auto const shared = started();
     if (!shared) return {};
     if (auto const own = shared->own(name)) return {own, own->bytes()};
-    auto const task = task_here();
+    auto const task = current_task();
     if (!shared->may_take(task)) return {};
     auto const locate = [&](std::string const& host, v1::BlobPlace& place) {
       auto const ask = [&](auto& of, auto& context) {
@@ -268,14 +268,14 @@ class blobs::store {
       };
       ended = server_.once(put, limit);
       if (ended.ok()) return;
-      bool const is_stranger = ended.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+      bool const is_unknown_holder = ended.error_code() == grpc::StatusCode::PERMISSION_DENIED;
       bool const passes =
-          is_stranger ? tries < stranger_tries : detail::may_pass(ended.error_code());
+          is_unknown_holder ? tries < unknown_holder_tries : detail::may_pass(ended.error_code());
       std::unique_lock held(mutex_);
-      is_refused = !over_ && !passes && !is_stranger;
-      if (over_ || !passes || clock::now() > until) break;
+      is_refused = !closed_ && !passes && !is_unknown_holder;
+      if (closed_ || !passes || clock::now() > until) break;
       changed_.wait_for(held, std::min<clock::duration>(100ms * tries, 1s),
-                        [this] { return over_; });
+                        [this] { return closed_; });
     }
     throw blob_error(is_refused ? failure_kind::input : failure_kind::dependency_lost,
                      "blob " + hex(name) + " cannot be uploaded: " + ended.error_message());
@@ -289,7 +289,7 @@ class blobs::store {
     }
   }
 
-  void begin_keeping() {
+  void start_maintenance() {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
 
@@ -298,10 +298,10 @@ class blobs::store {
   void keep() {
     auto asked_at = clock::now();
     std::unique_lock held(mutex_);
-    while (!leaving_) {
-      changed_.wait_for(held, looked_every, [this] { return leaving_ || !wanted_.empty(); });
+    while (!closing_) {
+      changed_.wait_for(held, poll_interval, [this] { return closing_ || !wanted_.empty(); });
       put_wanted(held);
-      if (leaving_) break;
+      if (closing_) break;
       let_go(held);
       if (clock::now() - asked_at < asked_every) continue;
       asked_at = clock::now();
@@ -312,12 +312,12 @@ class blobs::store {
       for (auto const& name : shared->needed()) try_to_put(name);
       held.lock();
     }
-    left_ = true;
+    drained_ = true;
     changed_.notify_all();
   }
 
   void put_wanted(std::unique_lock<std::mutex>& held) {
-    while (!wanted_.empty() && !leaving_) {
+    while (!wanted_.empty() && !closing_) {
       auto const name = std::move(wanted_.front());
       wanted_.pop_front();
       held.unlock();
@@ -374,7 +374,7 @@ class blobs::store {
   detail::blob_caller server_;
   std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
-  bool leaving_ = false, left_ = false, over_ = false;
+  bool closing_ = false, drained_ = false, closed_ = false;
   detail::content_cache cache_;
   std::set<std::string> fetching_;  // at most one per thread
   /// Contents stored at the server: those with copies of blobs, and those released since the last

@@ -121,7 +121,7 @@ grpc::Status blob_caller::once(call const& c, clock::duration limit) {
   context.set_deadline(std::chrono::system_clock::now() + limit);
   {
     std::lock_guard held(mutex_);
-    if (over_) return {grpc::StatusCode::CANCELLED, "the blobs are being closed"};
+    if (ended_) return {grpc::StatusCode::CANCELLED, "the blobs are being closed"};
     if (!dialled_) dialled_ = std::make_shared<dialled const>(options_);
     there = dialled_;
     calls_.insert(&context);
@@ -143,17 +143,17 @@ void blob_caller::try_until(call const& c, clock::duration limit, std::string co
     if (ended.ok()) return;
     bool const passes = may_pass(ended.error_code());
     std::unique_lock held(mutex_);
-    if (!passes || over_ || clock::now() + pause > end)
+    if (!passes || ended_ || clock::now() + pause > end)
       throw blob_error(passes ? failure_kind::dependency_lost : failure_kind::input,
                        what + ": " + ended.error_message());
-    changed_.wait_for(held, pause, [this] { return over_; });
+    changed_.wait_for(held, pause, [this] { return ended_; });
     pause = std::min<clock::duration>(pause * 2, blob_pause_max);
   }
 }
 
 void blob_caller::cancel() {
   std::lock_guard held(mutex_);
-  over_ = true;
+  ended_ = true;
   for (auto* const c : calls_) c->TryCancel();
   changed_.notify_all();
 }

@@ -66,7 +66,7 @@ class blob_caller {
   blobs_options const& options_;
   std::mutex mutex_;  // protects the following
   std::condition_variable changed_;
-  bool over_ = false;
+  bool ended_ = false;
   std::set<grpc::ClientContext*> calls_;  // at most one per thread
   std::shared_ptr<dialled const> dialled_;
 };

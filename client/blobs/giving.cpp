@@ -20,13 +20,14 @@ constexpr std::chrono::milliseconds accepting_pause{100};
 
 std::size_t names_that_fit() {
   rlimit of{};
-  if (getrlimit(RLIMIT_NOFILE, &of) != 0 || of.rlim_cur == RLIM_INFINITY) return giver::names_max;
-  return std::min<std::size_t>(giver::names_max, of.rlim_cur / 4);
+  if (getrlimit(RLIMIT_NOFILE, &of) != 0 || of.rlim_cur == RLIM_INFINITY)
+    return memory_server::names_max;
+  return std::min<std::size_t>(memory_server::names_max, of.rlim_cur / 4);
 }
 
 }  // namespace
 
-giver::giver(boost::asio::io_context& loop, std::size_t bytes_max)
+memory_server::memory_server(boost::asio::io_context& loop, std::size_t bytes_max)
     : loop_(loop),
       bytes_max_(bytes_max),
       names_here_max_(names_that_fit()),
@@ -37,7 +38,7 @@ giver::giver(boost::asio::io_context& loop, std::size_t bytes_max)
   boost::asio::post(loop_, [this] { accept(); });
 }
 
-bool giver::reserve(std::size_t size) {
+bool memory_server::reserve(std::size_t size) {
   std::lock_guard held(mutex_);
   if (size > bytes_max_ - bytes_ || held_.size() + reserved_ >= names_here_max_) return false;
   bytes_ += size;
@@ -45,55 +46,55 @@ bool giver::reserve(std::size_t size) {
   return true;
 }
 
-bool giver::has_room(std::size_t size, std::size_t without) {
+bool memory_server::has_room(std::size_t size, std::size_t without) {
   std::lock_guard held(mutex_);
   return size <= bytes_max_ && bytes_ - without <= bytes_max_ - size;
 }
 
-void giver::unreserve(std::size_t size) {
+void memory_server::unreserve(std::size_t size) {
   std::lock_guard held(mutex_);
   bytes_ -= size;
   --reserved_;
 }
 
-void giver::add(std::string const& name, file_descriptor fd, std::size_t size) {
+void memory_server::add(std::string const& name, file_descriptor fd, std::size_t size) {
   std::lock_guard held(mutex_);
   --reserved_;
   closed_in_forks mark(fd.get());
   held_.insert_or_assign(name, content{std::move(fd), std::move(mark), size});
 }
 
-bool giver::drop(std::string const& name) {
+bool memory_server::drop(std::string const& name) {
   {
     std::lock_guard held(mutex_);
     auto const node = held_.extract(name);
     if (!node) return false;
     bytes_ -= node.mapped().size;
   }
-  boost::asio::post(loop_, [this, name] { tell_dropped(name); });
+  boost::asio::post(loop_, [this, name] { report_dropped(name); });
   return true;
 }
 
-giver::occupancy giver::used() {
+memory_server::occupancy memory_server::used() {
   std::lock_guard held(mutex_);
   return {bytes_, bytes_max_, held_.size(), names_here_max_};
 }
 
-std::vector<std::pair<std::string, std::size_t>> giver::held() {
+std::vector<std::pair<std::string, std::size_t>> memory_server::held() {
   std::lock_guard held(mutex_);
   std::vector<std::pair<std::string, std::size_t>> all;
   for (auto const& [name, what] : held_) all.emplace_back(name, what.size);
   return all;
 }
 
-file_descriptor giver::opened(std::string const& name) {
+file_descriptor memory_server::opened(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = held_.find(name);
   if (it == held_.end()) return {};
   return file_descriptor(fcntl(it->second.fd.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-void giver::close() {
+void memory_server::close() {
   boost::system::error_code ignored;
   pause_.cancel();
   mark_.reset();
@@ -105,13 +106,13 @@ void giver::close() {
   peers_.clear();
 }
 
-void giver::accept() {
+void memory_server::accept() {
   listening_.async_wait(stream_descriptor::wait_read, [this](boost::system::error_code failed) {
     if (!failed) take_connection();
   });
 }
 
-void giver::take_connection() {
+void memory_server::take_connection() {
   file_descriptor socket(
       accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket && errno != EAGAIN && errno != ECONNABORTED) {
@@ -129,7 +130,7 @@ void giver::take_connection() {
   accept();
 }
 
-void giver::listen_to(std::shared_ptr<peer> const& p) {
+void memory_server::listen_to(std::shared_ptr<peer> const& p) {
   p->socket.async_wait(stream_descriptor::wait_read, [this, p](boost::system::error_code failed) {
     if (failed || !peers_.contains(p)) return;
     if (answer(*p))
@@ -140,7 +141,7 @@ void giver::listen_to(std::shared_ptr<peer> const& p) {
 }
 
 // Returns false if the connection must be closed.
-bool giver::answer(peer& p) {
+bool memory_server::answer(peer& p) {
   unix_packet asked;
   auto const read = read_packet(p.socket.native_handle(), asked);
   if (read == packet_read::nothing_yet) return true;
@@ -152,7 +153,7 @@ bool giver::answer(peer& p) {
   return send_packet(p.socket.native_handle(), 'A', asked.name, it->second.fd.get());
 }
 
-void giver::tell_dropped(std::string const& name) {
+void memory_server::report_dropped(std::string const& name) {
   std::erase_if(peers_, [&name](std::shared_ptr<peer> const& p) {
     return p->names.erase(name) > 0 && !send_packet(p->socket.native_handle(), 'D', name);
   });

@@ -21,7 +21,7 @@
 
 namespace muster::detail {
 
-class giver {
+class memory_server {
  public:
   /// Maximum number of connected processes. Further ones are disconnected and use the server.
   static constexpr int connections_max = 128;
@@ -29,8 +29,8 @@ class giver {
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.
-  giver(boost::asio::io_context& loop, std::size_t bytes_max);
-  giver(giver const&) = delete;
+  memory_server(boost::asio::io_context& loop, std::size_t bytes_max);
+  memory_server(memory_server const&) = delete;
 
   std::string const& socket_name() const { return socket_name_; }
 
@@ -71,7 +71,7 @@ class giver {
   void take_connection();
   void listen_to(std::shared_ptr<peer> const& p);
   bool answer(peer& p);
-  void tell_dropped(std::string const& name);
+  void report_dropped(std::string const& name);
 
   boost::asio::io_context& loop_;
   std::size_t const bytes_max_, names_here_max_;

@@ -73,8 +73,8 @@ peer_address listen_address(std::string const& listen, std::string const& server
   return {here(probe.get()).host, 0};
 }
 
-peer_giver::peer_giver(opener held, peer_address const& at, std::string const& advertise,
-                       peer_giving_limits limits)
+peer_value_server::peer_value_server(opener held, peer_address const& at,
+                                     std::string const& advertise, peer_giving_limits limits)
     : held_(std::move(held)),
       limits_(limits),
       listening_(listening_at(at)),
@@ -86,7 +86,7 @@ peer_giver::peer_giver(opener held, peer_address const& at, std::string const& a
   thread_ = std::thread([this] { accept(); });
 }
 
-peer_giver::~peer_giver() {
+peer_value_server::~peer_value_server() {
   {
     std::lock_guard const held(mutex_);
     closed_ = true;
@@ -99,13 +99,13 @@ peer_giver::~peer_giver() {
   for (auto& s : serving_) s.thread.join();  // no thread is added any longer
 }
 
-void peer_giver::use_certificate(std::string const& certificate, std::string const& key) {
+void peer_value_server::use_certificate(std::string const& certificate, std::string const& key) {
   auto made = certificate.empty() ? nullptr : giving_tls(certificate, key);
   std::lock_guard const held(mutex_);
   tls_ = std::move(made);
 }
 
-void peer_giver::expect(std::string const& bytes, std::string const& name) {
+void peer_value_server::expect(std::string const& bytes, std::string const& name) {
   std::lock_guard const held(mutex_);
   auto const now = clock::now();
   if (by_bytes_.contains(bytes)) return;
@@ -115,7 +115,7 @@ void peer_giver::expect(std::string const& bytes, std::string const& name) {
   changed_.notify_all();
 }
 
-void peer_giver::forget_old(clock::time_point now) {
+void peer_value_server::forget_old(clock::time_point now) {
   while (!tickets_.empty() &&
          (tickets_.size() > limits_.tickets_max || tickets_.front().until < now)) {
     by_bytes_.erase(tickets_.front().bytes);
@@ -123,7 +123,7 @@ void peer_giver::forget_old(clock::time_point now) {
   }
 }
 
-bool peer_giver::is_expected(std::string const& bytes, std::string const& name) {
+bool peer_value_server::is_expected(std::string const& bytes, std::string const& name) {
   std::unique_lock held(mutex_);
   changed_.wait_for(held, limits_.ticket_comes_within,
                     [&] { return closed_ || by_bytes_.contains(bytes); });
@@ -135,7 +135,7 @@ bool peer_giver::is_expected(std::string const& bytes, std::string const& name) 
   return good;
 }
 
-void peer_giver::accept() {
+void peer_value_server::accept() {
   for (;;) {
     file_descriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     bool const none_left = !socket && errno != EINTR && errno != ECONNABORTED;
@@ -147,14 +147,14 @@ void peer_giver::accept() {
   }
 }
 
-void peer_giver::join_those_over() {
+void peer_value_server::join_those_over() {
   for (auto it = serving_.begin(); it != serving_.end();) {
     if (it->over) it->thread.join();
     it = it->over ? serving_.erase(it) : std::next(it);
   }
 }
 
-void peer_giver::begin(file_descriptor socket) {
+void peer_value_server::begin(file_descriptor socket) {
   auto& s = serving_.emplace_back();
   s.socket = socket.get();
   try {
@@ -165,7 +165,7 @@ void peer_giver::begin(file_descriptor socket) {
   }
 }
 
-void peer_giver::serve(served& s, file_descriptor socket) {
+void peer_value_server::serve(served& s, file_descriptor socket) {
   {
     no_broken_pipes const here;
     std::optional<peer_socket> to;
@@ -185,7 +185,7 @@ void peer_giver::serve(served& s, file_descriptor socket) {
   s.over = true;
 }
 
-void peer_giver::give(peer_socket& to, tls_context const& tls) {
+void peer_value_server::give(peer_socket& to, tls_context const& tls) {
   auto const by = clock::now() + limits_.hello_within;
   if (tls) to.speak_tls(tls, true, by);
   std::string said(ticket_bytes + name_bytes, '\0');

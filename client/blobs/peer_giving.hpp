@@ -39,7 +39,7 @@ struct peer_giving_limits {
 /// peer_error.
 peer_address listen_address(std::string const& listen, std::string const& server);
 
-class peer_giver {
+class peer_value_server {
  public:
   /// Returns a descriptor of a content; none if it is not held.
   using opener = std::function<file_descriptor(std::string const& name)>;
@@ -47,10 +47,10 @@ class peer_giver {
   /// Starts listening. `advertise` is the address for other hosts, "host" or "host:port"; empty:
   /// the address listened at. Throws std::system_error if it cannot listen there,
   /// std::invalid_argument and peer_error.
-  peer_giver(opener held, peer_address const& at, std::string const& advertise,
-             peer_giving_limits limits = {});
-  ~peer_giver();
-  peer_giver(peer_giver const&) = delete;
+  peer_value_server(opener held, peer_address const& at, std::string const& advertise,
+                    peer_giving_limits limits = {});
+  ~peer_value_server();
+  peer_value_server(peer_value_server const&) = delete;
 
   std::string const& address() const { return address_; }
   /// Sets the certificate and key in PEM format; empty: plaintext. Throws peer_error.

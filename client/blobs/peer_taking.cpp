@@ -24,10 +24,10 @@ class pace {
       : size_(static_cast<double>(size)), by_server_(size_ / server_rate), after_(after) {}
 
   void look(std::size_t got) {
-    came_ += static_cast<double>(got);
+    received_ += static_cast<double>(got);
     std::chrono::duration<double> const past = clock::now() - began_;
-    if (past <= after_ || past.count() * (size_ - came_) <= by_server_ * came_) return;
-    throw peer_error(std::to_string(static_cast<std::uint64_t>(came_)) + " of " +
+    if (past <= after_ || past.count() * (size_ - received_) <= by_server_ * received_) return;
+    throw peer_error(std::to_string(static_cast<std::uint64_t>(received_)) + " of " +
                      std::to_string(static_cast<std::uint64_t>(size_)) + " bytes in " +
                      std::to_string(past.count()) + " s: the server is faster");
   }
@@ -36,7 +36,7 @@ class pace {
   clock::time_point const began_ = clock::now();
   double const size_, by_server_;
   std::chrono::duration<double> const after_;
-  double came_ = 0;
+  double received_ = 0;
 };
 
 void receive_by_tls(peer_socket& from, int fd, std::uint64_t size, pace& of) {
@@ -52,8 +52,8 @@ void receive_by_tls(peer_socket& from, int fd, std::uint64_t size, pace& of) {
 
 }  // namespace
 
-file_descriptor peer_taker::take(peer_place const& from, std::string const& name,
-                                 std::uint64_t size, std::string& why) {
+file_descriptor peer_value_client::take(peer_place const& from, std::string const& name,
+                                        std::uint64_t size, std::string& why) {
   if (is_avoided(from.address)) {
     why = from.address + " was unreachable a moment ago";
     return {};
@@ -69,8 +69,8 @@ file_descriptor peer_taker::take(peer_place const& from, std::string const& name
   }
 }
 
-file_descriptor peer_taker::receive(peer_place const& from, std::string const& name,
-                                    std::uint64_t size) {
+file_descriptor peer_value_client::receive(peer_place const& from, std::string const& name,
+                                           std::uint64_t size) {
   auto to = peer_socket::connected(peer_address::parse(from.address), patience_.stall);
   auto const by = clock::now() + patience_.stall;
   if (!from.certificate.empty()) to.speak_tls(trusting_tls(from.certificate), false, by);
@@ -91,19 +91,19 @@ file_descriptor peer_taker::receive(peer_place const& from, std::string const& n
   });
 }
 
-void peer_taker::by_server(std::uint64_t size, std::chrono::duration<double> took) {
+void peer_value_client::by_server(std::uint64_t size, std::chrono::duration<double> took) {
   if (size < rated) return;
   std::lock_guard const held(mutex_);
   server_rate_ = static_cast<double>(size) / std::max(took.count(), 1e-3);
 }
 
-bool peer_taker::is_avoided(std::string const& peer) {
+bool peer_value_client::is_avoided(std::string const& peer) {
   std::lock_guard const held(mutex_);
   auto const it = avoided_.find(peer);
   return it != avoided_.end() && it->second > clock::now();
 }
 
-void peer_taker::avoid(std::string const& peer) {
+void peer_value_client::avoid(std::string const& peer) {
   std::lock_guard const held(mutex_);
   if (avoided_.size() >= avoided_max) avoided_.clear();
   avoided_[peer] = clock::now() + avoided_for;

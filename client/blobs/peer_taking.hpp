@@ -32,13 +32,13 @@ struct peer_patience {
 
 /// Fetches values from other hosts. Owned by shared_values. Members may be called from any thread;
 /// take() blocks.
-class peer_taker {
+class peer_value_client {
  public:
   static constexpr std::chrono::seconds avoided_for{30};
   /// Maximum number of unreachable peers that are remembered; at the limit, all are tried again.
   static constexpr std::size_t avoided_max = 1'000;
 
-  explicit peer_taker(peer_patience patience = {}) : patience_(patience) {}
+  explicit peer_value_client(peer_patience patience = {}) : patience_(patience) {}
 
   /// Returns sealed memory, or none if the value must be fetched elsewhere; `why` is then the
   /// reason.

@@ -16,7 +16,7 @@ class shared_values::held_content final : public blob_content {
   held_content(std::weak_ptr<shared_values> of, std::string name, memory bytes)
       : of_(std::move(of)), name_(std::move(name)), bytes_(std::move(bytes)) {}
   ~held_content() override {
-    if (auto const of = of_.lock()) of->content_gone(name_, by_closure_, elsewhere_);
+    if (auto const of = of_.lock()) of->content_released(name_, by_closure_, elsewhere_);
   }
 
   std::string_view bytes() const override { return bytes_->bytes(); }
@@ -47,7 +47,7 @@ shared_values::~shared_values() {
 }
 
 void shared_values::close() {
-  std::shared_ptr<holding> all[2];
+  std::shared_ptr<content_reporter> all[2];
   {
     std::lock_guard held(mutex_);
     closed_ = true;
@@ -75,12 +75,12 @@ void shared_values::close() {
   engine_.reset();
 }
 
-std::shared_ptr<holding> shared_values::make_holding(std::string const& task) {
+std::shared_ptr<content_reporter> shared_values::make_holding(std::string const& task) {
   std::weak_ptr<shared_values> const weak = weak_from_this();
   auto const outputs = !task.empty();
   auto held = [weak, outputs] {
     auto const self = weak.lock();
-    return self ? self->held_by(outputs) : std::vector<holding::named>();
+    return self ? self->held_by(outputs) : std::vector<content_reporter::named>();
   };
   auto unneeded = [weak](std::string const& name) {
     if (auto const self = weak.lock()) self->unneeded(name);
@@ -88,9 +88,10 @@ std::shared_ptr<holding> shared_values::make_holding(std::string const& task) {
   auto unlisted = [weak](std::string const& name) {
     if (auto const self = weak.lock()) self->unlisted(name);
   };
-  auto made = std::make_shared<holding>(
+  auto made = std::make_shared<content_reporter>(
       engine_, options_, giver_.socket_name(), task, outputs ? peers_.get() : nullptr,
-      holding::callbacks{std::move(held), on_.on_wanted, std::move(unneeded), std::move(unlisted)});
+      content_reporter::callbacks{std::move(held), on_.on_upload_requested, std::move(unneeded),
+                                  std::move(unlisted)});
   made->start();
   return made;
 }
@@ -104,7 +105,7 @@ void shared_values::listen() {
     auto const where = listen_address(at, server);
     auto told = options_.transfer_advertise;
     if (told.empty() && where.is_any()) told = listen_address("", server).host;
-    peers_ = std::make_unique<peer_giver>(std::move(held), where, told);
+    peers_ = std::make_unique<peer_value_server>(std::move(held), where, told);
   } catch (std::exception const& e) {
     log(log_level::error,
         "transfer_listen: " + (at.empty() ? "the interface towards the server" : at) +
@@ -112,7 +113,7 @@ void shared_values::listen() {
   }
 }
 
-std::shared_ptr<holding> shared_values::told_by(std::string const& task) {
+std::shared_ptr<content_reporter> shared_values::reporter_for(std::string const& task) {
   if (!task.empty()) std::call_once(listens_, [this] { listen(); });
   std::lock_guard held(mutex_);
   auto& which = task.empty() ? arguments_ : outputs_;
@@ -120,9 +121,9 @@ std::shared_ptr<holding> shared_values::told_by(std::string const& task) {
   return which;
 }
 
-std::vector<holding::named> shared_values::held_by(bool outputs) {
+std::vector<content_reporter::named> shared_values::held_by(bool outputs) {
   std::lock_guard held(mutex_);
-  std::vector<holding::named> all;
+  std::vector<content_reporter::named> all;
   for (auto const& [name, e] : entries_)
     if (e.output == outputs) all.push_back({name, e.bytes->bytes().size(), e.copy});
   return all;
@@ -130,8 +131,8 @@ std::vector<holding::named> shared_values::held_by(bool outputs) {
 
 shared_values::held shared_values::hold(std::string_view bytes, std::string const& task) {
   bool const is_output = !task.empty();
-  auto const via = told_by(task);
-  if (!via->ready(settle_within) || (is_output && !via->outputs_stay()) ||
+  auto const via = reporter_for(task);
+  if (!via->ready(first_answer_timeout) || (is_output && !via->outputs_stay()) ||
       !via->may_hold(bytes.size()))
     return {};
   if (!is_output)
@@ -230,7 +231,7 @@ std::map<std::string, shared_values::entry>::iterator shared_values::drop(
   return entries_.erase(it);
 }
 
-void shared_values::content_gone(std::string const& name, bool by_closure, bool elsewhere) {
+void shared_values::content_released(std::string const& name, bool by_closure, bool elsewhere) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);
   if (it == entries_.end() || closed_) return;

@@ -1,6 +1,6 @@
 // The values that a process shares with other processes through memory and with other hosts: which
 // ones it holds and for how long. Owned by blobs; thread-safe. Uses the thread of its sockets (the
-// loop), the engine thread for streams, and the threads of the peer_giver.
+// loop), the engine thread for streams, and the threads of the peer_value_server.
 //
 // An argument is held while this process has a blob or an unfinished call that names it, and a
 // little longer for consecutive calls. If something else names it, it is stored at the server
@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "client/blobs/content_reporter.hpp"
 #include "client/blobs/giving.hpp"
-#include "client/blobs/holding.hpp"
 #include "client/blobs/memory.hpp"
 #include "client/blobs/peer_giving.hpp"
 #include "client/blobs/peer_taking.hpp"
@@ -39,7 +39,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// Called until close() has returned.
   struct callbacks {
-    std::function<void(std::string const& name)> on_wanted;  // engine thread
+    std::function<void(std::string const& name)> on_upload_requested;  // engine thread
     /// A fetched value must be released. Called on the loop or the engine thread.
     std::function<void(std::string const& name)> on_dropped;
     std::function<void(std::string const& name)>
@@ -61,7 +61,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   memory own(std::string const& name);
   /// Returns true if memory of other processes may be used, because the server has acknowledged all
   /// contents of this process. See hold() for `task`.
-  bool may_take(std::string const& task) { return told_by(task)->ready(settle_within); }
+  bool may_take(std::string const& task) { return reporter_for(task)->ready(first_answer_timeout); }
   /// Asks the server for places. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
   /// Fetches a value from a process that holds it, preferably on this host. Returns null if it must
@@ -95,7 +95,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   class held_content;
   struct entry {
     memory bytes;
-    std::shared_ptr<holding> via;
+    std::shared_ptr<content_reporter> via;
     bool output = false;
     bool copy = false;      // of another process's output
     bool unneeded = false;  // output that the server has declared unneeded
@@ -104,11 +104,11 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     std::weak_ptr<blob_content const> content;
     clock::time_point last_use{};  // when the last blob was destroyed; for a copy, of its last use
   };
-  static constexpr std::chrono::seconds settle_within{1};
+  static constexpr std::chrono::seconds first_answer_timeout{1};
 
   /// Returns the stream for outputs if there is a task, otherwise that for arguments.
-  std::shared_ptr<holding> told_by(std::string const& task);
-  std::shared_ptr<holding> make_holding(std::string const& task);
+  std::shared_ptr<content_reporter> reporter_for(std::string const& task);
+  std::shared_ptr<content_reporter> make_holding(std::string const& task);
   void listen();
   memory take_shared(v1::BlobHolder const& from, std::string const& name,
                      v1::BlobPlace const& place, std::string const& task, kept const& then);
@@ -118,8 +118,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
                  std::string const& task);
   held same(std::string_view bytes);
   bool reserve(std::size_t size);
-  std::vector<holding::named> held_by(bool outputs);
-  void content_gone(std::string const& name, bool by_closure, bool elsewhere);
+  std::vector<content_reporter::named> held_by(bool outputs);
+  void content_released(std::string const& name, bool by_closure, bool elsewhere);
   void unneeded(std::string const& name);
   void unlisted(std::string const& name);
   bool drop_oldest_copy();
@@ -131,14 +131,14 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   std::shared_ptr<client_engine> engine_;
   boost::asio::io_context loop_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  giver giver_;
-  taker taker_;
-  peer_taker peer_taker_;
+  memory_server giver_;
+  memory_client taker_;
+  peer_value_client peer_taker_;
   std::once_flag listens_;
-  std::unique_ptr<peer_giver> peers_;  // of a worker; null: other hosts use the server
+  std::unique_ptr<peer_value_server> peers_;  // of a worker; null: other hosts use the server
 
   std::mutex mutex_;  // protects the following
-  std::shared_ptr<holding> arguments_, outputs_;
+  std::shared_ptr<content_reporter> arguments_, outputs_;
   std::map<std::string, entry> entries_;  // the same as those of the giver
   bool closed_ = false;
 

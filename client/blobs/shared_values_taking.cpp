@@ -32,7 +32,7 @@ shared_values::memory shared_values::take(std::string const& name, std::string c
     for (auto const& from : holders) {
       if (!from.unix_socket().empty() && !is_tried)
         if (auto made = take_shared(from, name, place, task, then)) {
-          told_by(task)->taken(place.size());
+          reporter_for(task)->taken(place.size());
           return made;
         }
       if (from.ticket().empty()) continue;
@@ -82,7 +82,7 @@ shared_values::memory shared_values::take_copy(v1::BlobHolder const& from, std::
     log(log_level::info, std::string("the received value cannot be used: ") + e.what());
     return {};
   }
-  told_by(task)->copied(place.size());
+  reporter_for(task)->copied(place.size());
   if (place.may_copy() && !task.empty()) hold_copy(name, std::move(fd), made, task);
   return made;
 }
@@ -90,7 +90,7 @@ shared_values::memory shared_values::take_copy(v1::BlobHolder const& from, std::
 void shared_values::hold_copy(std::string const& name, file_descriptor fd, memory const& bytes,
                               std::string const& task) {
   auto const size = bytes->bytes().size();
-  auto const via = told_by(task);
+  auto const via = reporter_for(task);
   if (!reserve(size)) return;
   std::lock_guard held(mutex_);
   if (closed_ || entries_.contains(name)) return giver_.unreserve(size);

@@ -11,8 +11,8 @@ using boost::asio::posix::stream_descriptor;
 
 }  // namespace
 
-bool taker::take(std::string const& from, std::string const& name, std::uint64_t size, bool keep,
-                 got then, std::string& why) {
+bool memory_client::take(std::string const& from, std::string const& name, std::uint64_t size,
+                         bool keep, got then, std::string& why) {
   auto const q = std::make_shared<question>();
   q->size = size;
   q->keep = keep;
@@ -42,7 +42,8 @@ bool taker::take(std::string const& from, std::string const& name, std::uint64_t
   return taken;
 }
 
-std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::string& why) {
+std::shared_ptr<memory_client::holder> memory_client::connected(std::string const& name,
+                                                                std::string& why) {
   auto const it = holders_.find(name);
   if (it != holders_.end() && !it->second->gone) return it->second;
   auto const avoided = avoided_.find(name);
@@ -61,12 +62,12 @@ std::shared_ptr<taker::holder> taker::connected(std::string const& name, std::st
   return made;
 }
 
-void taker::avoid(std::string const& name) {
+void memory_client::avoid(std::string const& name) {
   if (avoided_.size() >= avoided_max) avoided_.clear();
   avoided_[name] = clock::now() + avoided_for;
 }
 
-void taker::listen_to(std::shared_ptr<holder> const& h) {
+void memory_client::listen_to(std::shared_ptr<holder> const& h) {
   h->socket.async_wait(stream_descriptor::wait_read, [this, h](boost::system::error_code failed) {
     if (failed) return;
     if (hear(*h))
@@ -77,7 +78,7 @@ void taker::listen_to(std::shared_ptr<holder> const& h) {
 }
 
 // Returns false if the holder has closed the connection.
-bool taker::hear(holder& h) {
+bool memory_client::hear(holder& h) {
   unix_packet said;
   switch (read_packet(h.socket.native_handle(), said)) {
     case packet_read::nothing_yet:
@@ -104,7 +105,7 @@ bool taker::hear(holder& h) {
   return true;
 }
 
-void taker::answer(holder& h, question& q, unix_packet& said) {
+void memory_client::answer(holder& h, question& q, unix_packet& said) {
   if (said.said != 'A' || !said.fd)
     q.why = "it is no longer held";
   else if (q.why = wrong_memory(said.fd.get(), said.name, q.size); q.why.empty()) {
@@ -118,7 +119,7 @@ void taker::answer(holder& h, question& q, unix_packet& said) {
   q.answer.set_value(q.why.empty());
 }
 
-void taker::end(std::shared_ptr<holder> const& h) {
+void memory_client::end(std::shared_ptr<holder> const& h) {
   std::map<std::string, std::deque<std::shared_ptr<question>>> asked;
   {
     std::lock_guard held(mutex_);
@@ -138,7 +139,7 @@ void taker::end(std::shared_ptr<holder> const& h) {
     }
 }
 
-void taker::close() {
+void memory_client::close() {
   std::vector<std::shared_ptr<holder>> all;
   {
     std::lock_guard held(mutex_);

@@ -23,7 +23,7 @@
 
 namespace muster::detail {
 
-class taker {
+class memory_client {
  public:
   /// Maximum number of connections to holders; further holders are not reached.
   static constexpr std::size_t holders_max = 128;
@@ -36,9 +36,9 @@ class taker {
   using got = std::function<void(file_descriptor fd)>;
 
   /// `on_dropped` is called on the loop's thread for values that were taken with `keep`.
-  taker(boost::asio::io_context& loop, std::function<void(std::string const&)> on_dropped)
+  memory_client(boost::asio::io_context& loop, std::function<void(std::string const&)> on_dropped)
       : loop_(loop), on_dropped_(std::move(on_dropped)) {}
-  taker(taker const&) = delete;
+  memory_client(memory_client const&) = delete;
 
   /// Gets memory. Returns false if it must be fetched from the server; `why` is then the reason. If
   /// it returns true, `then` has been called. `keep` requests on_dropped. May be called from any

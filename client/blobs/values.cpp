@@ -111,13 +111,13 @@ class store {
       thread_.join();
     });
   }
-  std::shared_ptr<peer_giver> peers() {
+  std::shared_ptr<peer_value_server> peers() {
     std::lock_guard const held(mutex_);
     return peers_;
   }
   /// Returns false if the store already listens.
-  bool listen_with(std::shared_ptr<peer_giver> const& by) {
-    std::shared_ptr<peer_giver> before;
+  bool listen_with(std::shared_ptr<peer_value_server> const& by) {
+    std::shared_ptr<peer_value_server> before;
     std::lock_guard const held(mutex_);
     if (by && (peers_ || over_)) return false;
     before = std::exchange(peers_, by);
@@ -141,13 +141,13 @@ class store {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
 
  public:
-  giver gives;
-  taker takes;
-  peer_taker from_peers;
+  memory_server gives;
+  memory_client takes;
+  peer_value_client from_peers;
 
  private:
   std::mutex mutex_;  // protects the following except thread_
-  std::shared_ptr<peer_giver> peers_;
+  std::shared_ptr<peer_value_server> peers_;
   std::condition_variable changed_;
   std::deque<std::string> dropped_;
   bool woken_ = false, over_ = false;
@@ -187,21 +187,21 @@ std::shared_ptr<store> store_of(std::int64_t number) {
   return it->second;
 }
 
-std::shared_ptr<peer_giver> peers_of(std::int64_t number) {
+std::shared_ptr<peer_value_server> peers_of(std::int64_t number) {
   auto found = store_of(number)->peers();
   if (!found) throw refused(MUSTER_VALUES_FAILED, "the store does not listen");
   return found;
 }
 
-std::shared_ptr<peer_giver> listening(store& s, std::string const& listen, std::string told,
-                                      std::string const& server) {
+std::shared_ptr<peer_value_server> listening(store& s, std::string const& listen, std::string told,
+                                             std::string const& server) {
   auto const where = listen_address(listen, server);
   if (told.empty() && where.is_any()) told = listen_address("", server).host;
-  return std::make_shared<peer_giver>(
+  return std::make_shared<peer_value_server>(
       [&s](std::string const& name) { return s.gives.opened(name); }, where, told);
 }
 
-std::string why_full(giver::occupancy const& is, std::uint64_t size) {
+std::string why_full(memory_server::occupancy const& is, std::uint64_t size) {
   return std::to_string(size) + " bytes exceed the limit: " + std::to_string(is.bytes) + " of " +
          std::to_string(is.bytes_max) + " are in use, in " + std::to_string(is.names) + " of " +
          std::to_string(is.names_max) + " values";

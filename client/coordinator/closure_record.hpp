@@ -48,7 +48,7 @@ struct closure_record {
   std::vector<std::shared_ptr<waiting>> waiters;
 };
 
-struct built_record {
+struct per_worker_record {
   std::uint32_t function = 0;
   std::string args;
   std::uint64_t value = 0;         // ID at the server, after its answer
@@ -59,7 +59,7 @@ struct built_record {
 
 /// Returns the options that are sent once for several calls; names of callables are sent for each
 /// call.
-inline closure_options asked_by(closure_options o) {
+inline closure_options shared_options(closure_options o) {
   o.display_name.clear();
   o.callable.clear();
   return o;
@@ -73,7 +73,7 @@ class closure_writer {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});
     auto const& o = r.options ? *r.options : none;
-    auto asked = r.options ? asked_by(o) : none;
+    auto asked = r.options ? shared_options(o) : none;
     add_callable(m, position, o.display_name, hash_bytes(o.callable));
     if (asked != none || r.gang != 0 || r.generation == 0)
       write_options(m, r, std::move(asked), position);

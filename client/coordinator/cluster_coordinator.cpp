@@ -57,7 +57,7 @@ std::string cluster_coordinator::id() const {
 bool cluster_coordinator::join(milliseconds timeout) {
   auto& s = *session_;
   lock held(s.mutex_);
-  auto const mine = s.cut_here();
+  auto const mine = s.make_join_target();
   if (!s.changed_.wait_for(held, timeout, [&] { return s.joined(*mine); })) return false;
   s.raise_pending();
   return true;
@@ -66,7 +66,7 @@ bool cluster_coordinator::join(milliseconds timeout) {
 boost::asio::awaitable<bool> cluster_coordinator::async_join(milliseconds timeout) {
   auto const s = session_;
   lock held(s->mutex_);
-  auto const joined = [s, mine = s->cut_here()] { return s->joined(*mine); };
+  auto const joined = [s, mine = s->make_join_target()] { return s->joined(*mine); };
   held.unlock();
   auto const then = [s] { s->raise_pending(); };
   auto joining = s->async_when(joined, timeout, then);
@@ -135,7 +135,7 @@ void coordinator_session::throw_if_over() const {
 
 void coordinator_session::raise_pending() {
   generation_.raise_error();
-  if (auto const told = std::exchange(told_, nullptr)) std::rethrow_exception(told);
+  if (auto const told = std::exchange(pending_error_, nullptr)) std::rethrow_exception(told);
   throw_if_over();
 }
 
@@ -147,10 +147,10 @@ void coordinator_session::cancel_one(std::uint64_t token, closure_record& r) {
   wake();
 }
 
-std::shared_ptr<coordinator_session::cut const> coordinator_session::cut_here() {
-  std::erase_if(cuts_, [](auto const& c) { return c.expired(); });
+std::shared_ptr<coordinator_session::cut const> coordinator_session::make_join_target() {
+  std::erase_if(join_targets_, [](auto const& c) { return c.expired(); });
   auto made = std::make_shared<cut>(cut{last_token_, unfinished_});
-  cuts_.push_back(made);
+  join_targets_.push_back(made);
   return made;
 }
 
@@ -250,7 +250,7 @@ per_worker_handle::~per_worker_handle() {
 
 std::uint64_t per_worker_handle::value() const {
   lock held(session_->mutex_);
-  return session_->built_.at(token_).value;
+  return session_->per_worker_values_.at(token_).value;
 }
 
 }  // namespace detail

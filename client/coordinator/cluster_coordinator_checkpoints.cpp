@@ -35,7 +35,8 @@ bool coordinator_session::quiet::wait(milliseconds timeout, std::atomic<bool> co
   return !s.ended_ && !s.closing_ && !given_up && !s.generation_.failed();
 }
 
-bool coordinator_session::over_within(milliseconds timeout, std::atomic<bool> const& stopped) {
+bool coordinator_session::wait_until_ended_or_stopped(milliseconds timeout,
+                                                      std::atomic<bool> const& stopped) {
   lock held(mutex_);
   return changed_.wait_for(held, timeout, [&] { return ended_ || closing_ || stopped; });
 }
@@ -47,17 +48,17 @@ void coordinator_session::notify() {
 
 void coordinator_session::tell(std::exception_ptr error) {
   lock held(mutex_);
-  told_ = std::move(error);
+  pending_error_ = std::move(error);
 }
 
-bool coordinator_session::untell(std::exception_ptr const& error) {
+bool coordinator_session::withdraw_pending_error(std::exception_ptr const& error) {
   lock held(mutex_);
-  bool const pending = told_ == error;
-  if (pending) told_ = nullptr;
+  bool const pending = pending_error_ == error;
+  if (pending) pending_error_ = nullptr;
   return pending;
 }
 
-void coordinator_session::raise_what_is_told() {
+void coordinator_session::throw_pending_error() {
   lock held(mutex_);
   raise_pending();
 }
@@ -73,7 +74,7 @@ std::uint64_t cluster_coordinator::save(std::string const& path, checkpoint_opti
   std::optional<coordinator_session::quiet> quiet;
   if (o.quiesce) {
     quiet.emplace(*session_);
-    if (!quiet->wait(o.timeout, never)) session_->raise_what_is_told();
+    if (!quiet->wait(o.timeout, never)) session_->throw_pending_error();
   }
   return session_->known().save(path, o.keep);
 }
@@ -103,12 +104,12 @@ class periodic_checkpoints::impl {
     if (thread_.joinable()) thread_.join();
   }
   void raise() {
-    if (error_ && session_->untell(error_)) std::rethrow_exception(error_);
+    if (error_ && session_->withdraw_pending_error(error_)) std::rethrow_exception(error_);
   }
 
  private:
   void run() {
-    while (!session_->over_within(every_, stopped_)) try {
+    while (!session_->wait_until_ended_or_stopped(every_, stopped_)) try {
         save();
       } catch (unavailable_error const& e) {
         log(log_level::warning, std::string("no checkpoint was made: ") + e.what());

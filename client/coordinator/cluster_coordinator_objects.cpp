@@ -38,8 +38,8 @@ void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
     if (!kept) return;
     auto& self = static_cast<coordinator_session&>(*kept);
     lock held(self.mutex_);
-    if (self.lost_with_.insert(task).second)
-      self.told_ = std::make_exception_ptr(unavailable_error(failure(why)));
+    if (self.tasks_reported_lost_.insert(task).second)
+      self.pending_error_ = std::make_exception_ptr(unavailable_error(failure(why)));
   };
   objects_->explain_with(
       [weak](std::uint64_t object, milliseconds waited) {

@@ -83,11 +83,11 @@ std::uint64_t coordinator_session::add(closure_record added, request r, std::uin
   added.encoding = r.encoding;
   added.options = std::move(r.options);
   added.references = 1;
-  added.generation = r.own_error && own_errors_ ? 0 : generation_.number();
+  added.generation = r.own_error && server_supports_submit_ ? 0 : generation_.number();
   for (auto const& used : added.inputs)
     if (used.token != 0) ++records_.at(used.token).references;
   for (auto const& used : added.per_worker)
-    if (used.token != 0) ++built_.at(used.token).references;
+    if (used.token != 0) ++per_worker_values_.at(used.token).references;
   added.args = std::move(r.args);
   added.contents = std::move(r.contents);
   added.function = number_of(r.function);
@@ -135,19 +135,19 @@ std::uint64_t coordinator_session::put_builder(request r) {
         "reconnects");
   lock held(mutex_);
   throw_if_over();
-  built_record added;
+  per_worker_record added;
   added.function = number_of(r.function);
   added.args = std::move(r.args);
   for (auto const& content : r.contents) content->named_elsewhere();
   auto const token = ++last_token_;
-  auto const& stored = built_.emplace(token, std::move(added)).first->second;
+  auto const& stored = per_worker_values_.emplace(token, std::move(added)).first->second;
   if (streaming_) append_built(token, stored);
   wake();
   return token;
 }
 
 void coordinator_session::check_created(std::uint64_t token) const {
-  auto const& b = built_.at(token);
+  auto const& b = per_worker_values_.at(token);
   if (b.error) raise(failure(*b.error));
   if (b.value == 0) throw_if_over();
 }
@@ -172,7 +172,7 @@ handle cluster_coordinator::put(detail::request r) {
   auto& s = *session_;
   auto added = s.converted(r);
   std::unique_lock held(s.mutex_);
-  s.wait_for_room(held, r.own_error && s.own_errors_);
+  s.wait_for_room(held, r.own_error && s.server_supports_submit_);
   auto const token = s.add(std::move(added), std::move(r), 0);
   s.wake();
   held.unlock();
@@ -184,13 +184,15 @@ boost::asio::awaitable<handle> cluster_coordinator::async_put(detail::request r)
   auto added = s->converted(r);
   std::uint64_t token = 0;
   bool const submitted = r.own_error;
-  auto const may_go_on = [s, submitted] { return s->may_put(submitted && s->own_errors_); };
+  auto const can_continue = [s, submitted] {
+    return s->may_put(submitted && s->server_supports_submit_);
+  };
   auto const go_on = [&] {
-    s->check_put(submitted && s->own_errors_);
+    s->check_put(submitted && s->server_supports_submit_);
     token = s->add(std::move(added), std::move(r), 0);
     s->wake();
   };
-  auto putting = s->async_when(may_go_on, s->room_limit(), go_on);
+  auto putting = s->async_when(can_continue, s->room_limit(), go_on);
   bool const put = co_await std::move(putting);
   if (!put) throw s->no_room();
   co_return std::make_shared<detail::value_handle const>(s, token);
@@ -200,7 +202,7 @@ std::vector<handle> cluster_coordinator::put_gang(std::vector<detail::request> a
   auto& s = *session_;
   auto added = s.converted_gang(all);
   std::unique_lock held(s.mutex_);
-  s.wait_for_room(held, all.front().own_error && s.own_errors_);
+  s.wait_for_room(held, all.front().own_error && s.server_supports_submit_);
   auto const first = s.add_gang(std::move(added), all);
   s.wake();
   held.unlock();
@@ -213,13 +215,15 @@ boost::asio::awaitable<std::vector<handle>> cluster_coordinator::async_put_gang(
   auto added = s->converted_gang(all);
   std::uint64_t first = 0;
   bool const submitted = all.front().own_error;
-  auto const may_go_on = [s, submitted] { return s->may_put(submitted && s->own_errors_); };
+  auto const can_continue = [s, submitted] {
+    return s->may_put(submitted && s->server_supports_submit_);
+  };
   auto const go_on = [&] {
-    s->check_put(submitted && s->own_errors_);
+    s->check_put(submitted && s->server_supports_submit_);
     first = s->add_gang(std::move(added), all);
     s->wake();
   };
-  auto putting = s->async_when(may_go_on, s->room_limit(), go_on);
+  auto putting = s->async_when(can_continue, s->room_limit(), go_on);
   bool const put = co_await std::move(putting);
   if (!put) throw s->no_room();
   co_return handles_of(s, first, all.size());

@@ -30,7 +30,7 @@ void coordinator_session::append_open() {
     open.set_resume(id_);
     open.set_resume_incarnation(incarnation_);
     for (auto const& [token, r] : records_) open.add_resume_token(token);
-    for (auto const& [token, b] : built_) open.add_resume_per_worker(token);
+    for (auto const& [token, b] : per_worker_values_) open.add_resume_per_worker(token);
     return;
   }
   fill_open(open, options_);
@@ -43,8 +43,9 @@ void coordinator_session::append_open() {
 // Sends all unfinished calls again. The server recognises tokens that it has seen.
 void coordinator_session::append_all() {
   for (auto const& name : names_) out_.tail().add_function_name(std::string(name));
-  for (auto const token : tokens_of(built_, [](auto const& b) { return !b.answered(); }))
-    append_built(token, built_.at(token));
+  for (auto const token :
+       tokens_of(per_worker_values_, [](auto const& b) { return !b.answered(); }))
+    append_built(token, per_worker_values_.at(token));
   auto const unfinished = tokens_of(records_, has_not_ended);
   std::uint64_t gang = 0;  // the remaining calls of a gang are sent together again
   for (auto const token : unfinished) {
@@ -72,7 +73,7 @@ void coordinator_session::connected() {
   if (closing_ && !options_.detached) out_.tail().set_close(true);
   streaming_ = true;
   signalled_ = cancel_sent_ = false;
-  lost_with_.clear();
+  tasks_reported_lost_.clear();
   takes_objects_ = objects_turn_ = false;
 }
 
@@ -83,7 +84,7 @@ void coordinator_session::append(std::uint64_t token, closure_record const& r) {
   queue_.add();
 }
 
-void coordinator_session::append_built(std::uint64_t token, built_record const& b) {
+void coordinator_session::append_built(std::uint64_t token, per_worker_record const& b) {
   auto& p = *out_.add_entry(b.args.size() + 24).add_per_worker();
   p.set_token(token);
   p.set_function(b.function);
@@ -102,9 +103,9 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
   if (m.has_opened()) {
     take_opened(m.opened());
     incarnation_ = m.opened().server_incarnation();
-    own_errors_ = m.opened().own_errors();
+    server_supports_submit_ = m.opened().own_errors();
     // An older server has treated calls submitted before this answer as scheduled.
-    if (!own_errors_)
+    if (!server_supports_submit_)
       for (auto& [token, r] : records_)
         if (r.generation == 0) r.generation = generation_.number();
     // The cancellation may have been lost with the old stream. If it arrived, the generation has
@@ -116,24 +117,24 @@ std::string coordinator_session::take(v1::SessionResponse const& m) {
     }
   }
   queue_.take(m);
-  take_notices(m, v1::Notice::FAILED);
-  take_created(m);
-  take_outcomes(m);
-  take_notices(m, v1::Notice::DRAINED);
+  process_notices(m, v1::Notice::FAILED);
+  process_created(m);
+  process_outcomes(m);
+  process_notices(m, v1::Notice::DRAINED);
   if (!out_.empty() || m.has_opened()) wake();
   changed(held);
   return {};
 }
 
-void coordinator_session::take_notices(v1::SessionResponse const& m, v1::Notice::Kind kind) {
+void coordinator_session::process_notices(v1::SessionResponse const& m, v1::Notice::Kind kind) {
   for (auto const& notice : m.notice())
     if (notice.kind() == kind) generation_.take(notice);
 }
 
-void coordinator_session::take_created(v1::SessionResponse const& m) {
+void coordinator_session::process_created(v1::SessionResponse const& m) {
   for (auto const& p : m.per_worker()) {
-    auto const it = built_.find(p.token());
-    if (it == built_.end() || it->second.answered()) continue;  // repeated
+    auto const it = per_worker_values_.find(p.token());
+    if (it == per_worker_values_.end() || it->second.answered()) continue;  // repeated
     auto& b = it->second;
     if (p.has_failure())
       b.error = std::make_unique<failure>(from_wire(p.failure()));
@@ -146,7 +147,7 @@ void coordinator_session::take_created(v1::SessionResponse const& m) {
   }
 }
 
-void coordinator_session::take_outcomes(v1::SessionResponse const& m) {
+void coordinator_session::process_outcomes(v1::SessionResponse const& m) {
   for_each_outcome(m, [&](int i, value_view value, v1::Failure const* why) {
     auto const it = records_.find(m.token(i));
     if (it == records_.end() || it->second.ended) return;  // repeated
@@ -165,7 +166,7 @@ void coordinator_session::take_outcomes(v1::SessionResponse const& m) {
 void coordinator_session::end_one(std::uint64_t token, closure_record& r) {
   r.ended = true;
   --unfinished_;
-  for (auto const& weak : cuts_)
+  for (auto const& weak : join_targets_)
     if (auto const c = weak.lock(); c && token <= c->last_token) --c->left;
   for (auto& w : std::exchange(r.waiters, {})) ready_.push_back(std::move(w));
   r.args = {};
@@ -197,10 +198,10 @@ void coordinator_session::unreference(std::uint64_t token) {
 // A value that is released before the server has answered is kept until then, because its number is
 // needed.
 void coordinator_session::unreference_built(std::uint64_t token) {
-  auto& b = built_.at(token);
+  auto& b = per_worker_values_.at(token);
   if (--b.references > 0 || (!b.answered() && !ended_)) return;
   if (b.value != 0 && streaming_ && !ended_) out_.add_entry(9).add_release_per_worker(b.value);
-  built_.erase(token);  // without a stream it is omitted when the session is resumed
+  per_worker_values_.erase(token);  // without a stream it is omitted when the session is resumed
 }
 
 void coordinator_session::ended(std::string const& reason) {

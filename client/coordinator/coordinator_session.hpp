@@ -48,13 +48,13 @@ class coordinator_session final : public client_session {
   known_state& known() { return known_; }
   /// Waits until the session ends or `stopped` is set, which notify() announces. Returns false
   /// after `timeout`.
-  bool over_within(milliseconds timeout, std::atomic<bool> const& stopped);
+  bool wait_until_ended_or_stopped(milliseconds timeout, std::atomic<bool> const& stopped);
   void notify();
   /// Stores an error for the next schedule, join or done.
   void tell(std::exception_ptr error);
   /// Withdraws a stored error. Returns false if it has been thrown.
-  bool untell(std::exception_ptr const& error);
-  void raise_what_is_told();
+  bool withdraw_pending_error(std::exception_ptr const& error);
+  void throw_pending_error();
 
  private:
   // The part that users call: any thread, under the mutex.
@@ -100,13 +100,13 @@ class coordinator_session final : public client_session {
     std::uint64_t last_token = 0;
     std::size_t left = 0;  // how many of them are unfinished
   };
-  std::shared_ptr<cut const> cut_here();
+  std::shared_ptr<cut const> make_join_target();
   bool joined(cut const& c) const {
     return ended_ || (generation_.settled() && (generation_.failed() || c.left == 0));
   }
   /// Returns true if the server has answered a request for a per-worker value, or will not answer.
   bool answered(std::uint64_t token) const {
-    return ended_ || closing_ || built_.at(token).answered();
+    return ended_ || closing_ || per_worker_values_.at(token).answered();
   }
   /// Throws the error that prevented the value from being created. Precondition: answered().
   void check_created(std::uint64_t token) const;
@@ -116,12 +116,12 @@ class coordinator_session final : public client_session {
   void append_open();
   void append_all();
   void append(std::uint64_t token, closure_record const& r);
-  void append_built(std::uint64_t token, built_record const& b);
+  void append_built(std::uint64_t token, per_worker_record const& b);
   void append_release(std::uint64_t token);
 
-  void take_notices(v1::SessionResponse const& m, v1::Notice::Kind kind);
-  void take_created(v1::SessionResponse const& m);
-  void take_outcomes(v1::SessionResponse const& m);
+  void process_notices(v1::SessionResponse const& m, v1::Notice::Kind kind);
+  void process_created(v1::SessionResponse const& m);
+  void process_outcomes(v1::SessionResponse const& m);
   void end_one(std::uint64_t token, closure_record& r);
   void unreference(std::uint64_t token);
   void unreference_built(std::uint64_t token);
@@ -142,21 +142,22 @@ class coordinator_session final : public client_session {
   std::unordered_map<std::uint64_t, closure_record> records_;
   /// Per-worker values by token. Limited by the server, and by the handles and unfinished calls of
   /// the user.
-  std::unordered_map<std::uint64_t, built_record> built_;
+  std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
-  std::vector<std::weak_ptr<cut>> cuts_;  // joins that are waiting
+  std::vector<std::weak_ptr<cut>> join_targets_;  // joins that are waiting
 
   queue_bound queue_;
   closure_writer writer_;
   std::uint32_t out_generation_ = 0;  // generation of the message that is being filled
   bool cancel_sent_ = false;          // on this stream
   std::size_t held_ = 0;              // number of `quiet` objects
-  std::exception_ptr told_;           // error from another thread for the next member that throws
-  std::set<std::string> lost_with_;   // tasks whose loss was reported on this stream
+  std::exception_ptr pending_error_;  // error from another thread for the next member that throws
+  std::set<std::string> tasks_reported_lost_;  // tasks whose loss was reported on this stream
   generation generation_;
   std::uint64_t incarnation_ = 0;  // incarnation of the server; 0 before the session is open
-  bool own_errors_ = true;  // whether the server supports submitted calls; assumed until it answers
+  bool server_supports_submit_ =
+      true;  // whether the server supports submitted calls; assumed until it answers
   bool takes_objects_ = false;  // whether the server accepts objects, on this stream
 };
 

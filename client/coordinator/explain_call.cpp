@@ -57,7 +57,7 @@ boost::asio::awaitable<std::string> async_explanation(shared_session session, st
                                                       milliseconds waited) {
   if (!session || waited < worth_asking) co_return std::string();
   auto const engine = client_engine::shared();  // must outlive the call
-  auto asking = async_ask(about(*engine, std::move(session), number));
+  auto asking = run_async(about(*engine, std::move(session), number));
   co_return co_await std::move(asking);
 }
 

@@ -95,7 +95,7 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
   auto const a = made(to, method, std::move(args));
   auto const bytes = a->args.size();
   lock held(mutex_);
-  while (!over_ && !has_room(bytes)) {
+  while (!end_reason_ && !has_room(bytes)) {
     auto oldest = pending_.begin();
     while (oldest != pending_.end() && oldest->second->what != asked::step::call) ++oldest;
     auto const first = oldest == pending_.end() ? refused_.front() : oldest->second;
@@ -105,7 +105,7 @@ object_calls::handle object_calls::call(object_place const& to, std::string_view
       tell(held);
       held.lock();
     }
-    changed_.wait(held, [&] { return over_ || first->answered || has_room(bytes); });
+    changed_.wait(held, [&] { return end_reason_ || first->answered || has_room(bytes); });
   }
   throw_if_over();
   add_call(a);
@@ -124,9 +124,9 @@ std::vector<object_calls::handle> object_calls::call_in_turn(object_place const&
     all.push_back(std::make_shared<call_handle const>(shared_from_this(), left->back()));
   }
   lock held(mutex_);
-  if (over_) left->clear();  // the queued calls own each other in a cycle
+  if (end_reason_) left->clear();  // the queued calls own each other in a cycle
   throw_if_over();
-  for (std::size_t n = 0; n < in_turn_max && !left->empty(); ++n) {
+  for (std::size_t n = 0; n < calls_in_flight_max && !left->empty(); ++n) {
     add_call(left->front());
     left->pop_front();
   }
@@ -193,7 +193,7 @@ remote_object object_calls::ask(v1::NewObject what) {
 }
 
 void object_calls::throw_if_over() const {
-  if (over_) raise(over(*over_));
+  if (end_reason_) raise(over(*end_reason_));
 }
 
 void object_calls::add(one a) {
@@ -204,7 +204,7 @@ void object_calls::add(one a) {
 }
 
 void object_calls::tell(lock& held) {
-  bool const told = std::exchange(told_, true);
+  bool const told = std::exchange(stream_woken_, true);
   held.unlock();
   if (!told) wake_();
 }
@@ -219,7 +219,7 @@ boost::asio::awaitable<std::string> object_calls::async_explanation_of(
 }
 
 bool object_calls::note_wait(asked& a) {
-  auto const* within = calls_here::within();
+  auto const* within = object_caller_scope::within();
   if (!within || a.answered) return false;
   auto& all = a.waited_by;
   if (std::find(all.begin(), all.end(), *within) != all.end()) return false;

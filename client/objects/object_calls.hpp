@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "client/objects/here.hpp"
+#include "client/objects/object_caller_scope.hpp"
 #include "client/session/waiting.hpp"
 #include "muster/remote_object.hpp"
 #include "muster/v1/objects.pb.h"
@@ -44,7 +44,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
   /// Maximum number of calls of call_in_turn in flight.
-  static constexpr std::size_t in_turn_max = 8;
+  static constexpr std::size_t calls_in_flight_max = 8;
   /// Delays before a request is repeated for which the server had no room; doubled each time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
@@ -154,7 +154,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   void write(asked const& a, v1::ObjectRequests& to) const;
   void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
   /// Notes that the server has received all requests before this number.
-  void heard_before(std::uint64_t number);
+  void acknowledge_before(std::uint64_t number);
   /// Wakes the stream, once until it has processed this. Releases the mutex.
   void tell(lock& held);
 
@@ -186,12 +186,12 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   };
   /// Acknowledged answers that the server may not have received. Limited by the requests before the
   /// first one, to 2 * calls_max.
-  std::deque<said> said_;
+  std::deque<said> sent_acknowledgements_;
   /// Calls that methods wait for, each with the waiting method; not sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
-  bool told_ = false;         // the stream knows that requests wait
-  bool told_ticket_ = false;  // on this stream
-  std::optional<std::string> over_;
+  bool stream_woken_ = false;  // the stream knows that requests wait
+  bool ticket_sent_ = false;   // on this stream
+  std::optional<std::string> end_reason_;
 };
 
 }  // namespace muster::detail

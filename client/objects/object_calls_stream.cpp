@@ -62,7 +62,7 @@ bool object_calls::fill(v1::ObjectRequests& to) {
   lock held(mutex_);
   for (auto const number : std::exchange(taken_, {})) {
     to.add_taken(number);
-    said_.push_back({number, last_});
+    sent_acknowledgements_.push_back({number, last_});
   }
   taken_bytes_ = 0;
   std::size_t rows = 0, bytes = 0;
@@ -87,21 +87,21 @@ bool object_calls::fill(v1::ObjectRequests& to) {
       w.set_within_worker(within.of_worker);
       w.set_within_number(within.number);
     }
-    told_ = false;
+    stream_woken_ = false;
   }
   if (rows == 0 && to.taken_size() == 0 && to.wait_size() == 0) return false;
-  if (!ticket_.empty() && !std::exchange(told_ticket_, true)) to.set_ticket(ticket_);
+  if (!ticket_.empty() && !std::exchange(ticket_sent_, true)) to.set_ticket(ticket_);
   return true;
 }
 
 bool object_calls::has_more() const {
   lock held(mutex_);
-  return told_ && (!out_.empty() || !taken_.empty() || !waits_.empty());
+  return stream_woken_ && (!out_.empty() || !taken_.empty() || !waits_.empty());
 }
 
 void object_calls::again() {
   lock held(mutex_);
-  told_ticket_ = false;
+  ticket_sent_ = false;
   out_.clear();
   waits_.clear();
   for (auto const& [number, a] : pending_) {
@@ -109,7 +109,7 @@ void object_calls::again() {
     for (auto const& within : a->waited_by) waits_.emplace_back(number, within);
   }
   std::vector<std::uint64_t> taken;
-  for (auto const& s : std::exchange(said_, {})) taken.push_back(s.number);
+  for (auto const& s : std::exchange(sent_acknowledgements_, {})) taken.push_back(s.number);
   taken_.insert(taken_.begin(), taken.begin(), taken.end());
   if (!out_.empty() || !taken_.empty()) tell(held);
 }
@@ -123,15 +123,16 @@ void object_calls::settle(asked& a, std::vector<std::shared_ptr<waiting>>& resum
   a.create.clear_args();
   a.answered = true;
   a.waited_by.clear();
-  if (auto const left = std::exchange(a.next, nullptr); left && !left->empty() && !over_) {
+  if (auto const left = std::exchange(a.next, nullptr); left && !left->empty() && !end_reason_) {
     add_call(left->front());
     left->pop_front();
   }
   for (auto& w : std::exchange(a.waiters, {})) resumed.push_back(std::move(w));
 }
 
-void object_calls::heard_before(std::uint64_t number) {
-  while (!said_.empty() && said_.front().last < number) said_.pop_front();
+void object_calls::acknowledge_before(std::uint64_t number) {
+  while (!sent_acknowledgements_.empty() && sent_acknowledgements_.front().last < number)
+    sent_acknowledgements_.pop_front();
   while (!drops_.empty() && drops_.front() < number) {
     pending_.erase(drops_.front());
     drops_.pop_front();
@@ -150,7 +151,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
     a->found = found;
     if (found.has_failure()) a->error = from_wire(found.failure());
     settle(*a, resumed);
-    heard_before(found.number());
+    acknowledge_before(found.number());
   }
   proto::sparse_column failures(m.failure());
   int const n = std::min(m.number_size(), m.value_size());
@@ -158,7 +159,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
     auto const* why = failures.at(i);
     taken_.push_back(m.number(i));
     taken_bytes_ += m.value(i).size();
-    heard_before(m.number(i));
+    acknowledge_before(m.number(i));
     auto const it = pending_.find(m.number(i));
     if (it == pending_.end()) continue;
     auto const a = it->second;
@@ -206,8 +207,8 @@ void object_calls::repeat() {
 void object_calls::end(std::string const& reason) {
   std::vector<std::shared_ptr<waiting>> resumed;
   lock held(mutex_);
-  if (over_) return;
-  over_ = reason;
+  if (end_reason_) return;
+  end_reason_ = reason;
   std::vector<one> all = std::exchange(refused_, {});
   for (auto const& [number, a] : std::exchange(pending_, {})) all.push_back(a);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -223,7 +224,7 @@ void object_calls::end(std::string const& reason) {
   out_.clear();
   drops_.clear();
   taken_.clear();
-  said_.clear();
+  sent_acknowledgements_.clear();
   waits_.clear();
   changed_.notify_all();
   held.unlock();

@@ -5,13 +5,13 @@
 
 #include "base/text.hpp"
 #include "client/checks.hpp"
-#include "client/objects/here.hpp"
+#include "client/objects/object_caller_scope.hpp"
 
 namespace muster {
 namespace detail {
 
-thread_local std::shared_ptr<object_caller> calls_here::caller_;
-thread_local call_name const* calls_here::within_ = nullptr;
+thread_local std::shared_ptr<object_caller> object_caller_scope::caller_;
+thread_local call_name const* object_caller_scope::within_ = nullptr;
 
 std::string plain_arguments(request r) {
   if (!r.per_worker.empty())
@@ -92,7 +92,8 @@ remote_object remote_object::read(boost::json::value const& from) {
   auto ticket = from_base64(member(*o, "ticket"));
   if (!ticket) throw std::invalid_argument("the ticket of a handle is not base64");
   p.ticket = std::move(*ticket);
-  return {std::make_shared<detail::object_place const>(std::move(p)), detail::calls_here::caller()};
+  return {std::make_shared<detail::object_place const>(std::move(p)),
+          detail::object_caller_scope::caller()};
 }
 
 }  // namespace muster

@@ -47,14 +47,17 @@ void last_stacks::look() {
 
 void last_stacks::take_now(pids const& ranks, std::function<void()> then) {
   if (files_.are_off() || ranks.empty()) return then();
-  at_once_.insert(ranks.begin(), ranks.end());
-  if (at_once_then_) return at_once_then_->then.push_back(std::move(then));
-  at_once_then_ = std::make_shared<batch>(*engine_);
-  at_once_then_->then.push_back(std::move(then));
-  at_once_then_->limit.call_at(clock::now() + lead, [b = std::weak_ptr(at_once_then_)] {
-    if (auto const kills = b.lock()) end(*kills);
+  sampling_now_.insert(ranks.begin(), ranks.end());
+  if (sampling_now_callbacks_) return sampling_now_callbacks_->then.push_back(std::move(then));
+  sampling_now_callbacks_ = std::make_shared<batch>(*engine_);
+  sampling_now_callbacks_->then.push_back(std::move(then));
+  sampling_now_callbacks_->limit.call_at(clock::now() + lead,
+                                         [b = std::weak_ptr(sampling_now_callbacks_)] {
+                                           if (auto const kills = b.lock()) end(*kills);
+                                         });
+  engine_->post([this] {
+    take(std::exchange(sampling_now_, {}), std::exchange(sampling_now_callbacks_, {}));
   });
-  engine_->post([this] { take(std::exchange(at_once_, {}), std::exchange(at_once_then_, {})); });
 }
 
 void last_stacks::end(batch& b) {

@@ -89,8 +89,8 @@ class last_stacks {
   std::function<void()> wake_;
   std::unique_ptr<coro::timer> next_;
   std::deque<kill> expected_;
-  pids at_once_;  // sampled together, with one wait for all callers
-  std::shared_ptr<batch> at_once_then_;
+  pids sampling_now_;  // sampled together, with one wait for all callers
+  std::shared_ptr<batch> sampling_now_callbacks_;
   std::map<attempt_key, of_attempt> attempts_;
   boost::asio::thread_pool taker_{1};
 };

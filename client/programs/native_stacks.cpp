@@ -65,7 +65,7 @@ file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_poin
 }
 
 // Reads until the end or the deadline.
-std::string said_by(int out, clock::time_point until) {
+std::string read_text_until(int out, clock::time_point until) {
   std::string all;
   char buffer[4096];
   for (;;) {
@@ -80,7 +80,7 @@ std::string said_by(int out, clock::time_point until) {
 }
 
 // Ignores an incomplete entry.
-std::map<pid_t, std::string> texts_in(std::string_view said) {
+std::map<pid_t, std::string> parse_texts(std::string_view said) {
   std::map<pid_t, std::string> texts;
   for (;;) {
     pid_t pid = 0;
@@ -109,11 +109,11 @@ std::map<pid_t, std::string> native_stacks::of(std::vector<pid_t> const& process
     child_options o{.argv = reader_, .environment = {}, .cwd = "/", .in = samples.get()};
     if (owner_) o.user = process_user{owner_->first, owner_->second};
     auto const reader = start_child(o);
-    auto const said = said_by(reader.out.get(), until);
+    auto const said = read_text_until(reader.out.get(), until);
     ::kill(reader.pid, SIGKILL);
     while (::waitpid(reader.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return texts_in(said);
+    return parse_texts(said);
   } catch (std::exception const& e) {
     log(log_level::warning, std::string("native stacks cannot be read: ") + e.what());
     return {};

@@ -81,8 +81,8 @@ rank_runner::rank_runner(program_options o)
                   },
                   [this](std::uint64_t id, std::uint32_t orders, bool started, std::string why) {
                     engine_->post([this, id, orders, started, why = std::move(why)] {
-                      auto const known = given_.find(id);
-                      if (known != given_.end() && known->second == orders)
+                      auto const known = start_orders_.find(id);
+                      if (known != start_orders_.end() && known->second == orders)
                         on_gone(id, started, why);
                     });
                   }}),
@@ -106,7 +106,7 @@ void rank_runner::offer(v1::ProgramsOffer& to) {
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
-  forget_questions();  // keeps steps_: the server charts steps that it has missed
+  drop_queries();  // keeps steps_: the server charts steps that it has missed
   held_steps_.clear();
   last_stacks_.offer(table_.attempts());
 }
@@ -157,7 +157,7 @@ void rank_runner::keep(std::uint64_t launcher) {
 
 // Keeps the launcher again if it was kept before.
 void rank_runner::let_go(std::uint64_t launcher) {
-  if (staying_.contains(launcher)) return keep(launcher);
+  if (reusable_launchers_.contains(launcher)) return keep(launcher);
   attempts_.erase(launcher);
 }
 
@@ -165,7 +165,7 @@ void rank_runner::start(v1::StartRanks order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> fresh;
   for (auto& rank : *order.mutable_rank()) {
     rank_key const key{order.program(), order.attempt(), rank.rank()};
-    table_.find(key) ? table_.say_again(key) : void(*fresh.Add() = std::move(rank));
+    table_.find(key) ? table_.send_report_again(key) : void(*fresh.Add() = std::move(rank));
   }
   order.mutable_rank()->Swap(&fresh);
   if (order.rank().empty()) return;
@@ -199,17 +199,17 @@ void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what)
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
   auto& [order, from] = waited.mapped();
-  if (!what.why_not.empty() && !what.not_given) {
+  if (!what.why_not.empty() && !what.is_unavailable) {
     launchers_.dismiss(launcher);  // if it was kept
     return on_gone(launcher, false, what.why_not);
   }
-  keep_living(order);
+  drop_ended_ranks(order);
   if (order.rank().empty()) return let_go(launcher);
-  if (what.not_given && from != server_) return unpack(launcher, std::move(order));
+  if (what.is_unavailable && from != server_) return unpack(launcher, std::move(order));
   order.clear_upload();
-  if (!what.not_given && in_time()) return launch(launcher, order);
+  if (!what.is_unavailable && in_time()) return launch(launcher, order);
   auto why = late();
-  if (what.not_given && in_time()) {
+  if (what.is_unavailable && in_time()) {
     why = not_started(what.why_not);
     why.set_stopped(true);
   }
@@ -218,8 +218,8 @@ void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what)
 }
 
 void rank_runner::launch(std::uint64_t launcher, v1::StartRanks const& order) {
-  if (!order.preload().empty()) staying_.insert(launcher);
-  ++given_[launcher];
+  if (!order.preload().empty()) reusable_launchers_.insert(launcher);
+  ++start_orders_[launcher];
   launchers_.expect(launcher);
   std::vector<rank_key> keys;
   for (auto const& rank : order.rank())
@@ -301,7 +301,7 @@ void rank_runner::on_report(std::uint64_t launcher, std::string const& line) {
   if (auto const* e = all.if_contains("ended")) {
     key.rank = e->at("rank").to_number<std::uint32_t>();
     ended(key, end_of(json::serialize(*e)));
-    if (staying_.contains(launcher) && table_.alive_of(launcher).empty()) keep(launcher);
+    if (reusable_launchers_.contains(launcher) && table_.alive_of(launcher).empty()) keep(launcher);
   }
   wake_();
 }
@@ -310,9 +310,9 @@ void rank_runner::on_report(std::uint64_t launcher, std::string const& line) {
 // not started count as stopped, not as failed: the next attempt gets a new launcher. A kept
 // launcher whose ranks still wait for their upload is replaced when they start.
 void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
-  if (unpacking_.contains(launcher)) return void(staying_.erase(launcher));
-  auto const orders = given_.find(launcher);
-  bool const stayed = orders != given_.end() && orders->second > 1;
+  if (unpacking_.contains(launcher)) return void(reusable_launchers_.erase(launcher));
+  auto const orders = start_orders_.find(launcher);
+  bool const stayed = orders != start_orders_.end() && orders->second > 1;
   for (auto const& key : table_.alive_of(launcher)) {
     v1::RankEnded e;
     if (started && table_.find(key)->pid != 0) {
@@ -325,9 +325,9 @@ void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string cons
     ended(key, std::move(e));
   }
   attempts_.erase(launcher);
-  staying_.erase(launcher);
+  reusable_launchers_.erase(launcher);
   kept_.gone(launcher);
-  given_.erase(launcher);
+  start_orders_.erase(launcher);
   launchers_.forget(launcher);
   if (!why.empty()) log(log_level::warning, "ranks of a program: " + why);
 }

@@ -70,7 +70,7 @@ class rank_runner final : public rank_side {
   /// Unpacks the upload into the working directories, then launches the ranks.
   void unpack(std::uint64_t launcher, v1::StartRanks order);
   void unpacked(std::uint64_t launcher, uploads::outcome const& what);
-  void keep_living(v1::StartRanks& order);
+  void drop_ended_ranks(v1::StartRanks& order);
   void launch(std::uint64_t launcher, v1::StartRanks const& order);
   bool in_time() const { return std::chrono::steady_clock::now() < lease_.until(); }
   void refuse(v1::StartRanks const& order, v1::RankEnded const& why);
@@ -83,7 +83,7 @@ class rank_runner final : public rank_side {
     return !logs_.empty() || !last_lines_.empty() || !stacks_.empty() || !vitals_.empty();
   }
   void add_answers(v1::RankReports& to);
-  void forget_questions();
+  void drop_queries();
   void stop_running(std::uint64_t launcher, v1::StopRanks const& order);
   last_stacks::pids running(std::uint64_t launcher, v1::StopRanks const& order);
   void read(v1::ReadLog const& query);
@@ -118,15 +118,15 @@ class rank_runner final : public rank_side {
   // By launcher: the order that stops it when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, std::uint32_t> given_;  // by launcher: start orders
-  std::set<std::uint64_t> staying_;               // launchers to keep after their ranks
+  std::map<std::uint64_t, std::uint32_t> start_orders_;  // by launcher: start orders
+  std::set<std::uint64_t> reusable_launchers_;           // launchers to keep after their ranks
   kept_launchers kept_;
   struct unpacking {
     v1::StartRanks order;
     std::string from;
   };
   std::map<std::uint64_t, unpacking> unpacking_;  // by launcher, not started yet
-  std::set<std::string> ahead_;                   // uploads being fetched in advance
+  std::set<std::string> prefetching_;             // uploads being fetched in advance
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;

@@ -25,7 +25,7 @@ void rank_runner::add_answers(v1::RankReports& to) {
   move_first(vitals_, *to.mutable_vitals());
 }
 
-void rank_runner::forget_questions() {
+void rank_runner::drop_queries() {
   ++stream_;
   reading_ = taking_ = 0;
   logs_.clear();

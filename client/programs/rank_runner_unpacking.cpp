@@ -24,19 +24,19 @@ void rank_runner::unpack(std::uint64_t launcher, v1::StartRanks order) {
 
 // Only logs a failure, because starting ranks fetches the upload again and reports the error.
 void rank_runner::prepare(v1::PrepareRanks const& order) {
-  if (order.upload().empty() || ahead_.size() >= ahead_max) return;
-  if (!ahead_.insert(order.upload()).second) return;
+  if (order.upload().empty() || prefetching_.size() >= ahead_max) return;
+  if (!prefetching_.insert(order.upload()).second) return;
   uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
   asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
     if (!what.why_not.empty())
       log(log_level::warning, "preparing an upload for ranks: " + what.why_not);
-    engine_->post([this, hash] { ahead_.erase(hash); });
+    engine_->post([this, hash] { prefetching_.erase(hash); });
   };
   uploads_.provide(std::move(asked));
 }
 
 // Removes ranks that were stopped in the meantime.
-void rank_runner::keep_living(v1::StartRanks& order) {
+void rank_runner::drop_ended_ranks(v1::StartRanks& order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> alive;
   for (auto& rank : *order.mutable_rank()) {
     auto const* held = table_.find({order.program(), order.attempt(), rank.rank()});

@@ -62,7 +62,7 @@ void rank_table::started(rank_key const& key, std::uint32_t pid, std::string not
   if (!r || r->ended) return;
   r->pid = pid;
   r->not_preloaded = std::move(not_preloaded);
-  untold_.push_back(key);
+  unreported_.push_back(key);
 }
 
 void rank_table::asked_to_end(std::uint64_t launcher,
@@ -83,15 +83,15 @@ std::vector<std::string> rank_table::ended(rank_key const& key, v1::RankEnded wh
   }
   r->ended = std::move(what);
   --alive_;
-  untold_.push_back(key);
+  unreported_.push_back(key);
   return std::move(r->devices);
 }
 
-void rank_table::say_again(rank_key const& key) {
+void rank_table::send_report_again(rank_key const& key) {
   auto* r = find(key);
   if (!r || !r->ended) return;
-  r->told_ended = false;
-  untold_.push_back(key);
+  r->end_was_reported = false;
+  unreported_.push_back(key);
 }
 
 void rank_table::forget(rank_key const& key) {
@@ -101,14 +101,14 @@ void rank_table::forget(rank_key const& key) {
 
 void rank_table::offer(v1::ProgramsOffer& to) {
   offered_.clear();
-  untold_.clear();
+  unreported_.clear();
   for (auto& [key, r] : held_) {
     auto& h = *to.add_held();
     *h.mutable_name() = name_of(key);
     h.set_pid(r.pid);
     h.set_not_preloaded(r.not_preloaded);
-    r.told_started = r.pid != 0;
-    r.told_ended = r.ended.has_value();
+    r.start_was_reported = r.pid != 0;
+    r.end_was_reported = r.ended.has_value();
     if (r.ended) *h.mutable_ended() = *r.ended;
     offered_.push_back(key);
   }
@@ -121,7 +121,7 @@ std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
     auto const* r = find(offered_[i]);
     if (!r) continue;
     if (kept.contains(i)) continue;  // an ended rank is removed when the server orders it
-    if (r->told_ended)
+    if (r->end_was_reported)
       held_.erase(offered_[i]);
     else if (!r->ended)
       unwanted.push_back(offered_[i]);
@@ -132,19 +132,19 @@ std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
 
 void rank_table::report(v1::RankReports& to, std::size_t bytes_max) {
   std::size_t bytes = 0;
-  while (!untold_.empty() && bytes < bytes_max) {
-    auto const key = untold_.front();
-    untold_.pop_front();
+  while (!unreported_.empty() && bytes < bytes_max) {
+    auto const key = unreported_.front();
+    unreported_.pop_front();
     auto* r = find(key);
     if (!r) continue;
-    if (r->pid != 0 && !std::exchange(r->told_started, true)) {
+    if (r->pid != 0 && !std::exchange(r->start_was_reported, true)) {
       auto& s = *to.add_started();
       *s.mutable_name() = name_of(key);
       s.set_pid(r->pid);
       s.set_not_preloaded(r->not_preloaded);
       bytes += s.ByteSizeLong();
     }
-    if (r->ended && !std::exchange(r->told_ended, true)) {
+    if (r->ended && !std::exchange(r->end_was_reported, true)) {
       *to.add_ended() = *r->ended;
       bytes += r->ended->ByteSizeLong();
     }

@@ -28,7 +28,8 @@ struct held_rank {
   std::optional<v1::RankEnded> ended{};
   std::string not_preloaded{};
   std::vector<std::string> devices{};
-  bool told_started = false, told_ended = false;  // reported to the server on this stream
+  bool start_was_reported = false,
+       end_was_reported = false;  // reported to the server on this stream
   bool asked_to_end = false;
 };
 
@@ -52,7 +53,7 @@ class rank_table {
   /// Returns the rank's devices. A rank that was stopped without a request has failed: its launcher
   /// was terminated from outside.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
-  void say_again(rank_key const& key);
+  void send_report_again(rank_key const& key);
   /// Removes the rank unless it is alive.
   void forget(rank_key const& key);
 
@@ -64,14 +65,14 @@ class rank_table {
 
   /// Adds pending reports, up to about `bytes_max`.
   void report(v1::RankReports& to, std::size_t bytes_max);
-  bool reports() const { return !untold_.empty(); }
+  bool reports() const { return !unreported_.empty(); }
   bool alive() const { return alive_ > 0; }
-  bool settled() const { return alive_ == 0 && untold_.empty(); }
+  bool settled() const { return alive_ == 0 && unreported_.empty(); }
 
  private:
   std::map<rank_key, held_rank> held_;  // bounded by the server's limits
   std::vector<rank_key> offered_;
-  std::deque<rank_key> untold_;
+  std::deque<rank_key> unreported_;
   std::size_t alive_ = 0;
 };
 

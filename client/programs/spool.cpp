@@ -37,7 +37,8 @@ constexpr auto passable = fs::perms::owner_all | fs::perms::group_exec | fs::per
 }  // namespace
 
 spool::spool(fs::path directory)
-    : own_(directory.empty() ? std::make_unique<own_directory>("muster-programs-") : nullptr),
+    : own_(directory.empty() ? std::make_unique<private_temp_directory>("muster-programs-")
+                             : nullptr),
       root_(own_ ? own_->path() : fs::absolute(directory)) {
   fs::create_directories(root_ / "logs");
   fs::create_directories(root_ / "work");

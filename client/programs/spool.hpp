@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "base/process/own_directory.hpp"
+#include "base/process/private_temp_directory.hpp"
 
 namespace muster {
 
@@ -72,7 +72,7 @@ class spool {
  private:
   void forget_oldest(std::set<attempt_name> const& in_use) const;
 
-  std::unique_ptr<own_directory> const own_;  // nullptr if `root_` was given
+  std::unique_ptr<private_temp_directory> const own_;  // nullptr if `root_` was given
   std::filesystem::path const root_;
 };
 

@@ -303,7 +303,7 @@ struct stack_files::look {
   }
   // Returns the processes of ranks in which no process will write a stack (`after`: has written
   // one).
-  std::vector<pid_t> mute(bool after) const {
+  std::vector<pid_t> ranks_without_stack(bool after) const {
     std::vector<pid_t> some;
     for (auto const& [rank, pid] : pids) {
       bool const speaks =
@@ -354,12 +354,11 @@ void stack_files::ask(look& l) const {
 
 // Samples processes without a stack file while the others write, then others that have not written.
 void stack_files::look_from_outside(look& l, clock::time_point until) const {
-  auto found = std::async(std::launch::async, [this, processes = l.mute(false), until] {
-    return native_.of(processes, until);
-  });
+  auto found = std::async(std::launch::async, [this, processes = l.ranks_without_stack(false),
+                                               until] { return native_.of(processes, until); });
   await(l.all, until);
   l.native = found.get();
-  l.native.merge(native_.of(l.mute(true), clock::now() + after_silence));
+  l.native.merge(native_.of(l.ranks_without_stack(true), clock::now() + after_silence));
 }
 
 void stack_files::take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,

@@ -35,15 +35,15 @@ void step_watch::add(rank_key const& key) {
 // created.
 void step_watch::made(rank_key const& key) {
   post([this, key] {
-    auto const it = words_.find({key.program, key.attempt});
-    if (it != words_.end() && ranks_.contains(key)) files_.order(key, it->second.word);
+    auto const it = orders_.find({key.program, key.attempt});
+    if (it != orders_.end() && ranks_.contains(key)) files_.order(key, it->second.word);
   });
 }
 
 void step_watch::ended(rank_key const& key) {
   post([this, key] {
     auto const it = ranks_.find(key);
-    if (it != ranks_.end()) it->second.over = over_ = true;
+    if (it != ranks_.end()) it->second.over = ranks_ended_ = true;
   });
 }
 
@@ -64,9 +64,9 @@ void step_watch::order(std::uint64_t program, std::uint32_t attempt, std::uint64
     any = true;
   }
   if (any && word != 0)
-    words_[{program, attempt}] = {word, clock::now()};
+    orders_[{program, attempt}] = {word, clock::now()};
   else
-    words_.erase({program, attempt});
+    orders_.erase({program, attempt});
 }
 
 void step_watch::hold(std::uint64_t program, std::uint32_t attempt,
@@ -103,10 +103,10 @@ void step_watch::remind(std::chrono::milliseconds after, std::function<void()> o
   });
 }
 
-void step_watch::give_up_holds() {
+void step_watch::revoke_old_holds() {
   auto const before = clock::now() - hold_max;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> old;
-  for (auto const& [attempt, t] : words_)
+  for (auto const& [attempt, t] : orders_)
     if (t.word == steps::wait && t.since < before) old.push_back(attempt);
   for (auto const& [program, attempt] : old) order(program, attempt, 0);
 }
@@ -130,9 +130,9 @@ void step_watch::look() {
     auto const other = ranks_.lower_bound({attempt.first, attempt.second, 0});
     if (other == ranks_.end() || other->first.program != attempt.first ||
         other->first.attempt != attempt.second)
-      words_.erase(attempt);
+      orders_.erase(attempt);
   }
-  over_ = false;
+  ranks_ended_ = false;
   if (!all.empty()) seen_(std::move(all));
 }
 
@@ -171,9 +171,9 @@ void step_watch::run() {
       std::exchange(remind_, {})();
     }
     if (!questions_.empty()) answer();
-    if (over_ || clock::now() >= next) {
+    if (ranks_ended_ || clock::now() >= next) {
       look();
-      give_up_holds();
+      revoke_old_holds();
       next = clock::now() + every;
     }
     note_stepping();

@@ -73,7 +73,7 @@ class step_watch {
   void run();
   void look();
   void answer();
-  void give_up_holds();
+  void revoke_old_holds();
   void note_stepping();
   void order(std::uint64_t program, std::uint32_t attempt, std::uint64_t word);
 
@@ -94,11 +94,11 @@ class step_watch {
     std::uint64_t word = 0;
     clock::time_point since{};
   };
-  std::map<std::pair<std::uint64_t, std::uint32_t>, told> words_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, told> orders_;
   std::vector<question> questions_;  // one per attempt, from one server
   clock::time_point remind_at_ = clock::time_point::max();
   std::function<void()> remind_;
-  bool over_ = false;
+  bool ranks_ended_ = false;
 };
 
 }  // namespace muster

@@ -127,7 +127,8 @@ void upload_fetch::run(std::string const& hash, std::filesystem::path const& to)
     if (!passes || clock::now() + pause > end || cancelled_) {
       auto const why =
           "upload " + hash + " cannot be fetched from " + server_ + ": " + ended.error_message();
-      if (passes || ended.error_code() == grpc::StatusCode::NOT_FOUND) throw upload_not_given(why);
+      if (passes || ended.error_code() == grpc::StatusCode::NOT_FOUND)
+        throw upload_unavailable(why);
       throw std::runtime_error(why);
     }
     changed_.wait_for(held, pause, [this] { return cancelled_; });

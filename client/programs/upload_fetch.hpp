@@ -16,7 +16,7 @@ namespace muster {
 
 /// The server is unreachable or no longer has the upload. Another server or a later attempt can
 /// succeed.
-class upload_not_given : public std::runtime_error {
+class upload_unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -29,7 +29,7 @@ class upload_fetch {
 
   /// Retries transient errors for 30 seconds after the last progress.
   /// @param hash 64 hexadecimal digits
-  /// @throws upload_not_given
+  /// @throws upload_unavailable
   /// @throws std::runtime_error after a permanent error
   /// @throws std::system_error for the file
   void run(std::string const& hash, std::filesystem::path const& to);

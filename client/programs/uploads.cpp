@@ -78,7 +78,7 @@ uploads::outcome uploads::perform(order const& o, upload_fetch& fetch) {
         [&fetch](std::string const& hash, auto const& to) { fetch.run(hash, to); },
         [&fetch] { return fetch.cancelled(); });
     return {};
-  } catch (upload_not_given const& e) {
+  } catch (upload_unavailable const& e) {
     return {std::string("its upload: ") + e.what(), true};
   } catch (std::exception const& e) {
     return {std::string("its upload: ") + e.what()};

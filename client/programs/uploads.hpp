@@ -28,7 +28,7 @@ class uploads {
   /// `why_not`: why the upload is not available; empty on success.
   struct outcome {
     std::string why_not{};
-    bool not_given = false;  // failed with upload_not_given
+    bool is_unavailable = false;  // failed with upload_unavailable
   };
   struct order {
     std::uint64_t id = 0;

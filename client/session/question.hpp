@@ -109,7 +109,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
 /// Asynchronous version of ask, for a coroutine on any executor. Cancellation (any type) cancels
 /// the operation.
 template <class T>
-boost::asio::awaitable<T> async_ask(std::shared_ptr<question<T>> q) {
+boost::asio::awaitable<T> run_async(std::shared_ptr<question<T>> q) {
   auto enter = [q](std::shared_ptr<waiting> const& w) { q->start([w] { w->resume(true); }); };
   auto waited = waiting::wait(for_ever, enter);
   try {

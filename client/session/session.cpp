@@ -20,8 +20,8 @@ class session::stream final : public detail::client_session {
       : client_session(options, false),
         on_outcome_(std::move(on_outcome)),
         engine_(engine),
-        asks_first_(is_list(options.server)) {
-    auto& first = asks_first_ ? open_ : out_.tail();
+        waits_for_open_(is_list(options.server)) {
+    auto& first = waits_for_open_ ? open_ : out_.tail();
     fill_open(*first.mutable_open(), options);
     streaming_ = true;  // there is only one stream, and scheduled calls may wait for it
   }
@@ -30,10 +30,10 @@ class session::stream final : public detail::client_session {
   friend class session;  // the part that users call: any thread, under the mutex
 
   // The part that the link calls: engine thread.
-  void connected() override { asked_ = false; }
+  void connected() override { open_sent_ = false; }
   next next_message(grpc::ByteBuffer& to) override {
-    if (asks_first_ && !now().opened) {
-      if (std::exchange(asked_, true)) {
+    if (waits_for_open_ && !now().opened) {
+      if (std::exchange(open_sent_, true)) {
         lock held(mutex_);
         signalled_ = false;
         return next::nothing;
@@ -56,7 +56,7 @@ class session::stream final : public detail::client_session {
     if (m.has_opened()) {
       lock held(mutex_);
       take_opened(m.opened());
-      if (asks_first_) wake();  // calls are waiting
+      if (waits_for_open_) wake();  // calls are waiting
       changed(held);
     }
     try {
@@ -136,7 +136,7 @@ class session::stream final : public detail::client_session {
   void append(std::uint32_t f, value_view args, std::uint64_t token) {
     ++stats_.scheduled;
     if ((f & called_bit) != 0) [[unlikely]] {
-      auto const& what = called_.at(f & ~called_bit);
+      auto const& what = display_names_.at(f & ~called_bit);
       auto& m = out_.add_entry(args.bytes.size() + 16 + what.name.size());
       auto const position = detail::add_closure(m, token, what.function, args);
       return detail::add_callable(m, position, what.name, what.hash);
@@ -149,18 +149,19 @@ class session::stream final : public detail::client_session {
 
   std::uint32_t number_of_called(std::uint32_t function, std::string_view display_name,
                                  std::string hash) {
-    auto const [at, added] = called_numbers_.try_emplace(
-        {function, std::string(display_name), hash}, static_cast<std::uint32_t>(called_.size()));
-    if (added && called_.size() >= called_max) {
+    auto const [at, added] =
+        called_numbers_.try_emplace({function, std::string(display_name), hash},
+                                    static_cast<std::uint32_t>(display_names_.size()));
+    if (added && display_names_.size() >= called_max) {
       called_numbers_.erase(at);
       throw std::invalid_argument("display_name: a session has at most " +
                                   std::to_string(called_max));
     }
-    if (added) called_.push_back({function, std::string(display_name), std::move(hash)});
+    if (added) display_names_.push_back({function, std::string(display_name), std::move(hash)});
     return called_bit | at->second;
   }
 
-  /// Marks numbers that are an index into called_.
+  /// Marks numbers that are an index into display_names_.
   static constexpr std::uint32_t called_bit = std::uint32_t{1} << 31;
   static constexpr std::size_t called_max = 65'536;
   struct called {
@@ -208,9 +209,9 @@ class session::stream final : public detail::client_session {
   failure failure_;        // of the outcome that is being delivered; engine thread
   /// Whether calls wait until a server has opened the session. Needed for a list of servers,
   /// because an inactive one does not accept them.
-  bool const asks_first_;
+  bool const waits_for_open_;
   v1::SessionRequest open_;  // the request that is sent to each server first
-  bool asked_ = false;       // whether this server was asked; engine thread
+  bool open_sent_ = false;   // whether this server was asked; engine thread
 
   // The mutex protects the following. Handlers on the stream thread can exceed the limits of
   // out_, by about one entry per outcome.
@@ -219,7 +220,7 @@ class session::stream final : public detail::client_session {
   /// Handlers by the low bits of the token, one per call in flight.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;
-  std::vector<called> called_;  // at most called_max
+  std::vector<called> display_names_;  // at most called_max
   std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> called_numbers_;
   session_stats stats_;
 };

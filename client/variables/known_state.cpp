@@ -129,7 +129,7 @@ std::optional<std::uint64_t> known_state::restore(path where) {
                                 " is complete: " + found.wrong.front());
   std::unique_lock held(mutex_);
   if (!found.newest) {
-    may_go_on(where, named_);
+    can_continue(where, named_);
     return std::nullopt;
   }
   auto const what = listed();
@@ -140,7 +140,7 @@ std::optional<std::uint64_t> known_state::restore(path where) {
   held.unlock();
   load(*found.newest, what);
   held.lock();
-  may_go_on(where, what);
+  can_continue(where, what);
   return found.newest->number();
 }
 
@@ -166,7 +166,7 @@ void known_state::load(checkpoint_reader& from, all const& what) {
 }
 
 // Objects that were recreated during loading were not loaded.
-void known_state::may_go_on(path where, all const& loaded) {
+void known_state::can_continue(path where, all const& loaded) {
   restarted_ = std::any_of(loaded.begin(), loaded.end(), [this](auto const& one) {
     auto const now = named_.find(one.first);
     return now != named_.end() && now->second.ids() != one.second.ids();

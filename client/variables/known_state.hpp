@@ -55,7 +55,7 @@ class known_state {
   static void load(checkpoint_reader& from, all const& what);
   /// The following require the mutex.
   all const& listed() const;
-  void may_go_on(path where, all const& loaded);
+  void can_continue(path where, all const& loaded);
 
   std::mutex turn_;                             // held during saving and restoring
   std::mutex mutex_;                            // protects the following

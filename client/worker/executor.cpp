@@ -76,7 +76,7 @@ void executor::run(std::shared_ptr<job> j) {
   auto const began = std::chrono::steady_clock::now();
   j->began.store(began, std::memory_order_release);
   {
-    detail::calls_here const here(calls_, nullptr);
+    detail::object_caller_scope const here(calls_, nullptr);
     run_job(*j, c);
   }
   j->took = std::chrono::steady_clock::now() - began;

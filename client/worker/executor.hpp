@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
-#include "client/objects/here.hpp"
+#include "client/objects/object_caller_scope.hpp"
 #include "client/worker/job.hpp"
 #include "client/worker/report_buffer.hpp"
 

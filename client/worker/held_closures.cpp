@@ -75,12 +75,12 @@ bool held_closures::give_back(std::uint64_t closure, std::uint32_t attempt) {
 
 std::size_t held_closures::waiting() const {
   return static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](auto const& entry) {
-    return entry.second->wait_told && !entry.second->finished;
+    return entry.second->slot_returned && !entry.second->finished;
   }));
 }
 
-void held_closures::forget_waits() {
-  for (auto& [closure, j] : jobs_) j->wait_told = false;
+void held_closures::clear_waits() {
+  for (auto& [closure, j] : jobs_) j->slot_returned = false;
 }
 
 void held_closures::drop_unstarted() {
@@ -98,7 +98,7 @@ void held_closures::keep_finished() {
   }
 }
 
-std::vector<std::shared_ptr<job>> held_closures::answers_again() {
+std::vector<std::shared_ptr<job>> held_closures::answers_for_hello() {
   if (!acknowledged_) return {};
   keep_finished();
   std::vector<std::shared_ptr<job>> all;

@@ -39,7 +39,7 @@ class held_closures {
     return acknowledged_ && (answers_.size() >= answers_max || answer_bytes_ >= answer_bytes_max);
   }
   /// Returns whether any answer waits for acknowledgement.
-  bool awaits_taking() const { return acknowledged_ && !answers_.empty(); }
+  bool has_unacknowledged_answers() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
   /// Handles a stop request. Returns true and forgets the closure if it had not started. Otherwise,
@@ -63,27 +63,27 @@ class held_closures {
   /// Calls `f(job, waits)` for each job that gives its slot back after waiting for a value for
   /// `slot_kept`, or that resumes. At most `most` jobs have given their slot back at a time.
   template <class F>
-  void tell_waits(clock::time_point now, std::size_t most, F f) {
+  void report_waits(clock::time_point now, std::size_t most, F f) {
     auto given = waiting();
     for (auto& [closure, j] : jobs_) {
       auto const since = j->waits_since.load();
       bool const waits = since != clock::time_point{};
-      if (j->finished || waits == j->wait_told) continue;
+      if (j->finished || waits == j->slot_returned) continue;
       if (waits && (now - since < slot_kept || given >= most)) continue;
       given += waits ? 1 : 0;
-      j->wait_told = waits;
+      j->slot_returned = waits;
       f(*j, waits);
     }
   }
   std::size_t waiting() const;
   /// Takes all slots back, for a server that does not support giving them back.
-  void forget_waits();
+  void clear_waits();
 
   /// Drops closures that have not started, after the stream broke. No work is lost.
   void drop_unstarted();
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
   /// jobs that finished without a stream. Empty if the last server did not acknowledge.
-  std::vector<std::shared_ptr<job>> answers_again();
+  std::vector<std::shared_ptr<job>> answers_for_hello();
   /// Returns the jobs to offer in the next hello.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
   /// Applies the server's answer to offer(): only the positions in `kept` remain held, other

@@ -105,14 +105,14 @@ void hosted_objects::build(v1::BuildObject& b) {
     why = {failure_kind::stale_handle, "muster::no_class",
            "this C++ worker has no class '" + o->build.function() +
                "'; it has: " + names_of(classes_)};
-    return tell_built(id, &why);
+    return report_built(id, &why);
   }
   o->of = of;
   if (o->build.concurrency() > of->concurrency) {
     why = {failure_kind::input, "muster::concurrency_error",
            "concurrency: " + std::to_string(o->build.concurrency()) + ", the class '" + of->name +
                "' allows " + std::to_string(of->concurrency)};
-    return tell_built(id, &why);
+    return report_built(id, &why);
   }
   bool started = false;
   {
@@ -124,7 +124,7 @@ void hosted_objects::build(v1::BuildObject& b) {
     return;
   }
   why = {failure_kind::user, "muster::no_thread", "the worker could not start a thread for it"};
-  tell_built(id, &why);
+  report_built(id, &why);
 }
 
 void hosted_objects::take_calls(v1::ObjectOrders& m) {
@@ -190,7 +190,7 @@ bool hosted_objects::start_thread(std::shared_ptr<hosted> const& o, bool makes) 
     *at = std::thread([this, o, makes, at] {
       run(o, makes);
       std::lock_guard held(mutex_);
-      over_.splice(over_.end(), threads_, at);
+      finished_threads_.splice(finished_threads_.end(), threads_, at);
       none_left_.notify_all();
     });
   } catch (std::system_error const&) {
@@ -205,7 +205,7 @@ void hosted_objects::join_over() {
   std::list<std::thread> over;
   {
     std::lock_guard held(mutex_);
-    over.swap(over_);
+    over.swap(finished_threads_);
   }
   for (auto& t : over) t.join();  // each is about to return
 }
@@ -258,7 +258,7 @@ bool hosted_objects::make(hosted& o) {
   failure why;
   bool ok = true;
   try {
-    detail::calls_here const here(calls_, nullptr);
+    detail::object_caller_scope const here(calls_, nullptr);
     auto const e = o.build.encoding() == v1::BYTES ? encoding::bytes : encoding::json;
     o.instance = o.of->make(c, {o.build.args(), e});
   } catch (...) {
@@ -275,7 +275,7 @@ bool hosted_objects::make(hosted& o) {
     }
     o.wake.notify_all();
   }
-  tell_built(o.id, ok ? nullptr : &why);
+  report_built(o.id, ok ? nullptr : &why);
   return ok;
 }
 
@@ -301,7 +301,7 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
     me = me_;
   }
   context c(*me, 0, 0, o.stop.get_token());
-  detail::calls_here const here(calls_, &next.name);
+  detail::object_caller_scope const here(calls_, &next.name);
   registered_function const method{next.method,
                                    [&o, &found](context& at, value_view args, value& result) {
                                      found->second(o.instance.get(), at, args, result);

@@ -117,7 +117,7 @@ class hosted_objects {
   bool make(hosted& o);
   answer call(hosted& o, order const& next);
   /// Any thread; lock mutex_:
-  void tell_built(std::uint64_t id, failure const* why);
+  void report_built(std::uint64_t id, failure const* why);
   void put(std::shared_ptr<answer const> a);
   void wake_stream();
 
@@ -127,7 +127,8 @@ class hosted_objects {
 
   // Engine thread:
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
-  bool calls_turn_ = false;  // the next message is for calls, so that answers do not starve them
+  bool send_calls_next_ =
+      false;  // the next message is for calls, so that answers do not starve them
 
   mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
@@ -143,9 +144,9 @@ class hosted_objects {
   std::map<key, sent_answer> kept_;  // not acknowledged
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
-  std::list<std::thread> over_;  // finished, to be joined
+  std::list<std::thread> finished_threads_;  // finished, to be joined
   std::condition_variable none_left_;
-  bool told_ = false;  // the stream was woken
+  bool stream_woken_ = false;  // the stream was woken
 };
 
 }  // namespace muster

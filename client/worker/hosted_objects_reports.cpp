@@ -7,7 +7,7 @@
 
 namespace muster {
 
-void hosted_objects::tell_built(std::uint64_t id, failure const* why) {
+void hosted_objects::report_built(std::uint64_t id, failure const* why) {
   {
     std::lock_guard held(mutex_);
     if (why) {
@@ -32,7 +32,7 @@ void hosted_objects::put(std::shared_ptr<answer const> a) {
 void hosted_objects::wake_stream() {
   {
     std::lock_guard held(mutex_);
-    if (std::exchange(told_, true)) return;
+    if (std::exchange(stream_woken_, true)) return;
   }
   wake_();
 }
@@ -40,14 +40,14 @@ void hosted_objects::wake_stream() {
 bool hosted_objects::reports() {
   std::unique_lock held(mutex_);
   if (!out_.empty() || !built_.empty()) return true;
-  told_ = false;  // the report that it was woken for has been sent
+  stream_woken_ = false;  // the report that it was woken for has been sent
   held.unlock();
   return calls_->has_more();
 }
 
 void hosted_objects::report(v1::WorkerMessage& to) {
   // After a message full of answers, so that answers do not starve calls.
-  if (std::exchange(calls_turn_, false) && calls_->has_more()) return ask(to);
+  if (std::exchange(send_calls_next_, false) && calls_->has_more()) return ask(to);
   std::unique_lock held(mutex_);
   for (auto const id : std::exchange(built_, {})) {
     auto const failed = failed_.find(id);
@@ -84,10 +84,10 @@ void hosted_objects::report(v1::WorkerMessage& to) {
     kept_by_number_[sent_] = {a.object, a.name};
     out_.pop_front();
   }
-  if (out_.empty()) told_ = false;
+  if (out_.empty()) stream_woken_ = false;
   held.unlock();
-  calls_turn_ = bytes > bytes_per_message_max;
-  if (!calls_turn_) ask(to);
+  send_calls_next_ = bytes > bytes_per_message_max;
+  if (!send_calls_next_) ask(to);
 }
 
 void hosted_objects::ask(v1::WorkerMessage& to) {

@@ -94,10 +94,10 @@ void run_job(job& j, context& c) noexcept {
   try {
     if (!j.uses.empty() && !j.function->typed)
       j.args = j.kept->resolve({j.args.bytes, j.args.encoding}, j.uses);
-    detail::waits_here const waits(j.waits_since);
+    detail::wait_recording_scope const waits(j.waits_since);
     detail::blob_contents named;
     {
-      detail::contents_here const here(named, j.worker.get());
+      detail::blob_recording_scope const here(named, j.worker.get());
       j.ok = call_function(*j.function, c, {j.args.bytes, j.args.encoding}, j.result, j.why);
     }
     if (j.ok)

@@ -54,7 +54,7 @@ struct job {
 
   bool finished = false;        // engine thread: `ok` to `took` are valid
   bool start_reported = false;  // engine thread
-  bool wait_told = false;       // engine thread: slot given back
+  bool slot_returned = false;   // engine thread: slot given back
 };
 
 /// Calls the function. Returns true with its value in `result`, or false with the error in `why`.

@@ -12,8 +12,8 @@
 namespace muster {
 
 void own_stacks::end() {
-  looker_.stop();
-  looker_.join();
+  sampler_.stop();
+  sampler_.join();
 }
 
 void own_stacks::take(std::uint64_t query) {
@@ -22,9 +22,9 @@ void own_stacks::take(std::uint64_t query) {
   answer.set_pid(static_cast<std::uint32_t>(::getpid()));
   if (++asked_ > asked_max) {
     answer.set_busy(true);
-    return told_(std::move(answer));
+    return on_stack_(std::move(answer));
   }
-  boost::asio::post(looker_, [this, answer]() mutable {
+  boost::asio::post(sampler_, [this, answer]() mutable {
     constexpr std::chrono::milliseconds look_max{300}, names_max{600};
     auto const now = std::chrono::steady_clock::now();
     auto const sample = native::sample_own(now + look_max);
@@ -32,7 +32,7 @@ void own_stacks::take(std::uint64_t query) {
     auto const text = finder.frames_of(sample, now + look_max + names_max);
     answer.set_text(shortened(to_utf8(text), text_bytes_max));
     answer.set_state(text.empty() ? v1::STACK_NOT_PYTHON : v1::STACK_NATIVE);
-    told_(std::move(answer));
+    on_stack_(std::move(answer));
   });
 }
 

@@ -20,7 +20,7 @@ class own_stacks {
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
 
   using told_function = std::function<void(v1::TaskStack)>;
-  explicit own_stacks(told_function told) : told_(std::move(told)) {}
+  explicit own_stacks(told_function told) : on_stack_(std::move(told)) {}
   own_stacks(own_stacks const&) = delete;
 
   void take(std::uint64_t query);
@@ -30,9 +30,9 @@ class own_stacks {
   void end();
 
  private:
-  told_function const told_;
+  told_function const on_stack_;
   int asked_ = 0;
-  boost::asio::thread_pool looker_{1};
+  boost::asio::thread_pool sampler_{1};
 };
 
 }  // namespace muster

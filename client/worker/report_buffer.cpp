@@ -54,7 +54,7 @@ void report_buffer::log(origin const& of, v1::LogLevel level, std::string_view t
       if (add(of, level, overwritten(text.substr(0, end)), unfinished)) tell = true;
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     }
-    tell = tell && !std::exchange(told_lines_, true);
+    tell = tell && !std::exchange(lines_signalled_, true);
   }
   if (tell) wake_();
 }
@@ -63,7 +63,7 @@ bool report_buffer::add(origin const& of, v1::LogLevel level, std::string_view t
                         bool unfinished) {
   auto& a = accounts_[of.closure];
   a.of = of;
-  something_ = true;
+  has_reports_ = true;
   auto const most = cost(text.substr(0, limits_.line_bytes_max));
   if (a.bytes + most > limits_.closure_bytes_max || bytes_ + most > limits_.bytes_max) {
     ++a.dropped;
@@ -88,8 +88,8 @@ void report_buffer::progress(origin const& of, double fraction, std::string_view
     p.of = of;
     p.fraction = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
     p.text = clean(text.substr(0, text.find('\n')), limits_.progress_text_bytes_max);
-    something_ = true;
-    tell = !std::exchange(told_progress_, true);
+    has_reports_ = true;
+    tell = !std::exchange(progress_scheduled_, true);
   }
   if (tell) wake_();
 }
@@ -112,8 +112,8 @@ void report_buffer::open() {
   }
   std::erase_if(accounts_, [](auto const& a) { return a.second.bytes + a.second.dropped == 0; });
   progress_due_ = {};
-  told_lines_ = told_progress_ = false;
-  something_ = !lines_.empty() || !progress_.empty() || !accounts_.empty();
+  lines_signalled_ = progress_scheduled_ = false;
+  has_reports_ = !lines_.empty() || !progress_.empty() || !accounts_.empty();
 }
 
 void report_buffer::hand_over(line&& l, outbox& to) {
@@ -135,7 +135,7 @@ void report_buffer::hand_over(latest&& p, outbox& to) {
 
 // Dropped lines came after the stored ones.
 void report_buffer::hand_over_lines(outbox& to) {
-  told_lines_ = false;
+  lines_signalled_ = false;
   for (auto& l : lines_) hand_over(std::move(l), to);
   lines_.clear();
   for (auto& [closure, a] : accounts_) {
@@ -151,26 +151,26 @@ std::optional<report_buffer::clock::time_point> report_buffer::drain(outbox& to,
   std::lock_guard lock(mutex_);
   hand_over_lines(to);
   if (progress_.empty()) {
-    told_progress_ = false;
+    progress_scheduled_ = false;
     return {};
   }
   if (now < progress_due_) return progress_due_;
   for (auto& [closure, p] : progress_) hand_over(std::move(p), to);
   progress_.clear();
-  told_progress_ = false;
+  progress_scheduled_ = false;
   progress_due_ = now + limits_.progress_every;
   return {};
 }
 
 void report_buffer::finish(origin const& of, outbox& to) {
-  if (!something_) return;
+  if (!has_reports_) return;
   std::lock_guard lock(mutex_);
   hand_over_lines(to);
   if (auto const p = progress_.find(of.closure); p != progress_.end()) {
     hand_over(std::move(p->second), to);
     progress_.erase(p);
   }
-  something_ = !progress_.empty() || !accounts_.empty();
+  has_reports_ = !progress_.empty() || !accounts_.empty();
 }
 
 void report_buffer::sent(v1::WorkerMessage const& m) {

@@ -99,11 +99,11 @@ class report_buffer {
   std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool told_lines_ = false;     // engine thread was woken for lines
-  bool told_progress_ = false;  // engine thread will process progress when due
+  bool lines_signalled_ = false;     // engine thread was woken for lines
+  bool progress_scheduled_ = false;  // engine thread will process progress when due
 
   // True while lines_, progress_ or accounts_ is not empty; spares finish() the lock.
-  std::atomic<bool> something_ = false;
+  std::atomic<bool> has_reports_ = false;
 };
 
 class closure_reporter final : public reporter {

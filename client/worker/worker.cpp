@@ -131,7 +131,7 @@ class worker::runtime {
         if (current_) current_->take(std::move(stack));
       });
     });
-    engine.post([this] { engine_->tasks().spawn("worker", stay_attached()); });
+    engine.post([this] { engine_->tasks().spawn("worker", run_streams()); });
     auto machines = std::make_unique<machine_watch>([this, &engine](machine seen) {
       engine.post([this, seen = std::move(seen)] {
         if (current_) current_->take(seen);
@@ -140,7 +140,7 @@ class worker::runtime {
     while (!done_) {
       std::uint64_t wakes = 0;  // no deadline: a worker runs until it is stopped
       if (read(wake_fd_, &wakes, sizeof wakes) < 0 && errno != EINTR) break;
-      if (!done_) engine.post([this] { heed_stops(); });
+      if (!done_) engine.post([this] { apply_stops(); });
     }
     machines.reset();
     stacks_->end();
@@ -188,7 +188,7 @@ class worker::runtime {
     });
   }
 
-  void heed_stops() {
+  void apply_stops() {
     auto const stops = stops_.load();
     if (stops == 0) return;
     if (pause_) pause_->cancel();
@@ -199,7 +199,7 @@ class worker::runtime {
       current_->abandon();
   }
 
-  coro::task<void> stay_attached() {
+  coro::task<void> run_streams() {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     std::size_t n = 0, in_vain = 0;
     coro::timer void_timer(engine_->context());
@@ -264,7 +264,7 @@ class worker::runtime {
   }
 
   // Logs each reason once, then once a minute, because a worker retries every few seconds.
-  void tell_unreached(std::string const& server, std::string const& grpc_text) {
+  void log_unreachable(std::string const& server, std::string const& grpc_text) {
     auto const reason = unreached_reason(grpc_text);
     constexpr auto again = std::chrono::minutes(1);
     auto const now = std::chrono::steady_clock::now();
@@ -283,8 +283,8 @@ class worker::runtime {
       log(log_level::info, "left " + server);
       return false;
     }
-    was_welcome_ |= end.welcomed;
-    if (end.final || (end.no_cluster && !was_welcome_ && !options_.wait_for_cluster)) {
+    was_attached_ |= end.welcomed;
+    if (end.final || (end.no_cluster && !was_attached_ && !options_.wait_for_cluster)) {
       log(log_level::error, server + " refuses this worker: " + end.reason);
       exit_status_ = 1;
       return false;
@@ -294,9 +294,9 @@ class worker::runtime {
       unreached_.erase(server);
       log(log_level::warning, "lost " + server + ": " + end.reason);
     } else {
-      tell_unreached(server, end.reason);
+      log_unreachable(server, end.reason);
     }
-    if (end.welcomed && end.lived >= options_.backoff_reset_after) backoff_.reset();
+    if (end.welcomed && end.attached_for >= options_.backoff_reset_after) backoff_.reset();
     return true;
   }
 
@@ -310,7 +310,7 @@ class worker::runtime {
       if (!current_) drop_void();
     });
     drop_void();
-    return end.welcomed && !held_.empty() && end.lived >= options_.backoff_min;
+    return end.welcomed && !held_.empty() && end.attached_for >= options_.backoff_min;
   }
 
   void drop_void() {
@@ -366,7 +366,7 @@ class worker::runtime {
   std::map<std::string, unreached> unreached_;
   backoff backoff_;
   backoff quick_;  // for the first retry after a connection broke while closures were running
-  bool was_welcome_ = false;
+  bool was_attached_ = false;
   int exit_status_ = 0;
 };
 

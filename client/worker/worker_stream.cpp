@@ -13,11 +13,11 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr auto last_words_timeout = std::chrono::seconds(5);
+constexpr auto final_acknowledgement_timeout = std::chrono::seconds(5);
 constexpr auto rank_check_interval = std::chrono::seconds(1);
 
 // Returns whether the server would refuse the same Hello again.
-bool is_for_good(grpc::StatusCode code) {
+bool is_permanent(grpc::StatusCode code) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::UNAUTHENTICATED ||
          code == grpc::StatusCode::PERMISSION_DENIED;
 }
@@ -51,7 +51,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
   end.left = leaving_ && status.ok();
   auto const& trailers = stream_.context().GetServerTrailingMetadata();
   end.final = trailers.find("muster-final") != trailers.end() ||
-              (!end.welcomed && is_for_good(status.error_code()));
+              (!end.welcomed && is_permanent(status.error_code()));
   end.no_cluster = !end.welcomed && status.error_code() == grpc::StatusCode::NOT_FOUND;
   if (auto const& violation = stream_.violation(); !violation.empty())
     end.reason = "the server broke the protocol: " + violation;
@@ -60,7 +60,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
   else
     end.reason = end.left ? "left" : "the server ended the stream";
   end.hold = hold_;
-  if (end.welcomed) end.lived = steady::now() - welcomed_at_;
+  if (end.welcomed) end.attached_for = steady::now() - welcomed_at_;
   return end;
 }
 
@@ -107,9 +107,9 @@ void worker_stream::give_back() {
 
 worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
   if (out_.empty() && identity_ && ranks_ && ranks_->reports()) out_.tail();
-  bool const objects_first = std::exchange(objects_turn_, true) || out_.empty();
+  bool const objects_first = std::exchange(send_objects_first_, true) || out_.empty();
   if (objects_first && identity_ && objects_.reports()) {
-    objects_turn_ = false;
+    send_objects_first_ = false;
     v1::WorkerMessage of_objects;
     objects_.report(of_objects);
     check(proto::encode(of_objects, to), "a message is within its limits");
@@ -126,14 +126,15 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
     greeted_ = true;  // the server can receive Hello before the write completes
     return next::message;
   }
-  if (!leaving_ || !may_leave()) return next::nothing;
-  if (worker_.held.awaits_taking() && !std::exchange(last_taking_, true))
-    deadline_.call_at(steady::now() + last_words_timeout, [this] {
+  if (!leaving_ || !is_drained()) return next::nothing;
+  if (worker_.held.has_unacknowledged_answers() &&
+      !std::exchange(awaiting_final_acknowledgement_, true))
+    deadline_.call_at(steady::now() + final_acknowledgement_timeout, [this] {
       worker_.held.forget_answers();
       stream_.wake();
     });
-  if (worker_.held.awaits_taking()) return next::nothing;
-  deadline_.call_at(steady::now() + last_words_timeout, [this] { stream_.cancel(); });
+  if (worker_.held.has_unacknowledged_answers()) return next::nothing;
+  deadline_.call_at(steady::now() + final_acknowledgement_timeout, [this] { stream_.cancel(); });
   return next::half_close;
 }
 

@@ -36,7 +36,7 @@ struct stream_end {
   bool final = false;       // reconnecting is forbidden or pointless
   bool no_cluster = false;  // the server does not have the cluster
   std::string reason;
-  std::chrono::steady_clock::duration lived{};  // since welcome
+  std::chrono::steady_clock::duration attached_for{};  // since welcome
   std::chrono::milliseconds hold{};  // how long the server can still want running closures
 };
 
@@ -106,7 +106,7 @@ class worker_stream final : stream_side {
   /// Reports functions that have been running or waiting for a while. Repeats while any are
   /// running.
   void report_started();
-  void tell_waits(std::chrono::steady_clock::time_point now);
+  void report_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
   /// Calls give_back() once the drain timeout is over.
   void limit_leaving();
@@ -114,7 +114,7 @@ class worker_stream final : stream_side {
   /// have time: then it tries again a moment later.
   void give_back();
   /// Returns whether nothing is left to answer.
-  bool may_leave() const {
+  bool is_drained() const {
     return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
   }
   void beat();
@@ -148,8 +148,8 @@ class worker_stream final : stream_side {
   std::vector<std::shared_ptr<job>> offered_;
   std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; bounded by the credits
   std::uint64_t received_ = 0;
-  bool objects_turn_ = true;    // otherwise other reports are sent first
-  std::uint64_t answered_ = 0;  // on this stream, including those in hello
+  bool send_objects_first_ = true;  // otherwise other reports are sent first
+  std::uint64_t answered_ = 0;      // on this stream, including those in hello
 
   /// Bounded by the credits, with one answer per closure, and by the limits of report_buffer.
   proto::outbox<v1::WorkerMessage> out_;
@@ -158,10 +158,10 @@ class worker_stream final : stream_side {
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;      // hello was sent: the server can know this worker
-  bool leave_asked_ = false;  // drain was or will be sent
-  bool leaving_ = false;      // the server sends no more closures
-  bool last_taking_ = false;  // all is answered but not acknowledged
+  bool greeted_ = false;                         // hello was sent: the server can know this worker
+  bool leave_asked_ = false;                     // drain was or will be sent
+  bool leaving_ = false;                         // the server sends no more closures
+  bool awaiting_final_acknowledgement_ = false;  // all is answered but not acknowledged
   // When leaving: time by which all ranks have ended.
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // for welcome, then for leaving

@@ -76,7 +76,7 @@ void worker_stream::connected() {
   if (ranks_) ranks_->offer(*hello.mutable_programs());
   hello.set_keeps_answers(true);
   hello.set_inputs_beside_bytes(true);
-  for (auto const& j : worker_.held.answers_again()) {
+  for (auto const& j : worker_.held.answers_for_hello()) {
     add_columns(*hello.mutable_answers(), j->closure, j->attempt,
                 {j->result.bytes, j->result.encoding}, j->ok ? nullptr : &j->why, j->took);
     ++answered_;
@@ -86,7 +86,7 @@ void worker_stream::connected() {
   for (auto const& j : offered_) {
     hello.add_held_closure(j->closure);
     hello.add_held_attempt(j->attempt);
-    if (j->wait_told && !j->finished)
+    if (j->slot_returned && !j->finished)
       hello.add_held_waits(static_cast<std::uint32_t>(hello.held_closure_size() - 1));
   }
 }
@@ -123,7 +123,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
                              std::to_string(offered_.size()) + " closures");
   offered_.clear();
   nested_max_ = w.nested_max();
-  if (nested_max_ == 0) worker_.held.forget_waits();
+  if (nested_max_ == 0) worker_.held.clear_waits();
   worker_.threads.set_waiting(worker_.held.waiting());
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
@@ -205,15 +205,15 @@ void worker_stream::report_started() {
     m.add_started_for_us(in_us(ran));
     stream_.wake();
   });
-  tell_waits(now);
+  report_waits(now);
   if (!worker_.held.empty())
     starts_.call_at(now + held_closures::worth_reporting, [this] { report_started(); });
 }
 
-void worker_stream::tell_waits(std::chrono::steady_clock::time_point now) {
+void worker_stream::report_waits(std::chrono::steady_clock::time_point now) {
   if (nested_max_ == 0) return;
   bool changed = false;
-  worker_.held.tell_waits(now, nested_max_, [&](job const& j, bool waits) {
+  worker_.held.report_waits(now, nested_max_, [&](job const& j, bool waits) {
     auto& m = out_.tail();
     m.add_wait_closure(j.closure);
     m.add_wait_attempt(j.attempt);
@@ -287,7 +287,7 @@ void worker_stream::answer(job const& j) {
   worker_.reports.finish({j.closure, j.attempt}, out_);
   answer(j.closure, j.attempt, {j.result.bytes, j.result.encoding}, j.ok ? nullptr : &j.why,
          j.took);
-  bool const has_waited = j.wait_told;
+  bool const has_waited = j.slot_returned;
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   if (has_waited) worker_.threads.set_waiting(worker_.held.waiting());
   stream_.wake();  // a leaving worker can go once the last answer is sent

@@ -59,7 +59,8 @@ std::optional<fork_plan> plan_forks(start_order& order) {
     keep_common(plan.environment, role.program.environment);
   }
   if (plan.interpreter.empty()) return {};
-  std::erase_if(plan.environment, [](auto const& variable) { return is_told(variable.first); });
+  std::erase_if(plan.environment,
+                [](auto const& variable) { return is_set_per_attempt(variable.first); });
   return plan;
 }
 

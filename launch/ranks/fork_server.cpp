@@ -158,13 +158,13 @@ void fork_server::start() {
 void fork_server::listen() {
   line_.async_read_some(asio::buffer(answer_), [this](error_code error, std::size_t n) {
     if (error == asio::error::operation_aborted) return;
-    if (error) return gone_by_itself();
+    if (error) return closed_unexpectedly();
     std::string_view const said(answer_.data(), n);
     if (said != "ready") return gone(std::string(said));
     settle({});
     listen();
   });
-  if (settled_) return;
+  if (is_ready_) return;
   read_output(out_, out_lines_);
   read_output(err_, err_lines_);
 }
@@ -181,7 +181,7 @@ void fork_server::read_output(asio::posix::stream_descriptor& from, line_splitte
 
 void fork_server::settle(std::string why_not) {
   patience_.cancel();
-  settled_ = true;
+  is_ready_ = true;
   why_not_ = std::move(why_not);
   if (on_settled_) std::exchange(on_settled_, {})();
 }
@@ -195,9 +195,9 @@ void fork_server::gone(std::string why) {
   send_next();
 }
 
-void fork_server::gone_by_itself() {
+void fork_server::closed_unexpectedly() {
   killed_ = true;
-  bool const says_why = !settled_ && !last_error_.empty();
+  bool const says_why = !is_ready_ && !last_error_.empty();
   gone(says_why ? last_error_ : "its fork server was killed");
 }
 
@@ -205,13 +205,13 @@ void fork_server::ended(pid_t pid) {
   if (pid_ == 0 || pid != pid_) return;
   patience_.expires_after(rest_patience);
   patience_.async_wait([this](error_code error) {
-    if (!error) gone_by_itself();
+    if (!error) closed_unexpectedly();
   });
 }
 
-void fork_server::when_settled(std::function<void()> settled) {
+void fork_server::notify_when_ready(std::function<void()> settled) {
   on_settled_ = std::move(settled);
-  if (!settled_) return;
+  if (!is_ready_) return;
   asio::post(io_, [this] {
     if (on_settled_) std::exchange(on_settled_, {})();
   });

@@ -51,7 +51,7 @@ class fork_server {
   bool was_killed() const { return killed_; }
 
   /// Calls `settled` once it is ready or gone, never within this call.
-  void when_settled(std::function<void()> settled);
+  void notify_when_ready(std::function<void()> settled);
   /// Forks a rank, or reports failure if the server is gone. `done` is never called within this
   /// call.
   /// @pre The server has settled and role.python is set.
@@ -71,7 +71,7 @@ class fork_server {
   void read_output(boost::asio::posix::stream_descriptor& from, line_splitter& lines);
   void settle(std::string why_not);
   void gone(std::string why);
-  void gone_by_itself();
+  void closed_unexpectedly();
   void send_next();
   void send(request_ptr const& r);
   void await_pid(request_ptr const& r);
@@ -85,7 +85,7 @@ class fork_server {
   std::array<char, 1024> answer_{};
   boost::asio::steady_timer patience_;
   pid_t pid_ = 0;
-  bool settled_ = false, killed_ = false;
+  bool is_ready_ = false, killed_ = false;
   std::string why_not_, last_error_;
   std::function<void()> on_settled_;
   std::deque<request_ptr> waiting_;  // bounded by the ranks of an order

@@ -19,22 +19,23 @@ bool is_python(std::string_view word) {
 
 class reader {
  public:
-  explicit reader(std::vector<std::string> const& words) : words_(words) {
+  explicit reader(std::vector<std::string> const& words) : arguments_(words) {
     found_.interpreter.push_back(words[0]);
   }
 
   python_command read() {
-    while (at_ < words_.size() && words_[at_].starts_with('-') && found_.words.empty()) option();
-    if (found_.words.empty() && at_ == words_.size()) refuse("its command runs no script");
-    found_.words.insert(found_.words.end(), words_.begin() + static_cast<std::ptrdiff_t>(at_),
-                        words_.end());
+    while (at_ < arguments_.size() && arguments_[at_].starts_with('-') && found_.words.empty())
+      option();
+    if (found_.words.empty() && at_ == arguments_.size()) refuse("its command runs no script");
+    found_.words.insert(found_.words.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(at_),
+                        arguments_.end());
     if (found_.mode == 's' && found_.words[0].ends_with(".pyc")) refuse("its script is compiled");
     return std::move(found_);
   }
 
  private:
   void option() {
-    auto const& word = words_[at_];
+    auto const& word = arguments_[at_];
     if (word == "-") refuse("it reads its script from standard input");
     bool const is_long = word == "--check-hash-based-pycs";
     if (!is_long && word.starts_with("--")) refuse("python's option " + word);
@@ -64,11 +65,11 @@ class reader {
   }
 
   std::string next() {
-    if (at_ == words_.size()) refuse("python's last option lacks its value");
-    return words_[at_++];
+    if (at_ == arguments_.size()) refuse("python's last option lacks its value");
+    return arguments_[at_++];
   }
 
-  std::vector<std::string> const& words_;
+  std::vector<std::string> const& arguments_;
   std::size_t at_ = 1;
   python_command found_;
 };

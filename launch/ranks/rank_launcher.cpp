@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "launch/guardian_line.hpp"
 #include "launch/ranks/fork_plan.hpp"
 #include "launch/ranks/fork_server.hpp"
 #include "launch/ranks/rank_set.hpp"
 #include "launch/reaper.hpp"
+#include "launch/supervisor_pipe.hpp"
 
 namespace muster::launch {
 namespace {
@@ -39,7 +39,7 @@ file_descriptor own(int fd) {
 
 class rank_launcher {
  public:
-  explicit rank_launcher(side here)
+  explicit rank_launcher(split_result here)
       : children_(io_,
                   [this](pid_t pid, int raw) {
                     if (forks_) forks_->ended(pid);
@@ -80,7 +80,7 @@ class rank_launcher {
       if (order.lease_until) keep_until(*order.lease_until);
       if (order.start && !ranks_)
         start(std::move(*order.start));
-      else if (order.start && stays_)
+      else if (order.start && keeps_fork_server_)
         next_ = std::move(order.start);
       if (order.stop) stop(*order.stop);
     } catch (std::exception const& e) {
@@ -105,7 +105,7 @@ class rank_launcher {
 
   void start(start_order order) {
     auto const forks = plan_forks(order);
-    stays_ = !order.preload.empty();
+    keeps_fork_server_ = !order.preload.empty();
     if (forks && (!forks_ || forks_->was_killed() || forks_->plan() != *forks)) {
       asio::post(io_, [old = forks_] {});  // its pending callbacks run first
       forks_ = std::make_shared<fork_server>(io_, *forks);
@@ -121,7 +121,7 @@ class rank_launcher {
 
   // No process of the ranks is left, and all reports are queued.
   void over() {
-    if (!stays_) return reports_.finish([this] { io_.stop(); });
+    if (!keeps_fork_server_) return reports_.finish([this] { io_.stop(); });
     ranks_.reset();
     if (!next_) return;
     try {
@@ -146,7 +146,7 @@ class rank_launcher {
   // Handles the end of the worker, its lease or the supervisor. Processes that survive SIGKILL,
   // such as one waiting for a lost disk, are abandoned after a while.
   void kill(bool lease_ran_out) {
-    stays_ = false;
+    keeps_fork_server_ = false;
     if (!ranks_) return io_.stop();
     ranks_->kill(lease_ran_out);
     patience_.expires_after(kill_patience);
@@ -157,7 +157,7 @@ class rank_launcher {
 
   asio::io_context io_{1};
   reaper children_;
-  guardian_line guardian_;
+  supervisor_pipe guardian_;
   file_descriptor begun_;
   asio::posix::stream_descriptor orders_;
   line_splitter lines_;
@@ -168,13 +168,13 @@ class rank_launcher {
   std::unique_ptr<rank_set> ranks_;  // from the start order until no process is left
   std::optional<start_order> next_;  // waits for that, with its stop orders
   std::vector<stop_order> next_stops_;
-  bool stays_ = false;  // keep running without ranks
+  bool keeps_fork_server_ = false;  // keep running without ranks
   int status_ = 0;
 };
 
 }  // namespace
 
-int run_ranks(side launcher) {
+int run_ranks(split_result launcher) {
   return rank_launcher(std::move(launcher)).run();
 }
 

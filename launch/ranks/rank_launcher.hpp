@@ -9,7 +9,7 @@
 // input ends or its lease expires.
 #pragma once
 
-#include "launch/guardian.hpp"
+#include "launch/supervision.hpp"
 
 namespace muster::launch {
 
@@ -20,6 +20,6 @@ constexpr std::uint64_t rank_log_bytes_max = std::uint64_t{64} << 20;
 /// (report_line.hpp). Returns the exit status: 0, or 2 after an invalid first order, which a line
 /// on stderr explains.
 /// @throws std::system_error before anything runs
-int run_ranks(side launcher);
+int run_ranks(split_result launcher);
 
 }  // namespace muster::launch

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "launch/ending.hpp"
-#include "launch/guardian.hpp"
 #include "launch/ranks/oom_kills.hpp"
 #include "launch/ranks/rank_launcher.hpp"
+#include "launch/supervision.hpp"
 
 namespace muster::launch {
 namespace {
@@ -53,7 +53,7 @@ rank_set::rank_set(boost::asio::io_context& io, start_order order, callbacks c, 
   for (auto const& r : ranks_)
     if (!r->end.not_started.empty()) over(*r);
   if (!forks_) return;
-  forks_->when_settled([this] {
+  forks_->notify_when_ready([this] {
     for (auto const& r : ranks_)
       if (r->waits) fork(*r);
   });
@@ -195,7 +195,7 @@ void rank_set::over(rank& r) {
     kill_rest();
   output_.mark([this, &r] {
     on_.on_ended(r.end);
-    if (++told_ == ranks_.size()) output_.finish(on_.on_all_ended);
+    if (++reported_ends_ == ranks_.size()) output_.finish(on_.on_all_ended);
   });
 }
 

@@ -78,8 +78,8 @@ class rank_set {
   output output_;
   fork_server* const forks_;
   std::vector<std::unique_ptr<rank>> ranks_;
-  std::uint64_t oom_kills_;  // already counted
-  std::size_t told_ = 0;     // ranks whose end was reported
+  std::uint64_t oom_kills_;        // already counted
+  std::size_t reported_ends_ = 0;  // ranks whose end was reported
 };
 
 }  // namespace muster::launch

@@ -45,9 +45,9 @@ effects const& coordinator::state::end() {
   do {
     while (!step.ended_inputs.empty() || scheduler.gangs.any_broken() || !step.to_check.empty() ||
            step.check_all || !step.failed_inputs.empty()) {
-      life.tell_dependents();
+      life.notify_dependents();
       life.end_failed_inputs();
-      life.tell_gangs();
+      life.cancel_broken_gangs();
       life.check_feasible();
     }
   } while (versions.refuse());
@@ -58,16 +58,16 @@ effects const& coordinator::state::end() {
     }
   admitting.tidy_rebuilders();
   if (ends.over_a_limit()) ends.keep_within_limits();
-  if (!lineage.empty()) life.let_go_of_inputs();
+  if (!lineage.empty()) life.forget_unneeded_inputs();
   if (!step.stopping) {
     programs.place(step.now);
     dispatching.dispatch();
   }
-  say_programs();
+  report_programs();
   auto const& n = book.counts();
   watchdog.observe(n.running > 0 || (book.for_workers() > 0 && !registry.empty()), step.now);
   step.fx.value_moves = values.take_moves();
-  words.say();
+  job_records.append_all();
   due = std::min({registry.tasks.next_sweep(), step.waiters.next_deadline(), step.alarms.next(),
                   watchdog.due(), scheduler.exclusives.due(), builds.due(), versions.due(),
                   programs.due()});
@@ -177,7 +177,7 @@ effects const& coordinator::step(time_point now, learn_functions const& e) {
   return st.end();
 }
 
-effects const& coordinator::step(time_point now, call_gone const& e) {
+effects const& coordinator::step(time_point now, call_abandoned const& e) {
   auto& st = *state_;
   st.begin(now);
   waiter w;
@@ -234,15 +234,15 @@ bool coordinator::knows(any_id id) const {
   struct {
     state const& st;
     bool operator()(session_id s) const { return st.sessions.find(s) || st.sessions.note_of(s); }
-    bool operator()(closure_id c) const { return st.closures.is_mine(closure_table::slot_of(c)); }
+    bool operator()(closure_id c) const { return st.closures.owns_slot(closure_table::slot_of(c)); }
     bool operator()(per_worker_id v) const { return st.builds.find(v) != nullptr; }
     bool operator()(program_id p) const { return st.programs.knows(p); }
   } const known{*state_};
   return std::visit(known, id);
 }
 
-coordinator::last_will coordinator::forget_all() const {
-  return {state_->values.forget_all(), state_->words.forget_all()};
+coordinator::shutdown_report coordinator::forget_all() const {
+  return {state_->values.forget_all(), state_->job_records.forget_all()};
 }
 
 session_queries const& coordinator::sessions() const {

@@ -74,14 +74,14 @@ class coordinator {
   effects const& step(time_point now, cancel_closure const& e);
   effects const& step(time_point now, join_session const& e);
   effects const& step(time_point now, await_value const& e);
-  effects const& step(time_point now, call_gone const& e);
+  effects const& step(time_point now, call_abandoned const& e);
   effects const& step(time_point now, values_moved& e);
   effects const& step(time_point now, submit_program& e);
   effects const& step(time_point now, change_program const& e);
   effects const& step(time_point now, programs::restore_programs& e);
-  effects const& step(time_point now, uploads_seen const& e);
+  effects const& step(time_point now, uploads_present const& e);
   effects const& step(time_point now, coordination_failed const& e);
-  effects const& step(time_point now, program_steps_said const& e);
+  effects const& step(time_point now, program_steps_reported const& e);
   effects const& step(time_point now, program_hangs const& e);
   effects const& step(time_point now, rank_reports const& e);
   effects const& step(time_point now, use_task const& e);
@@ -123,11 +123,11 @@ class coordinator {
 
   /// Data of a coordinator that is being removed: values for the shell to drop and job facts to
   /// store.
-  struct last_will {
+  struct shutdown_report {
     std::vector<value_move> values;
     std::vector<fact> jobs;
   };
-  last_will forget_all() const;
+  shutdown_report forget_all() const;
 
   /// Returns all state as changes, for new followers and for checking existing ones.
   changes whole() const;

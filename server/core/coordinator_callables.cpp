@@ -7,7 +7,7 @@ namespace muster::core {
 
 namespace {
 /// Minimum interval between scans for unused callables, each of which visits all closures.
-constexpr duration between_looks = std::chrono::seconds(10);
+constexpr duration search_interval = std::chrono::seconds(10);
 }  // namespace
 
 void coordinator::state::take_callables(std::vector<closure_spec>& coming,
@@ -25,7 +25,7 @@ void coordinator::state::take_callables(std::vector<closure_spec>& coming,
     if (fresh) {
       auto const& called = callables[spec.callable - 1];
       auto id = book.functions.intern(spec.function, called);
-      if (!id && step.now >= book.functions.next_look) {
+      if (!id && step.now >= book.functions.next_check) {
         forget_callables(done);
         id = book.functions.intern(spec.function, called);
       }
@@ -41,7 +41,7 @@ void coordinator::state::forget_callables(std::vector<function_id> const& coming
   for (auto const f : coming) use(f);
   closures.for_each([&](slot, closure_record const& r) { use(r.function); });
   book.functions.forget_unused(std::move(used));
-  book.functions.next_look = step.now + between_looks;
+  book.functions.next_check = step.now + search_interval;
 }
 
 }  // namespace muster::core

@@ -97,7 +97,7 @@ std::string coordinator::state::stray_alarm() const {
     timed += s->lease_alarm != never;
     timed += s->age_alarm != never;
   }
-  timed += stateful.away();
+  timed += stateful.count_disconnected();
   timed += scheduler.idle_noted();
   for (auto const& [id, g] : scheduler.gangs.all())
     timed += g.impatient_at != never && !g.impatient;

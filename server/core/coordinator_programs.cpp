@@ -27,16 +27,16 @@ effects const& coordinator::step(time_point now, programs::restore_programs& e) 
   return state_->perform(now, [&] { state_->programs.restore(now, e.programs); });
 }
 
-effects const& coordinator::step(time_point now, uploads_seen const& e) {
-  return state_->perform(now, [&] { state_->programs.uploads_seen(e.there); });
+effects const& coordinator::step(time_point now, uploads_present const& e) {
+  return state_->perform(now, [&] { state_->programs.uploads_present(e.there); });
 }
 
 effects const& coordinator::step(time_point now, coordination_failed const& e) {
   return state_->perform(now, [&] { state_->programs.coordination_failed(e); });
 }
 
-effects const& coordinator::step(time_point now, program_steps_said const& e) {
-  return state_->perform(now, [&] { state_->programs.steps_said(now, e); });
+effects const& coordinator::step(time_point now, program_steps_reported const& e) {
+  return state_->perform(now, [&] { state_->programs.steps_reported(now, e); });
 }
 
 effects const& coordinator::step(time_point now, program_hangs const& e) {
@@ -47,14 +47,14 @@ effects const& coordinator::step(time_point now, rank_reports const& e) {
   return state_->perform(now, [&] { state_->programs.reports(now, e); });
 }
 
-void coordinator::state::say_programs() {
-  auto const& said = programs.said();
+void coordinator::state::report_programs() {
+  auto const& said = programs.pending_output();
   if (said.empty()) return;
   auto& fx = step.fx;
   if (step.config.durable) fx.program_facts = programs.facts();
   fx.rank_orders = said.orders;
   fx.changes.programs = said.changes;
-  for (auto const& f : said.failures) step.tell(f);
+  for (auto const& f : said.failures) step.report_incident(f);
 }
 
 programs::controller const& coordinator::programs() const {

@@ -16,8 +16,8 @@
 #pragma once
 
 #include "server/core/coordinator.hpp"
+#include "server/core/durable/durable_records.hpp"
 #include "server/core/durable/job_restart.hpp"
-#include "server/core/durable/last_words.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/explainer.hpp"
 #include "server/core/queries/function_queries.hpp"
@@ -51,7 +51,7 @@ struct coordinator::state : engine_state {
   worker_events workers{*this, life, building};
   worker_answers answers{*this, life, workers};
   job_restart restarting{*this, flow, keeping, life, admitting};
-  last_words words{*this};
+  durable_records job_records{*this};
   dispatcher dispatching{*this, life, building};
   explainer why{*this, texts, workers, versions};
 
@@ -77,7 +77,7 @@ struct coordinator::state : engine_state {
     return end();
   }
   void on_alarm(alarm<alarm_kind> const& a);
-  void say_programs();
+  void report_programs();
   void expire_calls();
 
   closure_book::tally const& of(session const& s) const { return flow.of(s); }

@@ -96,7 +96,7 @@ hang_watch::ranks hang_watch::alive() const {
 bool hang_watch::all_seen() const {
   auto const those = alive();
   return !those.empty() && std::all_of(those.begin(), those.end(), [&](auto r) {
-    return ranks_[r].known && ranks_[r].seen == last_look_;
+    return ranks_[r].known && ranks_[r].seen == last_check_;
   });
 }
 
@@ -153,11 +153,11 @@ std::optional<hang_watch::suspicion> hang_watch::suspect(time_point now) const {
 hang_watch::answer hang_watch::looked(time_point now, look l) {
   for (auto const& v : l.vitals)
     if (v.rank < ranks_.size() && !ranks_[v.rank].over) note(now, ranks_[v.rank], v);
-  if (std::exchange(activity_, l.activity) != l.activity && last_look_ != time_point{})
+  if (std::exchange(activity_, l.activity) != l.activity && last_check_ != time_point{})
     activity_at_ = now;
   barriers_ = std::move(l.barriers);
   usual_step_ = l.usual_step;
-  last_look_ = now;
+  last_check_ = now;
   due_ = now + every();
   answer a;
   a.news = check_over();
@@ -176,7 +176,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
 }
 
 // The first stacks are kept for comparison: a rank whose second stack differs has moved.
-hang_news hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
+hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   bool const again = first_stacks_.has_value();
   for (auto& s : all) {
     if (s.rank >= ranks_.size()) continue;
@@ -192,17 +192,17 @@ hang_news hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   if (!again) {
     first_stacks_ = now;
     due_ = std::min(due_, now + std::min(hang_after_ / 4, between_max));
-    return hang_news::none;
+    return hang_change::none;
   }
   first_stacks_ = now;
   auto const s = suspect(now);
-  if (!s || s->ripe > now) return hang_news::none;
+  if (!s || s->ripe > now) return hang_change::none;
   return decide(now, *s);
 }
 
 // A named rank must move itself, since the others may print that they are waiting.
-hang_news hang_watch::check_over() {
-  if (!found_) return hang_news::none;
+hang_change hang_watch::check_over() {
+  if (!found_) return hang_change::none;
   auto const since = found_->found;
   bool moves = activity_at_ > since;
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -210,27 +210,27 @@ hang_news hang_watch::check_over() {
                         found_->rank == static_cast<std::int64_t>(r);
     moves = moves || (ranks_[r].trains && counts && ranks_[r].moved > since);
   }
-  if (!moves) return hang_news::none;
+  if (!moves) return hang_change::none;
   found_ = {};
   again_after_ = hang_after_;
   waiting_.clear();
   first_stacks_ = {};
-  return hang_news::over;
+  return hang_change::over;
 }
 
-hang_news hang_watch::decide(time_point now, suspicion const& s) {
+hang_change hang_watch::decide(time_point now, suspicion const& s) {
   auto h = judged(s);
   h.since = s.since;
   h.found = now;
   again_ = now + again_after_;
   again_after_ = std::min(2 * again_after_, again_times_max * hang_after_);
-  if (found_ && h.rank < 0) return hang_news::none;  // still undecided
+  if (found_ && h.rank < 0) return hang_change::none;  // still undecided
   waiting_.clear();
   for (auto const r : alive())
     if (static_cast<std::int64_t>(r) != h.rank) waiting_.push_back(r);
   h.waits = static_cast<std::uint32_t>(waiting_.size());
   found_ = std::move(h);
-  return hang_news::found;
+  return hang_change::found;
 }
 
 }  // namespace muster::doctor

@@ -65,7 +65,7 @@ struct look {
   duration usual_step{};  // 0: unknown
 };
 
-enum class hang_news : std::uint8_t { none, found, over };
+enum class hang_change : std::uint8_t { none, found, over };
 
 class hang_watch {
  public:
@@ -89,10 +89,10 @@ class hang_watch {
   void ended(time_point now, std::uint32_t rank);
   struct answer {
     bool stacks = false;  // the stacks of all ranks are requested now
-    hang_news news{};
+    hang_change news{};
   };
   answer looked(time_point now, look l);
-  hang_news stacks(time_point now, std::vector<rank_stack> all);
+  hang_change stacks(time_point now, std::vector<rank_stack> all);
 
   /// Returns the current verdict; nothing if the program moves. The caller fills in `task` and
   /// `host`.
@@ -129,8 +129,8 @@ class hang_watch {
     late_barrier const* barrier = nullptr;
   };
   std::optional<suspicion> suspect(time_point now) const;
-  hang_news check_over();
-  hang_news decide(time_point now, suspicion const& s);
+  hang_change check_over();
+  hang_change decide(time_point now, suspicion const& s);
   core::hang judged(suspicion const& s) const;
   /// Returns the ranks of `among` whose stack differs from that of the majority; nothing without a
   /// majority.
@@ -140,11 +140,11 @@ class hang_watch {
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;
   std::string line_of_rank(std::uint32_t rank) const;
-  bool name_one(core::hang& h, core::hang_evidence by, ranks const& those) const;
+  bool blame_single_rank(core::hang& h, core::hang_evidence by, ranks const& those) const;
 
   duration const hang_after_;
   std::vector<watched> ranks_;
-  time_point due_, activity_at_, last_look_{};
+  time_point due_, activity_at_, last_check_{};
   std::uint64_t activity_ = 0;
   std::vector<late_barrier> barriers_;
   duration usual_step_{};

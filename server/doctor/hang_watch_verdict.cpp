@@ -41,7 +41,8 @@ late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barri
 
 }  // namespace
 
-bool hang_watch::name_one(core::hang& h, core::hang_evidence by, ranks const& those) const {
+bool hang_watch::blame_single_rank(core::hang& h, core::hang_evidence by,
+                                   ranks const& those) const {
   if (those.size() != 1) return false;
   auto const& w = ranks_[those.front()];
   h.evidence = by;
@@ -131,7 +132,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   b = of_the_many(barriers_, b, those);
   if (b && !b->missing.empty()) {
     h.barrier = b->id;
-    if (b->missing.front() < ranks_.size() && name_one(h, barrier, b->missing)) return h;
+    if (b->missing.front() < ranks_.size() && blame_single_rank(h, barrier, b->missing)) return h;
     auto const absent = only([&](auto r) { return is_in(b->missing, r); });
     if (!absent.empty()) among = absent;
   }
@@ -144,24 +145,24 @@ core::hang hang_watch::judged(suspicion const& s) const {
       most = std::max(most, *ranks_[r].last.step);
     }
     auto const behind = only([&](auto r) { return least < most && ranks_[r].last.step == least; });
-    if (name_one(h, step, behind)) return h;
+    if (blame_single_rank(h, step, behind)) return h;
     if (!behind.empty()) among = behind;
   }
   auto const stands = [&](auto r) {
     return ranks_[r].last.state == 'T' || ranks_[r].last.state == 't';
   };
-  if (name_one(h, stopped, only(stands))) return h;
+  if (blame_single_rank(h, stopped, only(stands))) return h;
   auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
-  if (in_call.size() < those.size() && name_one(h, in_kernel, in_call)) return h;
+  if (in_call.size() < those.size() && blame_single_rank(h, in_kernel, in_call)) return h;
   // The only rank in a collective operation may be the odd one, but is not at fault.
   auto const outside = outside_collective(among);
   if (!outside.empty()) among = outside;
   auto const elsewhere = only([&](auto r) { return is_in(odd, r); });
-  if (name_one(h, stack, elsewhere)) return h;
+  if (blame_single_rank(h, stack, elsewhere)) return h;
   for (auto const r : those)
     if (!outside.empty() && h.waiting_line.empty() && !collective_of(ranks_[r].stack).empty())
       h.waiting_line = line_of_rank(r);
-  if (name_one(h, collective, outside)) return h;
+  if (blame_single_rank(h, collective, outside)) return h;
   // Several ranks may differ, since a rank that serves the others always does. Then a single rank
   // that spins or sleeps long is named if all others wait for another process.
   auto const is_alone = [&](auto r) {
@@ -170,12 +171,12 @@ core::hang hang_watch::judged(suspicion const& s) const {
     return w.spins || (blocked && !waits_for_others(w.process));
   };
   if (those.size() > 2 && std::count_if(those.begin(), those.end(), is_alone) == 1 &&
-      name_one(h, stack, only(is_alone)))
+      blame_single_rank(h, stack, only(is_alone)))
     return h;
   ranks gone;
   for (std::uint32_t r = 0; r < ranks_.size(); ++r)
     if (ranks_[r].trains && ranks_[r].over) gone.push_back(r);
-  if (known && odd.empty() && name_one(h, ended, gone)) return h;
+  if (known && odd.empty() && blame_single_rank(h, ended, gone)) return h;
   if (those.size() == 1)
     h.line = line_of_rank(those.front());
   else

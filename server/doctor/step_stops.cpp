@@ -40,7 +40,7 @@ void step_stops::answered(core::stream_id stream, steps_held const& what) {
   settle(it->first);
 }
 
-void step_stops::gone(core::stream_id stream) {
+void step_stops::on_worker_lost(core::stream_id stream) {
   std::vector<core::program_id> over;
   for (auto const& [program, r] : rounds_)
     if (r.waits.contains(stream)) over.push_back(program);

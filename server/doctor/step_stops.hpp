@@ -68,7 +68,7 @@ class step_stops {
   void begin(core::time_point now, core::program_id program, std::uint32_t attempt,
              std::uint64_t least, std::set<core::stream_id> const& workers, handler done);
   void answered(core::stream_id stream, steps_held const& what);
-  void gone(core::stream_id stream);
+  void on_worker_lost(core::stream_id stream);
   void tick(core::time_point now);
   core::time_point due() const;
 

@@ -223,7 +223,7 @@ std::optional<rank_progress> step_table::progress(core::program_id id, std::uint
   return rank_progress{p->ranks[rank].step, p->ranks[rank].reached};
 }
 
-std::optional<rank_steps> step_table::look(core::program_id id, std::uint32_t attempt,
+std::optional<rank_steps> step_table::find(core::program_id id, std::uint32_t attempt,
                                            std::uint32_t rank) const {
   auto const* p = find(id, attempt);
   if (!p || rank >= p->ranks.size() || !p->ranks[rank].said) return {};

@@ -95,7 +95,7 @@ class step_table {
   /// Return nothing if the rank has reported no step.
   std::optional<rank_progress> progress(core::program_id program, std::uint32_t attempt,
                                         std::uint32_t rank) const;
-  std::optional<rank_steps> look(core::program_id program, std::uint32_t attempt,
+  std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
   /// Returns nothing if no rank has reported a step.
   /// @param slow_ones whether to include ranks that are behind.

@@ -84,7 +84,7 @@ void for_rows(history const& h, session_id of, Wanted wanted, F f) {
   auto const owner = h.rows().find(of);
   if (!owner) return;
   for (auto const part : {ended_rows::newest, ended_rows::failures})
-    h.rows().all().look(*owner, part, 0, SIZE_MAX,
+    h.rows().all().find(*owner, part, 0, SIZE_MAX,
                         [&](ended_row const& r, core::failure const* why) {
                           if (wanted(r.id)) f(view_of(h.rows(), of, r, why));
                         });
@@ -94,7 +94,7 @@ void for_rows(history const& h, session_id of, Wanted wanted, F f) {
 
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of) {
-  auto known = core.closures().look(id);
+  auto known = core.closures().find(id);
   if (known) return known;
   std::optional<closure_view> row;
   for_rows(
@@ -115,7 +115,7 @@ std::vector<closure_view> closures(history const& h, coordinator const& core, se
                                    std::vector<closure_id> const& ids) {
   std::unordered_map<closure_id, closure_view> known;
   for (auto const id : ids)
-    if (auto v = core.closures().look(id); v && (of == session_id{} || v->job == of))
+    if (auto v = core.closures().find(id); v && (of == session_id{} || v->job == of))
       known.emplace(id, std::move(*v));
   if (known.size() < ids.size()) {
     std::unordered_map<closure_id, bool> missing;
@@ -131,8 +131,9 @@ std::vector<closure_view> closures(history const& h, coordinator const& core, se
   return out;
 }
 
-result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
-                          closure_cursor from, closure_bounds const& within) {
+result<search_step> search_closures(history const& h, coordinator const& core,
+                                    closure_query const& q, closure_cursor from,
+                                    closure_bounds const& within) {
   auto const owner = q.rows ? h.rows().find(q.session) : std::nullopt;
   auto out = core.closures().search(q, from, within);
   if (!out) return out;
@@ -150,7 +151,7 @@ result<closure_look> look(history const& h, coordinator const& core, closure_que
   if (!owner || wanted.unsatisfiable()) return out;
   auto const part = from.part == closure_cursor::rows ? ended_rows::newest : ended_rows::failures;
   auto const per_row = row_units + (q.text.empty() ? 0 : search_text_units);
-  auto const next = h.rows().all().look(*owner, part, from.at, step_units / per_row,
+  auto const next = h.rows().all().find(*owner, part, from.at, step_units / per_row,
                                         [&](ended_row const& r, core::failure const* f) {
                                           ++out->looked_at;
                                           wanted.look_at(candidate_of(r, f));

@@ -20,8 +20,9 @@ result<explanation> explain(history const& h, coordinator const& core, closure_i
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
 /// Continues a search at `from` for one step: records first, then rows.
-result<closure_look> look(history const& h, coordinator const& core, closure_query const& q,
-                          closure_cursor from, closure_bounds const& within);
+result<search_step> search_closures(history const& h, coordinator const& core,
+                                    closure_query const& q, closure_cursor from,
+                                    closure_bounds const& within);
 /// Returns the core's overview plus the memory of the rows.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 

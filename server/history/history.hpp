@@ -23,7 +23,7 @@
 namespace muster::history {
 
 /// A span without numbers of this process.
-struct past_span {
+struct recorded_span {
   lane_key lane;
   names::function function;  // an empty name: several functions
   span_view what;
@@ -50,7 +50,7 @@ class history {
 
   /// Restores the activity of an earlier process, oldest first.
   /// @pre Nothing was folded.
-  void restore(past_span const& s) {
+  void restore(recorded_span const& s) {
     auto v = s.what;
     auto const ended = v.started + v.lasted;
     v.function = s.function.name.empty() ? several_functions : names_.of(s.function, ended);

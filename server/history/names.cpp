@@ -5,7 +5,7 @@
 namespace muster::history {
 
 namespace {
-constexpr duration between_looks = std::chrono::seconds(10);
+constexpr duration search_interval = std::chrono::seconds(10);
 }  // namespace
 
 std::string names::key_of(function const& f) {
@@ -30,9 +30,9 @@ function_id names::number_of(function f, time_point now) {
   auto key = key_of(f);
   if (auto const it = numbers_.find(key); it != numbers_.end()) return it->second;
   auto const most = config_.functions_max + 2 * config_.callables_max;
-  if (numbers_.size() >= most && now >= next_look_) {
+  if (numbers_.size() >= most && now >= next_check_at_) {
     forget_unused();
-    next_look_ = now + between_looks;
+    next_check_at_ = now + search_interval;
   }
   if (numbers_.size() >= most && f.callable)
     return numbers_.at(key_of({f.served, f.served, {}, false}));

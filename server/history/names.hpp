@@ -56,7 +56,7 @@ class names {
   std::vector<function> functions_;
   std::unordered_map<std::string, function_id> numbers_;
   std::vector<function_id> free_;
-  time_point next_look_{};  // earliest next search for unused names
+  time_point next_check_at_{};  // earliest next search for unused names
 };
 
 }  // namespace muster::history

@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view unfinished = "put-";
-constexpr std::string_view own_directory = "muster-blobs-";
+constexpr std::string_view private_temp_directory = "muster-blobs-";
 
 // Reports a disk failure as UNAVAILABLE, like the journal: the request is valid, and the disk may
 // recover.
@@ -34,7 +34,7 @@ own_files::habits habits(bool durable) {
 void remove_left_over() {
   std::error_code error;
   for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(error), error)) {
-    if (!entry.path().filename().string().starts_with(own_directory)) continue;
+    if (!entry.path().filename().string().starts_with(private_temp_directory)) continue;
     own_files left(habits(false));
     if (!left.open(entry.path()).ok()) continue;  // owned by another user, or already removed
     left.clear();
@@ -72,7 +72,8 @@ muster::status blob_files::open_directory() {
   if (!options_.directory.empty()) return as_outage(files_.open(options_.directory));
   remove_left_over();
   std::error_code error;
-  auto name = (fs::temp_directory_path(error) / (std::string(own_directory) + "XXXXXX")).string();
+  auto name =
+      (fs::temp_directory_path(error) / (std::string(private_temp_directory) + "XXXXXX")).string();
   if (error || !::mkdtemp(name.data())) return blob_error(name, error ? error.value() : errno);
   return as_outage(files_.open(name));
 }

@@ -30,7 +30,7 @@ void blob_holders::close(core::holder_id id, core::time_point now) {
 std::vector<blob_holders::place> blob_holders::places(std::string_view name,
                                                       std::string_view host) {
   std::vector<place> found;
-  for (auto const id : table_.by_turns(name, host)) {
+  for (auto const id : table_.holders_round_robin(name, host)) {
     auto const& h = table_.of(id);
     bool const known = !host.empty() && !h.host.empty();
     found.push_back({id, h.socket, known && h.host == host, known && h.host != host});
@@ -60,15 +60,15 @@ std::optional<blob_holders::ticket> blob_holders::give_ticket(std::string_view n
 }
 
 bool blob_holders::want(std::string_view name, core::time_point now) {
-  auto const by = table_.who_puts(name, now);
+  auto const by = table_.choose_uploader(name, now);
   if (!by) return false;
-  holders_.at(*by).sink->on_wanted(name);
+  holders_.at(*by).sink->on_upload_requested(name);
   return true;
 }
 
-void blob_holders::not_named(std::string_view name) {
-  auto const workers = table_.not_named(name);
-  for (auto const id : workers) holders_.at(id).sink->on_unneeded(name);
+void blob_holders::release_output(std::string_view name) {
+  auto const workers = table_.workers_to_drop(name);
+  for (auto const id : workers) holders_.at(id).sink->on_released(name);
 }
 
 std::vector<std::string> blob_holders::sweep(core::time_point now, needs const& by) {
@@ -76,8 +76,8 @@ std::vector<std::string> blob_holders::sweep(core::time_point now, needs const& 
     if (by.is_named(name) && !by.is_at_server(name)) want(name, now);
   for (auto const& name : table_.take_orphans(now, looks))
     if (by.is_named(name) && !by.is_at_server(name)) want(name, now);
-  for (auto const& name : table_.take_told(now, looks))
-    if (!by.is_named(name)) not_named(name);
+  for (auto const& name : table_.take_unreferenced(now, looks))
+    if (!by.is_named(name)) release_output(name);
   auto lost = table_.take_lost(now, looks);
   std::erase_if(lost,
                 [&](auto const& name) { return !by.is_named(name) || by.is_at_server(name); });

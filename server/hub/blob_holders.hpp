@@ -18,12 +18,12 @@ namespace muster::server {
 class holder_sink {
  public:
   /// Asks the process to upload the value, because another process cannot take it directly.
-  virtual void on_wanted(std::string_view name) = 0;
+  virtual void on_upload_requested(std::string_view name) = 0;
   /// Announces that another process will present this ticket. Returns false if too many
   /// announcements wait to be sent; the ticket is then not issued.
   virtual bool on_ticket(std::string_view ticket, std::string_view name) = 0;
   /// Reports that no value refers to this output any longer.
-  virtual void on_unneeded(std::string_view name) = 0;
+  virtual void on_released(std::string_view name) = 0;
 
  protected:
   ~holder_sink() = default;
@@ -77,7 +77,7 @@ class blob_holders {
   /// Asks a process that holds the value to upload it. Returns false if there is none.
   bool want(std::string_view name, core::time_point now);
   /// Notifies the workers that hold the output that no value refers to it.
-  void not_named(std::string_view name);
+  void release_output(std::string_view name);
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };

@@ -53,8 +53,8 @@ void blob_store::ask(Work work, Answer answer) {
   if (!asked) answer(not_running());
 }
 
-void blob_store::remove_gone() {
-  auto gone = table_.take_gone();
+void blob_store::remove_expired() {
+  auto gone = table_.take_removed();
   if (gone.empty()) return;
   for (auto const& hash : gone) {
     named_.erase(hash);
@@ -81,7 +81,7 @@ muster::status blob_store::reserve(core::caller const& who, std::uint64_t bytes)
   if (who)
     if (auto full = dependencies_.room_for_token(*who, bytes); !full.ok()) return full;
   auto room = table_.reserve(bytes, dependencies_.now());
-  remove_gone();
+  remove_expired();
   if (room.ok() && who && bytes > 0) bytes_of_[who->id] += bytes;
   return room;
 }
@@ -214,7 +214,7 @@ void blob_store::copy(core::closure_id closure) {
 
 void blob_store::fetch(std::string_view name, core::duration patience, std::function<void()> then) {
   auto const now_called = current(name);
-  if (table_.size_of(now_called) || fetches_.size() >= fetches_max || !may_come(now_called))
+  if (table_.size_of(now_called) || fetches_.size() >= fetches_max || !can_arrive(now_called))
     return dependencies_.post(std::move(then));
   want(now_called);
   fetches_.push_back({now_called, dependencies_.now() + patience, std::move(then)});
@@ -223,9 +223,9 @@ void blob_store::fetch(std::string_view name, core::duration patience, std::func
 void blob_store::want(std::string_view name) {
   for (auto const& [id, u] : uploads_)
     if (u.name == name) return;  // an upload is in progress
-  if (holders_.want(name, dependencies_.now()) || !dependencies_.make_again) return;
+  if (holders_.want(name, dependencies_.now()) || !dependencies_.recompute) return;
   if (auto const closure = lost_.ask(name, dependencies_.now()))
-    dependencies_.post([this, id = *closure] { dependencies_.make_again(id); });
+    dependencies_.post([this, id = *closure] { dependencies_.recompute(id); });
 }
 
 core::input_place blob_store::place_of(std::string_view name) const {
@@ -265,7 +265,7 @@ void blob_store::end_fetches() {
 // The value may be stored here, at its producer, or both.
 void blob_store::release(std::string_view name) {
   table_.release(name, dependencies_.now());
-  if (!table_.is_held(name)) holders_.not_named(name);
+  if (!table_.is_held(name)) holders_.release_output(name);
 }
 
 // Blobs for which the table has no space are retried by the next call.
@@ -284,9 +284,9 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
                        of_closures const& lost, of_closures const& copied) {
   auto const now = dependencies_.now();
   std::vector<core::closure_id> here;
-  auto it = named_by_.upper_bound(looked_at_);
+  auto it = named_by_.upper_bound(sweep_position_);
   for (std::size_t i = 0; i < looks && it != named_by_.end(); ++i) {
-    looked_at_ = it->first;
+    sweep_position_ = it->first;
     if (has_value(it->first)) {
       if (!it->second.told && (it->second.told = table_.size_of(it->second.name).has_value()))
         here.push_back(it->first);
@@ -296,7 +296,7 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
       it = named_by_.erase(it);
     }
   }
-  if (it == named_by_.end()) looked_at_ = {};
+  if (it == named_by_.end()) sweep_position_ = {};
   table_.sweep(now);
   auto const gone = holders_.sweep(
       now, {.is_named = [this](std::string const& name) { return table_.is_held(name); },
@@ -304,7 +304,7 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
   if (!gone.empty() && lost) lost(lose(gone));
   if (!here.empty() && copied) copied(std::move(here));
   end_fetches();
-  remove_gone();
+  remove_expired();
 }
 
 // The linear search is acceptable, since workers are rarely lost.

@@ -66,7 +66,7 @@ struct blob_dependencies {
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
   /// Runs a closure again whose value is lost. May be empty. Must not call the store.
-  std::function<void(core::closure_id)> make_again = {};
+  std::function<void(core::closure_id)> recompute = {};
 };
 
 class blob_store {
@@ -137,7 +137,7 @@ class blob_store {
   /// Asks a holder to upload the blob. If there is none, runs its closure again.
   void want(std::string_view name);
   /// Returns whether the blob may still arrive: a process holds it, or its closure can run again.
-  bool may_come(std::string_view name) const {
+  bool can_arrive(std::string_view name) const {
     return holders_.knows(name) || lost_.is_missing(name);
   }
   bool is_named(std::string_view name) const { return table_.is_held(name); }
@@ -188,7 +188,7 @@ class blob_store {
   /// Runs `work` on the store's thread. `answer` gets the result on the engine thread.
   template <class Work, class Answer>
   void ask(Work work, Answer answer);
-  void remove_gone();
+  void remove_expired();
 
   blob_store_options const options_;
   blob_dependencies const dependencies_;
@@ -220,10 +220,10 @@ class blob_store {
     bool told = false;  // whether the stored copy was reported
   };
   std::map<core::closure_id, naming> named_by_;
-  core::closure_id looked_at_{};  // the last key of named_by_ that a sweep examined
-  std::set<std::string> kept_;    // for programs
-  blob_files files_;              // used only by the store's thread while it runs
-  store_thread<job> thread_;      // its queue is bounded by uploads_max and by the readers
+  core::closure_id sweep_position_{};  // the last key of named_by_ that a sweep examined
+  std::set<std::string> kept_;         // for programs
+  blob_files files_;                   // used only by the store's thread while it runs
+  store_thread<job> thread_;           // its queue is bounded by uploads_max and by the readers
 };
 
 using core::names_blob;

@@ -34,7 +34,9 @@ class commit_gate {
   bool has_journal() const { return commits_ != nullptr; }
   /// Returns whether everything is durable.
   bool is_idle() const { return !commits_ || commits_->idle(); }
-  bool is_past(std::uint64_t batch) const { return !commits_ || commits_->is_past(batch); }
+  bool is_acknowledged(std::uint64_t batch) const {
+    return !commits_ || commits_->is_acknowledged(batch);
+  }
   bool is_durable(core::session_id s) const {
     return !commits_ || batch_of(s) <= commits_->durable();
   }
@@ -59,7 +61,7 @@ class commit_gate {
   }
   /// Calls `then` once the records of the session are durable or the disk has failed, at once
   /// without a journal. For callers that outlive the hub.
-  void when_durable(core::session_id s, commit_queue::told then) {
+  void when_durable(core::session_id s, commit_queue::callback then) {
     commits_ ? put(s, false, std::move(then)) : then({});
   }
   /// Calls `then` once this batch is durable or the disk has failed, at once without a journal. Not
@@ -81,7 +83,7 @@ class commit_gate {
  private:
   /// Returns the batch that the session depends on; 0 if all of it is durable.
   std::uint64_t batch_of(core::session_id s) const;
-  void put(core::session_id s, bool may_be_lost, commit_queue::told then) {
+  void put(core::session_id s, bool may_be_lost, commit_queue::callback then) {
     s == core::session_id{} ? commits_->hold(may_be_lost, std::move(then))
                             : commits_->hold_for(batch_of(s), std::move(then));
   }

@@ -23,7 +23,7 @@ subject subject_of(std::uint64_t kind, std::uint64_t id, std::string_view name =
 class commit_queue {
  public:
   /// Called with an error if the data that the answer depends on will never be durable.
-  using told = std::function<void(muster::status const& lost)>;
+  using callback = std::function<void(muster::status const& lost)>;
 
   /// Records that the journal was given batch `number`; numbers increase.
   void wrote(std::uint64_t number) { written_ = number; }
@@ -37,16 +37,16 @@ class commit_queue {
   /// Returns whether all batches are durable and all callbacks have run.
   bool idle() const { return written_ <= durable_ && held_.empty(); }
   /// Returns whether this batch is durable and all callbacks that waited for it have run.
-  bool is_past(std::uint64_t batch) const {
+  bool is_acknowledged(std::uint64_t batch) const {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
   /// Calls `t` once everything written so far is durable or the disk has failed; at once if it
   /// already is. `changed`: the answer depends on the last batch, so `t` gets the error of a failed
   /// disk.
-  void hold(bool changed, told t) { put({changed, std::move(t)}, written_); }
+  void hold(bool changed, callback t) { put({changed, std::move(t)}, written_); }
   /// Calls `t` once this batch is durable or the disk has failed. The answer depends on the batch,
   /// so `t` gets the error of a failed disk.
-  void hold_for(std::uint64_t batch, told t) { put({true, std::move(t)}, batch); }
+  void hold_for(std::uint64_t batch, callback t) { put({true, std::move(t)}, batch); }
   /// Reports that all batches up to `number` are durable. `failed`: no later batch ever will be.
   void on_durable(std::uint64_t number, muster::status const& failed, core::time_point now);
 
@@ -58,8 +58,8 @@ class commit_queue {
 
  private:
   struct held {
-    bool rests_on_it = false;
-    told tell;
+    bool depends_on_batch = false;
+    callback then;
   };
   struct touched {
     std::uint64_t batch = 0;
@@ -69,7 +69,7 @@ class commit_queue {
   void put(held h, std::uint64_t batch);
   bool is_over(std::uint64_t batch) const { return batch <= durable_ || !failed_.ok(); }
   void release(held& h, std::uint64_t batch) {
-    h.tell(h.rests_on_it && batch > durable_ ? failed_ : muster::status{});
+    h.then(h.depends_on_batch && batch > durable_ ? failed_ : muster::status{});
   }
 
   std::uint64_t written_ = 0;

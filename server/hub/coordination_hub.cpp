@@ -33,7 +33,7 @@ coordination_hub::coordination_hub(coordination::limits limits, std::uint64_t se
 
 void coordination_hub::forget(coordination::cluster_id cluster, core::call_id call) {
   if (calls_.forget(call) && clusters_.exists(cluster))
-    apply(coordination::call_gone{cluster, call});
+    apply(coordination::call_abandoned{cluster, call});
 }
 
 result<coordination::cluster_id> coordination_hub::create(coordination::cluster_spec spec) {
@@ -43,20 +43,21 @@ result<coordination::cluster_id> coordination_hub::create(coordination::cluster_
   return id;
 }
 
-told_of coordination_hub::of_key(coordination::cluster_id cluster, std::string_view key) const {
+answer_subjects coordination_hub::of_key(coordination::cluster_id cluster,
+                                         std::string_view key) const {
   auto const run = subject_of(a_run, 0, clusters_.spec(cluster).name);
   return {subject_of(a_key, run, coordination::normal_key(key)), run, true,
           subject_of(all_keys, run)};
 }
 
-told_of coordination_hub::of_all_keys(coordination::cluster_id cluster) const {
+answer_subjects coordination_hub::of_all_keys(coordination::cluster_id cluster) const {
   auto const run = subject_of(a_run, 0, clusters_.spec(cluster).name);
   auto const keys = subject_of(all_keys, run);
   return {keys, run, true, keys};
 }
 
-told_of coordination_hub::of_task(coordination::cluster_id cluster,
-                                  coordination::task_index t) const {
+answer_subjects coordination_hub::of_task(coordination::cluster_id cluster,
+                                          coordination::task_index t) const {
   auto const& name = clusters_.spec(cluster).name;
   return {subject_of(a_task, subject_of(a_run, t, name)), subject_of(a_run, 0, name), false};
 }
@@ -72,11 +73,11 @@ void coordination_hub::write_down(std::vector<coordination::fact> const& facts) 
 
 // Returns the result of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
-  late_.fold(fx.changes);
+  lateness_.fold(fx.changes);
   listener_(fx.changes);
   auto declared = std::move(fx.declared);
   log_.fold(fx.changes);
-  for (auto const& e : log_.said())
+  for (auto const& e : log_.pending_events())
     dependencies_.tell(
         {e.severity, std::string(history::name(e.kind)), e.cluster, e.about, e.text});
   alarm_.follow(clusters_.next_deadline(), dependencies_.arm);

@@ -62,7 +62,7 @@ struct coordination_dependencies {
 };
 
 /// The subjects of the commit_queue that the answer to a call reports, at most two. Empty: any.
-struct told_of {
+struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error
   /// The subject that an error depends on, if the error does not report `one`.
@@ -74,14 +74,14 @@ class coordination_hub {
   coordination_hub(core::coordination::limits limits, std::uint64_t seed,
                    coordination_dependencies dependencies);
 
-  using reply_handler = reply_table<core::coordination::reply, told_of>::handler;
+  using reply_handler = reply_table<core::coordination::reply, answer_subjects>::handler;
 
   /// Performs a request: sets the call id in `from`, and passes the reply to `done` exactly once,
   /// possibly before `ask` returns. Returns the id, for `forget`.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done), about(cluster, r));
-    if (begins_something<Request> && dependencies_.journal_refusal)
+    if (creates_durable_state<Request> && dependencies_.journal_refusal)
       if (auto const why = dependencies_.journal_refusal(); !why.ok()) {
         refuse(call, why);
         return call;
@@ -135,13 +135,13 @@ class coordination_hub {
   }
   /// Calls `told` once everything so far is durable, at once if it already is. After a disk
   /// failure, `told` gets the error. Not called if the hub is destroyed first.
-  void when_durable(commit_queue::told told) {
+  void when_durable(commit_queue::callback told) {
     dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
   }
   /// Calls `told` once the last changes of the key and of the cluster's run are durable, or with
   /// the error of a failed disk. At once without a journal.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
-                 commit_queue::told told) {
+                 commit_queue::callback told) {
     if (!dependencies_.commits) return told({});
     dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
@@ -174,7 +174,7 @@ class coordination_hub {
 
   core::coordination::clusters const& state() const { return clusters_; }
   /// Which tasks arrive late at barriers.
-  history::barrier_lateness const& late() const { return late_; }
+  history::barrier_lateness const& late() const { return lateness_; }
   core::time_point now() const { return dependencies_.now(); }
 
  private:
@@ -185,7 +185,7 @@ class coordination_hub {
   /// Requests of clients that create something durable. All other records follow from them and are
   /// bounded.
   template <class Request>
-  static constexpr bool begins_something =
+  static constexpr bool creates_durable_state =
       std::is_same_v<Request, core::coordination::register_task> ||
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
@@ -193,7 +193,7 @@ class coordination_hub {
   /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. The
   /// answers to other requests can depend on anything.
   template <class Request>
-  told_of about(core::coordination::cluster_id cluster, Request const& r) const {
+  answer_subjects about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};
     if constexpr (std::is_same_v<Request, core::coordination::get_key_value> ||
                   std::is_same_v<Request, core::coordination::insert_key_value> ||
@@ -207,10 +207,11 @@ class coordination_hub {
     else
       return {};
   }
-  told_of of_key(core::coordination::cluster_id cluster, std::string_view key) const;
-  told_of of_all_keys(core::coordination::cluster_id cluster) const;
-  told_of of_task(core::coordination::cluster_id cluster, core::coordination::task_index t) const;
-  std::uint64_t batch_of(told_of const& o) const {
+  answer_subjects of_key(core::coordination::cluster_id cluster, std::string_view key) const;
+  answer_subjects of_all_keys(core::coordination::cluster_id cluster) const;
+  answer_subjects of_task(core::coordination::cluster_id cluster,
+                          core::coordination::task_index t) const;
+  std::uint64_t batch_of(answer_subjects const& o) const {
     return std::max(dependencies_.commits->batch_of(o.one),
                     dependencies_.commits->batch_of(o.other));
   }
@@ -221,10 +222,10 @@ class coordination_hub {
 
   coordination_dependencies dependencies_;
   core::coordination::clusters clusters_;
-  history::barrier_lateness late_;
+  history::barrier_lateness lateness_;
   std::function<void(core::coordination::changes const&)> listener_ = [](auto const&) {};
   history::cluster_log log_;
-  reply_table<core::coordination::reply, told_of> calls_;
+  reply_table<core::coordination::reply, answer_subjects> calls_;
   deadline_alarm alarm_;
 };
 

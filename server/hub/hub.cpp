@@ -18,7 +18,7 @@ hub::hub(core::config config, hub_dependencies d, log_limits limits)
       events_(std::move(d.events)),
       own_wide_(d.pool.wide ? nullptr : std::make_unique<core::server_wide>(now_())),
       core_(config, now_(), own_wide_ ? *own_wide_ : *d.pool.wide),
-      past_(core_.configuration(), own_wide_ ? *own_wide_ : *d.pool.wide, now_()),
+      history_(core_.configuration(), own_wide_ ? *own_wide_ : *d.pool.wide, now_()),
       logs_(limits, d.pool.calls_above),
       gate_(std::move(d.journal)),
       calls_(d.pool.calls_above),
@@ -49,7 +49,7 @@ void hub::restore(std::vector<core::restored_job> jobs) {
 
 void hub::report(core::stream_id stream, log_line line) {
   auto const held = core_.held(stream, line.closure, line.attempt);
-  if (!held) return logs_.count_stray();
+  if (!held) return logs_.count_rejected();
   line.index = held->index;
   if (logs_.name_of(line.closure).empty())
     logs_.set_name(held->job, line.closure, core_.functions().called(line.closure));
@@ -58,7 +58,7 @@ void hub::report(core::stream_id stream, log_line line) {
 
 void hub::report(core::stream_id stream, core::closure_id closure, closure_progress progress) {
   auto const held = core_.held(stream, closure, progress.attempt);
-  if (!held) return logs_.count_stray();
+  if (!held) return logs_.count_rejected();
   logs_.set_progress(held->job, closure, std::move(progress));
 }
 
@@ -83,9 +83,9 @@ void hub::log_worker_attached(core::welcome const& w) {
 void hub::log_worker_left(core::stream_id stream, bool clean, std::string const& reason) {
   auto const name = workers_.remove_name(stream);
   if (name.empty()) return;
-  machines_.gone(name);
+  machines_.remove_machine(name);
   if (!clean && reason != shutdown_reason) programs_.records().lost(now(), name, reason);
-  for (auto const& e : past_.log().said())
+  for (auto const& e : history_.log().pending_events())
     if (e.about == name) return;
   using severity = event_publisher::severity;
   events_.publish(events_.to_feed, clean ? severity::info : severity::warning,
@@ -120,7 +120,7 @@ void hub::deliver(core::effects const& fx) {
   for (auto const& w : fx.welcomes) log_worker_attached(w);
   workers_.deliver(fx);
   for (auto const& d : fx.disconnects) log_worker_left(d.stream, false, d.status.message);
-  for (auto const& e : past_.log().said()) events_.publish(e);
+  for (auto const& e : history_.log().pending_events()) events_.publish(e);
   if (!fx.value_moves.empty() && move_values_) move_values_(fx.value_moves);
   if (recomputed_)
     for (auto const& v : fx.changes.values)

@@ -44,7 +44,7 @@ class hub {
     auto const ended = traits_.ended_ranks(e);
     auto const at = now();
     auto const& fx = core_.step(at, e);
-    past_.fold(fx, at);
+    history_.fold(fx, at);
     if (!inputs.empty())
       if (auto const to = traits_.consumer(e, fx); core_.has(to)) gate_.add_inputs(to, inputs);
     finish_step(fx, traits_.disconnect(e));
@@ -93,7 +93,7 @@ class hub {
   function_numbers learn(std::vector<std::string> names);
   /// Drops the handler of a call whose caller has disconnected.
   void forget(core::call_id call) {
-    if (calls_.forget(call)) apply(core::call_gone{call});
+    if (calls_.forget(call)) apply(core::call_abandoned{call});
   }
 
   core::stream_id attach(worker_sink& sink) { return workers_.attach(sink); }
@@ -105,13 +105,13 @@ class hub {
   void detach(core::session_id session) { sessions_.detach(session); }
 
   /// Calls `then` once the current state of the object is durable or lost.
-  void when_durable(core::session_id s, commit_queue::told then) {
+  void when_durable(core::session_id s, commit_queue::callback then) {
     gate_.when_durable(s, std::move(then));
   }
-  void when_durable(core::closure_id c, commit_queue::told then) {
+  void when_durable(core::closure_id c, commit_queue::callback then) {
     gate_.when_durable(core_.session_of(c), std::move(then));
   }
-  void when_durable(auto, commit_queue::told then) {
+  void when_durable(auto, commit_queue::callback then) {
     gate_.when_durable(core::session_id{}, std::move(then));
   }
 
@@ -133,8 +133,8 @@ class hub {
   core::time_point now() const { return now_(); }
   std::string const& cluster() const { return events_.cluster; }
   event_publisher const& events() const { return events_; }
-  history::history& past() { return past_; }
-  history::history const& past() const { return past_; }
+  history::history& past() { return history_; }
+  history::history const& past() const { return history_; }
   /// The hosts of workers and, in the main cluster, of the server.
   history::machines& machines() { return machines_; }
   history::machines const& machines() const { return machines_; }
@@ -164,7 +164,7 @@ class hub {
   event_publisher const events_;
   std::unique_ptr<core::server_wide> own_wide_;  // null: server_wide is shared
   core::coordinator core_;
-  history::history past_;
+  history::history history_;
   history::machines machines_;
   log_store logs_;
   commit_gate gate_;

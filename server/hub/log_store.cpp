@@ -13,7 +13,7 @@ namespace {
 
 void cut(std::string& text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return;
-  auto const end = border_at(text, bytes_max);
+  auto const end = utf8_boundary(text, bytes_max);
   auto const cut_off = text.size() - end;
   text.resize(end);
   text += " … " + std::to_string(cut_off) + " bytes cut";
@@ -55,7 +55,8 @@ void log_store::add(core::session_id job, log_line line) {
   drop_unfinished(c, line);
   line.seq = ++all.newest;
   if (!ended) c.unfinished[line.level] = line.seq;
-  if (ended && looked_ && came_.size() < came_max) came_.emplace_back(job, line.seq);
+  if (ended && is_followed_ && new_lines_.size() < new_lines_max)
+    new_lines_.emplace_back(job, line.seq);
   c.lines.push_back(line.seq);
   c.bytes += cost(line);
   counts_.bytes += cost(line);
@@ -67,10 +68,10 @@ void log_store::add(core::session_id job, log_line line) {
   wake(of);
 }
 
-std::vector<log_store::job_line> log_store::take_new() {
-  looked_ = true;
+std::vector<log_store::job_line> log_store::take_new_lines() {
+  is_followed_ = true;
   std::vector<job_line> lines;
-  for (auto const& [job, seq] : std::exchange(came_, {})) {
+  for (auto const& [job, seq] : std::exchange(new_lines_, {})) {
     auto const of = jobs_.find(job);
     if (of == jobs_.end()) continue;
     if (auto const it = of->second.lines.find(seq); it != of->second.lines.end())

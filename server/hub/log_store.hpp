@@ -102,7 +102,7 @@ class log_store {
   void add(core::session_id job, log_line line);
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
   /// Counts a report on a closure that the stream does not hold.
-  void count_stray() { ++counts_.strays; }
+  void count_rejected() { ++counts_.strays; }
   /// Removes everything of a job. Its waiters are not called.
   void release(core::session_id job);
 
@@ -118,12 +118,12 @@ class log_store {
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
   log_page newest(log_target of, std::size_t limit) const;
 
-  /// Maximum number of lines between two calls of `take_new`. Further lines are skipped.
-  static constexpr std::size_t came_max = 5'000;
+  /// Maximum number of lines between two calls of `take_new_lines`. Further lines are skipped.
+  static constexpr std::size_t new_lines_max = 5'000;
   using job_line = std::pair<core::session_id, log_line>;
   /// Returns the finished lines added since the last call, oldest first. The first call returns
   /// none.
-  std::vector<job_line> take_new();
+  std::vector<job_line> take_new_lines();
 
   /// A waiter also waits for the end of its target in the core, which bounds the number of waiters
   /// and their time.
@@ -188,8 +188,8 @@ class log_store {
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
   std::uint64_t last_wait_;
-  bool looked_ = false;                                           // whether take_new was called
-  std::vector<std::pair<core::session_id, std::uint64_t>> came_;  // new lines, by number
+  bool is_followed_ = false;  // whether take_new_lines was called
+  std::vector<std::pair<core::session_id, std::uint64_t>> new_lines_;  // new lines, by number
 };
 
 }  // namespace muster::server

@@ -6,7 +6,7 @@
 
 #include "server/core/api/id_text.hpp"
 #include "server/core/queries/worker_queries.hpp"
-#include "server/history/log/incident_words.hpp"
+#include "server/history/log/incident_texts.hpp"
 #include "server/hub/hub.hpp"
 
 namespace muster::server {
@@ -46,7 +46,7 @@ muster::result<core::object_id> object_hub::create(core::session_id s, std::uint
 muster::status object_hub::place(core::objects::object_spec& spec) const {
   auto const workers = hub_.state().workers();
   for (auto const& [job, index] : table_.holders()) {
-    auto const task = workers.look(job, index);
+    auto const task = workers.find(job, index);
     if (!task || task->draining || task->cordoned || task->away ||
         std::ranges::count(task->functions, spec.function) == 0)
       continue;
@@ -102,7 +102,7 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   auto const s = table_.holder_of(ticket);
   for (auto const number : taken) table_.taken(who, number);
   for (auto const& c : calls)
-    if (c.method == "draw" && table_.look(core::dataset_id{core::raw(c.object)}))
+    if (c.method == "draw" && table_.find(core::dataset_id{core::raw(c.object)}))
       draw(i, s, c);
     else
       table_.call(who, s, c);
@@ -177,13 +177,13 @@ void object_hub::apply(changes const& c) {
   if (c.empty()) return;
   for (auto const s : c.ended) table_.session_ended(s);
   for (auto const& [s, here] : c.attached)
-    here ? table_.session_back(s) : table_.session_away(hub_.now(), s);
+    here ? table_.session_reconnected(s) : table_.session_disconnected(hub_.now(), s);
   for (auto const& g : c.lost) {
     if (auto const was = incarnations_.extract(g.stream))
       if (auto const it = callers_.find(was.mapped());
           it != callers_.end() && it->second.stream == g.stream)
         callers_.erase(it);
-    table_.gone(hub_.now(), g.stream, g.final, g.why);
+    table_.task_disconnected(hub_.now(), g.stream, g.final, g.why);
   }
   for (auto const closure : c.stops) table_.closure_stops(closure);
   for (auto const& [closure, succeeded] : c.closures) table_.closure_ended(closure, succeeded);
@@ -195,7 +195,7 @@ void object_hub::tick() {
   deliver();
 }
 
-void object_hub::tell(core::objects::call_answer const& a) {
+void object_hub::deliver_answer(core::objects::call_answer const& a) {
   auto const& who = a.name.caller;
   if (!who.of_worker) {
     if (auto* sink = hub_.sessions().sink(core::session_id{who.number})) sink->on_object_answer(a);
@@ -209,7 +209,7 @@ void object_hub::tell(core::objects::call_answer const& a) {
 // Orders of one stream are sent in this order. The coordinator is notified last, since its step can
 // call this again.
 void object_hub::deliver() {
-  for (auto said = table_.take_said(); !said.empty(); said = table_.take_said()) perform(said);
+  for (auto said = table_.take_output(); !said.empty(); said = table_.take_output()) perform(said);
   hub_.follow_deadlines();
 }
 
@@ -222,18 +222,18 @@ void object_hub::perform(core::objects::output const& said) {
     hub_.workers().send(b.stream, &object_sink::on_objects_begin, b);
   for (auto const& b : said.builds)
     if (auto* sink = hub_.workers().sink(b.stream))
-      if (auto const* o = table_.look(b.object))
+      if (auto const* o = table_.find(b.object))
         is_slow(*sink) ? table_.built(hub_.now(), b.stream, b.object, slow_worker(),
                                       core::objects::object_end::slow)
                        : sink->on_build(b.object, o->spec);
   for (auto const& c : said.calls)
     if (auto* sink = hub_.workers().sink(c.stream))
-      if (auto const* call = table_.look(c.name); call && !call->answered)
+      if (auto const* call = table_.find(c.name); call && !call->answered)
         is_slow(*sink) ? table_.refuse(c.name, slow_worker())
                        : sink->on_call(c, call->method, call->args);
   for (auto const& d : said.drops)
     if (auto* sink = hub_.workers().sink(d.stream)) sink->on_drop_object(d.object);
-  for (auto const& a : said.answers) tell(a);
+  for (auto const& a : said.answers) deliver_answer(a);
   auto const& stateful = hub_.state().configuration().stateful_jobs;
   auto const holds = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();

@@ -105,7 +105,7 @@ class object_hub {
   void deliver();
   void perform(core::objects::output const& said);
   bool is_slow(object_sink const& worker) const;
-  void tell(core::objects::call_answer const& a);
+  void deliver_answer(core::objects::call_answer const& a);
 
   hub& hub_;
   table table_;

@@ -51,10 +51,10 @@ class pools {
 
   /// Returns the hub that knows the id; the main hub, which then reports NOT_FOUND, if there is
   /// none.
-  hub& of(core::session_id id) { return knowing(id); }
-  hub& of(core::closure_id id) { return knowing(id); }
-  hub& of(core::per_worker_id id) { return knowing(id); }
-  hub& of(core::program_id id) { return knowing(id); }
+  hub& of(core::session_id id) { return hub_of(id); }
+  hub& of(core::closure_id id) { return hub_of(id); }
+  hub& of(core::per_worker_id id) { return hub_of(id); }
+  hub& of(core::program_id id) { return hub_of(id); }
 
   /// The main hub first.
   template <class F>
@@ -77,7 +77,7 @@ class pools {
 
  private:
   template <class Id>
-  hub& knowing(Id id) {
+  hub& hub_of(Id id) {
     for (auto& [cluster, h] : others_)
       if (h->state().knows(id)) return *h;
     return main_;

@@ -50,8 +50,8 @@ void session_hub::deliver_outcomes(std::vector<core::outcome> const& outcomes, e
   }
 }
 
-void session_hub::deliver_notices(std::vector<core::session_notice> const& notices, bool failed,
-                                  events* held) {
+void session_hub::deliver_notices(std::vector<core::session_notification> const& notices,
+                                  bool failed, events* held) {
   for (auto const& n : notices) {
     if ((n.kind == core::notice_kind::failed) != failed) continue;
     auto const it = sessions_.find(n.session);

@@ -12,7 +12,7 @@ class session_sink {
  public:
   virtual ~session_sink() = default;
   virtual void on_outcome(core::outcome const& o) = 0;
-  virtual void on_notice(core::session_notice const& n) = 0;
+  virtual void on_notice(core::session_notification const& n) = 0;
   virtual void on_object_answer(core::objects::call_answer const&) {}
   /// The last call: another sink serves the session now.
   virtual void on_replaced() = 0;
@@ -51,18 +51,19 @@ class session_hub {
   // In the order of delivery: an error precedes the closures that it cancels, and an end follows
   // its outcomes.
   struct events {
-    std::vector<core::session_notice> failures;
+    std::vector<core::session_notification> failures;
     std::vector<core::outcome> outcomes;
-    std::vector<core::session_notice> ends;
+    std::vector<core::session_notification> ends;
   };
   /// Returns whether an event must be held back: the session is durable, depends on a session that
   /// is, or has an earlier event held back.
   bool waits(core::session_id id, served const& s) const {
-    return s.durable || !gate_.is_past(s.behind) || !gate_.is_durable(id);
+    return s.durable || !gate_.is_acknowledged(s.behind) || !gate_.is_durable(id);
   }
   /// Null `held`: nothing is held back.
   void deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held);
-  void deliver_notices(std::vector<core::session_notice> const& notices, bool failed, events* held);
+  void deliver_notices(std::vector<core::session_notification> const& notices, bool failed,
+                       events* held);
   void deliver_held(events const& all, muster::status const& lost);
 
   core::coordinator const& core_;

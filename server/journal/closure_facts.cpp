@@ -88,11 +88,11 @@ struct encoder {
 
   void operator()(core::closure_fact const& f) const { put(key_of('e', f.job, f.order), f); }
 
-  void operator()(core::closure_gone const& f) const {
+  void operator()(core::closure_removed const& f) const {
     into.push_back({change::kind::put, key_of('e', f.job, f.order), std::string(forgotten_entry)});
   }
 
-  void operator()(core::request_gone const& f) const {
+  void operator()(core::request_removed const& f) const {
     into.push_back({change::kind::erase, key_of('a', f.job, f.first), {}});
     for (std::uint32_t i = 0; i < f.size; ++i)
       into.push_back({change::kind::erase, key_of('e', f.job, f.first + i), {}});
@@ -102,7 +102,7 @@ struct encoder {
     put(key_of(f.job, f.id), per_worker_entry{f.job == core::session_id{} ? cluster : "", f});
   }
 
-  void operator()(core::per_worker_gone const& f) const {
+  void operator()(core::per_worker_removed const& f) const {
     into.push_back({change::kind::erase, key_of(f.job, f.id), {}});
   }
 
@@ -115,7 +115,7 @@ struct encoder {
     put(key_of('j', f.id), e);
   }
 
-  void operator()(core::job_gone const& f) const {
+  void operator()(core::job_removed const& f) const {
     for (char const kind : {'j', 'p', 'a', 'e'})
       into.push_back({change::kind::erase_below, key_of(kind, f.job), {}});
   }
@@ -198,7 +198,7 @@ std::string named(core::session_id job, core::closure_id c) {
 
 // Checks that each closure has a place of its own in the table of closures. Returns the first
 // violation, or an empty string.
-std::string wrong_place(jobs const& all) {
+std::string first_place_violation(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;
   each_closure(all, [&](core::session_id job, core::closure_id c) {
@@ -283,7 +283,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
-  std::map<std::string, stored_job> of_nobody;  // values without a session, by cluster
+  std::map<std::string, stored_job> sessionless_values;  // values without a session, by cluster
   auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
     bool const ok = complete(e, id);
     all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};
@@ -294,7 +294,7 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
       each<per_worker_entry>(s, 'p', [&](core::session_id id, std::uint64_t number, auto& e) {
         bool const owned = id != core::session_id{};
         if ((owned && !all.contains(id)) || number == 0 || e.value.function.empty()) return false;
-        auto& with = owned ? all[id] : of_nobody[e.cluster];
+        auto& with = owned ? all[id] : sessionless_values[e.cluster];
         e.value.job = id;
         e.value.id = core::per_worker_id{number};
         if (!e.value.args) e.value.args = core::blob("");
@@ -303,11 +303,11 @@ muster::result<std::vector<stored_job>> load_jobs(store const& s) {
       });
   if (!values.ok()) return values;
   if (auto const closures = load_closures(s, all); !closures.ok()) return closures;
-  if (auto const wrong = wrong_place(all); !wrong.empty())
+  if (auto const wrong = first_place_violation(all); !wrong.empty())
     return muster::status{code::internal, wrong};
   std::vector<stored_job> list;
-  list.reserve(all.size() + of_nobody.size());
-  for (auto& [cluster, own] : of_nobody) {
+  list.reserve(all.size() + sessionless_values.size());
+  for (auto& [cluster, own] : sessionless_values) {
     own.cluster = cluster;
     list.push_back(std::move(own));
   }

@@ -51,7 +51,7 @@ struct encoder {
     into.push_back({change::kind::put, std::move(key), encoded_entry(f)});
   }
 
-  void operator()(coordination::cluster_gone const&) const {
+  void operator()(coordination::cluster_record_removed const&) const {
     for (char const kind : {'c', 't', 'k', 'b'})
       into.push_back({change::kind::erase_below, prefix_of(kind, cluster), {}});
   }

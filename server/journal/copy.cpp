@@ -169,8 +169,8 @@ muster::result<copied> copy_store(view const& from, fs::path const& to, watcher 
   return copy_beside(from, {}, to, true, watch);
 }
 
-muster::result<copied> copy_as_it_is(view const& from, fs::path const& directory,
-                                     fs::path const& to, watcher const& watch) {
+muster::result<copied> copy_unchecked(view const& from, fs::path const& directory,
+                                      fs::path const& to, watcher const& watch) {
   return copy_beside(from, directory, to, false, watch);
 }
 

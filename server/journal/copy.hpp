@@ -35,8 +35,8 @@ muster::result<copied> copy_store(view const& from, std::filesystem::path const&
 
 /// Copies a view even if no server could load it, with the blobs of `directory` unless that is
 /// empty. Otherwise like copy_store.
-muster::result<copied> copy_as_it_is(view const& from, std::filesystem::path const& directory,
-                                     std::filesystem::path const& to, watcher const& watch = {});
+muster::result<copied> copy_unchecked(view const& from, std::filesystem::path const& directory,
+                                      std::filesystem::path const& to, watcher const& watch = {});
 
 /// Copies all entries of `from` into an empty store, the format entry last, after all others are
 /// durable.

@@ -20,7 +20,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
             std::vector<change>& into);
 void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
-void encode(core::token_fact const& f, std::vector<change>& into);
+void encode(core::token_change const& f, std::vector<change>& into);
 /// Stores the record of an attempt. `what` null: deletes it.
 void encode(core::program_id program, std::uint32_t attempt, core::attempt_record const* what,
             std::vector<change>& into);

@@ -25,7 +25,7 @@ bool wanted(std::string const& name) {
 
 // Fingerprint of the set of files. While it is unchanged, no file of the set is deleted, because
 // RocksDB writes the manifest first.
-std::string what_counts(fs::path const& directory) {
+std::string live_file_fingerprint(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);
   std::error_code error;
@@ -96,7 +96,7 @@ class anywhere final : public rocksdb::FSRandomAccessFile {
 };
 
 // RocksDB tries the old suffix .ldb last; the message contains the current suffix.
-IOStatus not_here(std::string name) {
+IOStatus path_not_found(std::string name) {
   if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
   return IOStatus::PathNotFound(name);
 }
@@ -110,11 +110,12 @@ muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& direc
                                                            std::function<void()> const& meanwhile) {
   for (int i = 0; i < tries_max; ++i) {
     if (i > 0) std::this_thread::sleep_for(pause);
-    auto const before = what_counts(directory);
+    auto const before = live_file_fingerprint(directory);
     table files;
     if (auto const held = hold(directory, files); !held.ok()) return held;
     if (meanwhile) meanwhile();
-    if (what_counts(directory) == before) return std::make_shared<held_files>(std::move(files));
+    if (live_file_fingerprint(directory) == before)
+      return std::make_shared<held_files>(std::move(files));
   }
   return muster::status{code::unavailable,
                         directory.string() + ": its files change too fast; try again"};
@@ -129,7 +130,7 @@ IOStatus held_files::NewSequentialFile(std::string const& name, rocksdb::FileOpt
                                        std::unique_ptr<rocksdb::FSSequentialFile>* made,
                                        rocksdb::IODebugContext*) {
   auto file = find(name);
-  if (!file) return not_here(name);
+  if (!file) return path_not_found(name);
   *made = std::make_unique<in_order>(std::move(file));
   return IOStatus::OK();
 }
@@ -138,7 +139,7 @@ IOStatus held_files::NewRandomAccessFile(std::string const& name, rocksdb::FileO
                                          std::unique_ptr<rocksdb::FSRandomAccessFile>* made,
                                          rocksdb::IODebugContext*) {
   auto file = find(name);
-  if (!file) return not_here(name);
+  if (!file) return path_not_found(name);
   *made = std::make_unique<anywhere>(std::move(file));
   return IOStatus::OK();
 }
@@ -158,7 +159,7 @@ IOStatus held_files::GetChildren(std::string const&, rocksdb::IOOptions const&,
 IOStatus held_files::GetFileSize(std::string const& name, rocksdb::IOOptions const&,
                                  std::uint64_t* size, rocksdb::IODebugContext*) {
   auto const file = find(name);
-  if (!file) return not_here(name);
+  if (!file) return path_not_found(name);
   *size = file->size();
   return IOStatus::OK();
 }

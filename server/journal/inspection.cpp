@@ -13,14 +13,15 @@ namespace {
 namespace wire = muster::journal::v1;
 
 constexpr std::size_t unknown_max = 16;
-constexpr std::uint64_t told_every = 4096;  // entries between two calls of the progress callback
+constexpr std::uint64_t progress_interval =
+    4096;  // entries between two calls of the progress callback
 
 muster::status problem(view const& of, code c, std::string const& what) {
   return {c, of.name() + ": " + what};
 }
 
 // Returns the printable beginning, up to the first \0, of a key of unknown kind.
-std::string beginning_of(std::string_view key) {
+std::string printable_prefix(std::string_view key) {
   std::string text;
   for (auto const c : key.substr(0, std::min<std::size_t>(key.find('\0'), 16)))
     text += c > ' ' && c < 127 ? c : '?';
@@ -28,7 +29,7 @@ std::string beginning_of(std::string_view key) {
 }
 
 void count_unknown(std::string_view key, std::size_t bytes, std::vector<entry_count>& into) {
-  auto const kind = beginning_of(key);
+  auto const kind = printable_prefix(key);
   auto it = std::find_if(into.begin(), into.end(), [&](auto const& u) { return u.kind == kind; });
   if (it == into.end()) {
     if (into.size() == unknown_max) into.back().kind = "others";
@@ -45,7 +46,7 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
   auto const read = of.read("", [&](std::string_view key, std::string_view value) {
     auto const size = key.size() + value.size();
     bytes += size;
-    if (watch && ++entries % told_every == 0 && !watch("checking", entries, bytes)) {
+    if (watch && ++entries % progress_interval == 0 && !watch("checking", entries, bytes)) {
       found = problem(of, code::cancelled, "interrupted");
       return false;
     }

@@ -6,16 +6,16 @@ namespace muster::server::journal {
 
 namespace {
 
-constexpr auto looked_at_every = std::chrono::seconds(10);
+constexpr auto size_check_interval = std::chrono::seconds(10);
 constexpr auto hurried_every = std::chrono::milliseconds(50);
-constexpr auto room_looked_at_every = std::chrono::seconds(1);
+constexpr auto space_check_interval = std::chrono::seconds(1);
 
 }  // namespace
 
 journal::journal(std::unique_ptr<store> s, journal_options o, progress p)
     : store_(std::move(s)), options_(o), progress_(std::move(p)) {
   facts_.disk_bytes = store_->bytes_on_disk();
-  look_for_room();
+  update_free_space();
   thread_ = std::thread([this] {
     run();
     std::lock_guard const lock(mutex_);
@@ -42,7 +42,7 @@ bool journal::full() const {
   return facts_.waiting_bytes >= options_.queue_bytes_max || facts_.disk_is_full;
 }
 
-journal_facts journal::facts() const {
+journal_stats journal::facts() const {
   std::lock_guard const lock(mutex_);
   return facts_;
 }
@@ -59,7 +59,7 @@ void journal::stop() {
 }
 
 // Returns whether `disk_is_full` has changed. Called on the journal's thread, or before it starts.
-bool journal::look_for_room() {
+bool journal::update_free_space() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
   facts_.store_version = store_->version();
@@ -82,7 +82,7 @@ bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& 
   lock.unlock();
   if (news) progress_(upto, {});
   lock.lock();
-  return !appended_.wait_for(lock, room_looked_at_every, [this] { return stopping_; });
+  return !appended_.wait_for(lock, space_check_interval, [this] { return stopping_; });
 }
 
 void journal::run() {
@@ -94,10 +94,10 @@ void journal::run() {
     // Other programs can fill the disk while the journal is idle.
     if (!facts_.disk_is_full && !store_->is_local()) {
       appended_.wait(lock, something);
-    } else if (!appended_.wait_for(lock, room_looked_at_every, something)) {
+    } else if (!appended_.wait_for(lock, space_check_interval, something)) {
       auto const upto = facts_.durable;
       lock.unlock();
-      if (look_for_room()) progress_(upto, {});
+      if (update_free_space()) progress_(upto, {});
       room_looked = std::chrono::steady_clock::now();
       lock.lock();
       continue;
@@ -126,12 +126,12 @@ void journal::run() {
     if (stopping_ && queue_.empty()) return;
     lock.unlock();
     auto const now = std::chrono::steady_clock::now();
-    if (now - room_looked >= room_looked_at_every) {
-      look_for_room();
+    if (now - room_looked >= space_check_interval) {
+      update_free_space();
       room_looked = now;
     }
     progress_(written.ok() ? upto : facts_.durable, written);
-    bool const look = now - looked >= looked_at_every;
+    bool const look = now - looked >= size_check_interval;
     auto const on_disk = look ? store_->bytes_on_disk() : 0;
     lock.lock();
     if (look) facts_.disk_bytes = on_disk, looked = now;

@@ -30,7 +30,7 @@ struct journal_options {
   std::chrono::microseconds commit_delay{0};
 };
 
-struct journal_facts {
+struct journal_stats {
   std::uint64_t appended = 0;  ///< batches appended
   std::uint64_t durable = 0;   ///< batches that are durable
   std::uint64_t writes = 0;    ///< writes of the store, each of the whole queue
@@ -58,7 +58,7 @@ class journal {
   std::uint64_t append(std::vector<change> batch);
   /// Returns whether the queue or the disk has no space for new work.
   bool full() const;
-  journal_facts facts() const;
+  journal_stats facts() const;
   /// Writes the remaining batches and ends the thread. Must not be followed by append(). Does not
   /// call the callback any longer. A remote store may give up if it gets no answer, which facts()
   /// then reports.
@@ -67,7 +67,7 @@ class journal {
  private:
   void run();
   bool put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock);
-  bool look_for_room();
+  bool update_free_space();
 
   std::unique_ptr<store> const store_;
   journal_options const options_;
@@ -76,7 +76,7 @@ class journal {
   mutable std::mutex mutex_;
   std::condition_variable appended_;
   std::vector<change> queue_;  // guarded by mutex_, like all members below
-  journal_facts facts_;
+  journal_stats facts_;
   bool stopping_ = false;
   bool ended_ = false;  // the thread has finished
   std::condition_variable end_;

@@ -28,7 +28,7 @@ struct program_encoder {
   void operator()(of_core::attempt_fact const& f) const {
     put(program_keys::of(kind::attempt, f.program, f.about.attempt), f.about);
   }
-  void operator()(of_core::attempt_gone const& f) const {
+  void operator()(of_core::attempt_removed const& f) const {
     for (auto const k : {kind::attempt, kind::record})
       into.push_back({change::kind::erase, program_keys::of(k, f.program, f.attempt), {}});
   }
@@ -39,7 +39,7 @@ struct program_encoder {
   void operator()(of_core::rank_fact const& f) const {
     put(program_keys::of(kind::rank, f.name.program, f.name.rank), f);
   }
-  void operator()(of_core::program_gone const& f) const {
+  void operator()(of_core::program_removed const& f) const {
     for (auto const k : program_keys::kinds)
       into.push_back({change::kind::erase_below, program_keys::of(k, f.program), {}});
   }

@@ -335,7 +335,7 @@ muster::result<repair_plan> repair_store(view const& from, fs::path const& direc
   if (!plan) return plan;
   if (plan->unusable.all > 0 && !drop) return refuse_unusable(from, *plan);
   if (plan->changes.empty()) return plan;
-  if (auto const copied = copy_as_it_is(from, directory, copy, watch); !copied)
+  if (auto const copied = copy_unchecked(from, directory, copy, watch); !copied)
     return copied.error();
   if (auto const written = into.write(plan->changes); !written.ok())
     return muster::status{written.code, from.name() + ": " + written.message};

@@ -38,7 +38,7 @@ struct repair_plan {
 /// changed.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
-/// Repairs a directory that no server uses, after copying it to `copy` with copy_as_it_is.
+/// Repairs a directory that no server uses, after copying it to `copy` with copy_unchecked.
 /// @return FAILED_PRECONDITION: as copy_store, a process uses the directory, or entries are
 /// unusable and `drop` is false.
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,

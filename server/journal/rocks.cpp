@@ -9,7 +9,7 @@
 namespace muster::server::journal::rocks {
 namespace {
 
-constexpr std::size_t up_to_its_job = 19;  // length of `e\0`, sixteen digits, `\0`
+constexpr std::size_t job_prefix_length = 19;  // length of `e\0`, sixteen digits, `\0`
 
 // Groups entries of closures by job. Such a prefix must never start an erased range: RocksDB 7.8
 // would confuse the insert hints of two tables and corrupt both.
@@ -17,10 +17,10 @@ class job_of_closure final : public rocksdb::SliceTransform {
  public:
   char const* Name() const override { return "muster.job_of_closure"; }
   rocksdb::Slice Transform(rocksdb::Slice const& key) const override {
-    return {key.data(), up_to_its_job};
+    return {key.data(), job_prefix_length};
   }
   bool InDomain(rocksdb::Slice const& key) const override {
-    return key.size() > up_to_its_job && key.starts_with({"e", 2});
+    return key.size() > job_prefix_length && key.starts_with({"e", 2});
   }
 };
 

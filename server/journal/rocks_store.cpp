@@ -123,16 +123,16 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
       all.DeleteRange(c.key, behind(c.key));
   }
   if (auto const full = no_room_for(all.GetDataSize()); !full.ok()) return full;
-  if (had_no_room_) {
+  if (out_of_space_) {
     if (db_) (void)db_->Close();
     db_.reset();
     if (auto const again = open_files(false); !again.ok()) return again;
-    had_no_room_ = false;
+    out_of_space_ = false;
   }
   rocksdb::WriteOptions durable;
   durable.sync = true;
   auto const written = db_->Write(durable, &all);
-  return written.ok() ? muster::status{} : no_room_or_failed(written);
+  return written.ok() ? muster::status{} : classify_write_error(written);
 }
 
 // RocksDB 7.8 aborts the process when it continues with a file after running out of space. A write
@@ -141,7 +141,7 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
   constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
   std::uint64_t in_memory = 0;
-  if (had_no_room_)
+  if (out_of_space_)
     in_memory = bytes_of_files(directory_, ".log");
   else
     (void)db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &in_memory);
@@ -157,10 +157,10 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
 // drops the torn end. A failed sync is different: it is unknown which data the kernel dropped.
 // RocksDB 7.8 uses one code (NoSpace) for both. Only the text differs: "While appending to file",
 // or "While fsync" and "While fdatasync".
-muster::status rocks_store::no_room_or_failed(rocksdb::Status const& s) {
+muster::status rocks_store::classify_write_error(rocksdb::Status const& s) {
   auto const text = s.ToString();
-  had_no_room_ = s.IsNoSpace() && text.find("While f") == std::string::npos;
-  if (had_no_room_) return {code::resource_exhausted, directory_.string() + ": " + text};
+  out_of_space_ = s.IsNoSpace() && text.find("While f") == std::string::npos;
+  if (out_of_space_) return {code::resource_exhausted, directory_.string() + ": " + text};
   return {code::internal, directory_.string() + ": " + text};
 }
 

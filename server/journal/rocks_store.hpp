@@ -33,11 +33,11 @@ class rocks_store final : public store {
   explicit rocks_store(std::filesystem::path directory);
   muster::status open_files(bool fresh);
   muster::status no_room_for(std::size_t batch_bytes) const;
-  muster::status no_room_or_failed(rocksdb::Status const& s);
+  muster::status classify_write_error(rocksdb::Status const& s);
 
   std::filesystem::path const directory_;
   std::unique_ptr<rocksdb::DB> db_;  // null while a reopening has failed
-  bool had_no_room_ = false;  // a write failed for lack of space: reopen before the next write
+  bool out_of_space_ = false;  // a write failed for lack of space: reopen before the next write
 };
 
 }  // namespace muster::server::journal

@@ -11,7 +11,7 @@ constexpr auto prefix = "u\0"sv;
 
 }  // namespace
 
-void encode(core::token_fact const& f, std::vector<change>& into) {
+void encode(core::token_change const& f, std::vector<change>& into) {
   auto key = std::string(prefix) + f.id;
   if (!f.now) return into.push_back({change::kind::erase, std::move(key), {}});
   into.push_back({change::kind::put, std::move(key), encoded_entry(*f.now)});

@@ -8,19 +8,19 @@
 
 namespace muster::server::journal {
 
-class unwritten final : public store {
+class read_only_store final : public store {
  public:
   /// @pre The store is not null.
-  explicit unwritten(std::unique_ptr<store> looked_at) : looked_at_(std::move(looked_at)) {}
+  explicit read_only_store(std::unique_ptr<store> looked_at) : source_(std::move(looked_at)) {}
 
   muster::status write(std::vector<change> const&) override { return {}; }
   muster::status read(std::string_view prefix, visitor const& v) const override {
-    return looked_at_->read(prefix, v);
+    return source_->read(prefix, v);
   }
-  std::uint64_t bytes_on_disk() const override { return looked_at_->bytes_on_disk(); }
+  std::uint64_t bytes_on_disk() const override { return source_->bytes_on_disk(); }
 
  private:
-  std::unique_ptr<store> const looked_at_;
+  std::unique_ptr<store> const source_;
 };
 
 }  // namespace muster::server::journal

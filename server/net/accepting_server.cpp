@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "server/net/abuse/cut_connection.hpp"
+#include "server/net/abuse/reset_connection.hpp"
 #include "server/net/incoming.hpp"
 #include "server/net/inspect/intercepted_reads.hpp"
 
@@ -54,7 +54,7 @@ void accepting_server::add_tls_port(std::string address,
 coro::start_result accepting_server::start() {
   // The handshake continues after the listener has seen the ClientHello.
   auto const handshake =
-      std::min(options_.listener.waiting.speak_timeout, handshake_timeout_max).count();
+      std::min(options_.listener.waiting.first_data_timeout, handshake_timeout_max).count();
   builder().AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake));
   coro::start_result result;
   for (auto const& port : ports_) {
@@ -142,7 +142,7 @@ coro::task<void> accepting_server::stop(std::chrono::milliseconds grace) {
 void accepting_server::call_reset(std::string const& peer) {
   coro::grpc_server::call_reset(peer);
   if (stopping() || !resets_.note(peer, leaky_counts::clock::now())) return;
-  auto const who = cut_connection(peer);
+  auto const who = reset_connection(peer);
   if (who.empty()) return;  // already disconnected
   options_.cut(who);
 }

@@ -22,7 +22,7 @@ inline bool begins_tls(std::string_view said) {
 }
 
 /// Returns the bytes needed for a complete ClientHello, as a judge of waiting_connections.
-inline std::size_t hello_wanted(std::string_view said) {
+inline std::size_t hello_bytes_needed(std::string_view said) {
   constexpr std::size_t record_head_bytes = 5;
   constexpr unsigned char client_hello = 1;
   auto const byte = [said](std::size_t at) { return static_cast<unsigned char>(said[at]); };

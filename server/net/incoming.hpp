@@ -80,7 +80,7 @@ inline bool out_of_descriptors(boost::system::error_code ec) {
 }
 
 /// Returns whether accept failed because the client has already disconnected.
-inline bool gone_again(boost::system::error_code ec) {
+inline bool client_disconnected(boost::system::error_code ec) {
   namespace error = boost::asio::error;
   return ec == error::connection_aborted || ec == error::would_block || ec == error::try_again;
 }

@@ -71,15 +71,15 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
-std::size_t preface_wanted(std::string_view said) {
+std::size_t preface_bytes_needed(std::string_view said) {
   auto const compared = std::min(said.size(), preface.size());
   bool const whole = said.size() >= preface_bytes;
   return whole || said.substr(0, compared) != preface.substr(0, compared) ? 0 : preface_bytes;
 }
 
 waiting_connections::judge judge_of(wire spoken) {
-  if (spoken == wire::tls) return {hello_wanted, hello_bytes_max};
-  return {preface_wanted, preface_bytes};
+  if (spoken == wire::tls) return {hello_bytes_needed, hello_bytes_max};
+  return {preface_bytes_needed, preface_bytes};
 }
 
 // Returns whether IPv6 is not available: the machine lacks IPv6 sockets, or an IPv6 address.
@@ -103,10 +103,10 @@ struct port_listener::state {
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };
-      waiting_connections::way_in d{judge_of(speaks), std::move(hand_on)};
-      through = std::make_shared<waiting_connections::way_in const>(std::move(d));
+      waiting_connections::port_rules d{judge_of(speaks), std::move(hand_on)};
+      through = std::make_shared<waiting_connections::port_rules const>(std::move(d));
     }
-    std::shared_ptr<waiting_connections::way_in const> through;
+    std::shared_ptr<waiting_connections::port_rules const> through;
     tcp::acceptor acceptor;
     asio::steady_timer retry;
   };
@@ -137,7 +137,7 @@ struct port_listener::state {
     auto somebody = [this, p = std::move(p)](error_code) mutable {
       if (!p->acceptor.is_open()) return;
       auto const ec = accept_some(*p);
-      if (!ec || gone_again(ec) || make_room(ec)) return accept(std::move(p));
+      if (!ec || client_disconnected(ec) || make_room(ec)) return accept(std::move(p));
       accept_later(std::move(p));
     };
     acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));

@@ -4,7 +4,8 @@
 // before that runs by its creator.
 //
 //   accepted --whole preface, or none--> handed on
-//       \--silent for speak_timeout, or made room for another, or closed by the client--> closed
+//       \--silent for first_data_timeout, or made room for another, or closed by the client-->
+//       closed
 #pragma once
 
 #include <chrono>

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/bounded_file.hpp"
-#include "server/net/slept.hpp"
+#include "server/net/sleep_until_stop.hpp"
 
 namespace muster::net {
 namespace {
@@ -94,7 +94,7 @@ tls_files::tls_files(tls_paths paths, tls_material loaded, listener tell)
       tell_(std::move(tell)),
       current_(std::make_shared<tls_material const>(std::move(loaded))),
       thread_([this](std::stop_token const& stop) {
-        while (slept(stop, look_every)) look();
+        while (sleep_until_stop(stop, look_every)) look();
       }) {}
 
 std::shared_ptr<tls_material const> tls_files::current() const {

@@ -29,9 +29,9 @@ struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
   tcp::endpoint client;  // the client behind the peer
-  std::shared_ptr<way_in const> through;
+  std::shared_ptr<port_rules const> through;
   clock::time_point until;
-  std::size_t bytes_wanted = 1;
+  std::size_t bytes_needed = 1;
   half_open_table<waiting>::place place = {};
   bool header_is_known = false;  // read, or known to be missing
 };
@@ -45,12 +45,13 @@ waiting_connections::waiting_connections(boost::asio::io_context& context, waiti
       silent_(options.silent) {}
 
 void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
-                              std::shared_ptr<way_in const> through) {
-  words_.resize(std::max({words_.size(), through->of_words.bytes_max, proxy_header_bytes_max}));
+                              std::shared_ptr<port_rules const> through) {
+  peek_buffer_.resize(
+      std::max({peek_buffer_.size(), through->of_words.bytes_max, proxy_header_bytes_max}));
   waiting first{std::move(socket), peer, peer, std::move(through), {}};
   auto const found = look(first);
   if (found == verdict::speaks) return hand_on(first);
-  if (found == verdict::gone) return left_silent(first.client);
+  if (found == verdict::gone) return note_silent_client(first.client);
   auto w = std::make_shared<waiting>(std::move(first));
   place(*w);
   wait(std::move(w));
@@ -65,7 +66,7 @@ void waiting_connections::place(waiting& w) {
     drop(*surplus, address_limit_);
   else if (table_.size() >= options_.all_max)
     make_room();
-  w.until = clock::now() + options_.speak_timeout;
+  w.until = clock::now() + options_.first_data_timeout;
   w.place = table_.add(w, network);
   now_ = table_.size();
   if (!sweeping_) sweep();
@@ -75,15 +76,15 @@ void waiting_connections::place(waiting& w) {
 // ended.
 std::string_view waiting_connections::peek(waiting& w, std::size_t bytes_max) {
   auto const fd = w.socket.native_handle();
-  auto const n = ::recv(fd, words_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
-  if (n > 0) return std::string_view(words_).substr(0, static_cast<std::size_t>(n));
+  auto const n = ::recv(fd, peek_buffer_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
+  if (n > 0) return std::string_view(peek_buffer_).substr(0, static_cast<std::size_t>(n));
   error_code ignored;
   if (n == 0 || (errno != EAGAIN && errno != EINTR)) w.socket.close(ignored);
   return {};
 }
 
 waiting_connections::verdict waiting_connections::await_bytes(waiting& w, std::size_t wanted) {
-  w.bytes_wanted = wanted;
+  w.bytes_needed = wanted;
   set_readable_at(w.socket.native_handle(), wanted);
   return verdict::waits;
 }
@@ -97,8 +98,8 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   auto const said = peek(w, of_words.bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
   // Fewer bytes than the threshold: the client has closed its side.
-  if (said.size() < w.bytes_wanted) return verdict::gone;
-  auto const wanted = of_words.bytes_wanted(said);
+  if (said.size() < w.bytes_needed) return verdict::gone;
+  auto const wanted = of_words.bytes_needed(said);
   if (wanted == 0) return verdict::speaks;
   if (wanted == refused) return verdict::gone;
   return await_bytes(w, wanted);
@@ -109,7 +110,7 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
 waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   auto const said = peek(w, proxy_header_bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
-  if (said.size() < w.bytes_wanted) return verdict::gone;
+  if (said.size() < w.bytes_needed) return verdict::gone;
   auto const header = read_proxy_header(said);
   using state = proxy_header::state;
   bool const believed = rules_.believed && rules_.believed(w.peer.address());
@@ -121,8 +122,8 @@ waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   if (header.is == state::partial) return await_bytes(w, header.bytes);
   w.header_is_known = true;
   if (header.is == state::none) return verdict::speaks;
-  if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), w.bytes_wanted = 1);
-  ::recv(w.socket.native_handle(), words_.data(), header.bytes, MSG_DONTWAIT);
+  if (w.bytes_needed != 1) set_readable_at(w.socket.native_handle(), w.bytes_needed = 1);
+  ::recv(w.socket.native_handle(), peek_buffer_.data(), header.bytes, MSG_DONTWAIT);
   w.client = behind(w.peer, header);
   if (w.place.number != 0) place(w);
   return verdict::speaks;
@@ -132,13 +133,13 @@ waiting_connections::verdict waiting_connections::refuse_header(waiting const& w
                                                                 std::string const& problem) {
   constexpr auto pause = std::chrono::seconds(10);
   auto const now = clock::now();
-  if (complained_ != clock::time_point() && now - complained_ < pause) {
-    ++not_told_;
+  if (last_logged_ != clock::time_point() && now - last_logged_ < pause) {
+    ++unlogged_;
     return verdict::gone;
   }
   auto const others =
-      not_told_ ? ", and " + std::to_string(not_told_) + " earlier ones" : std::string();
-  complained_ = now, not_told_ = 0;
+      unlogged_ ? ", and " + std::to_string(unlogged_) + " earlier ones" : std::string();
+  last_logged_ = now, unlogged_ = 0;
   rules_.complain("a PROXY header from " + text_of(w.peer) + " was refused: " + problem + others);
   return verdict::gone;
 }
@@ -151,7 +152,7 @@ void waiting_connections::wait(std::shared_ptr<waiting> w) {
     auto const found = look(*w);
     if (found == verdict::waits) return wait(std::move(w));
     if (found == verdict::gone) {
-      left_silent(w->client);
+      note_silent_client(w->client);
       return leave(*w);
     }
     hand_on(*w);
@@ -160,7 +161,7 @@ void waiting_connections::wait(std::shared_ptr<waiting> w) {
 }
 
 void waiting_connections::hand_on(waiting& w) {
-  if (w.bytes_wanted != 1) set_readable_at(w.socket.native_handle(), 1);
+  if (w.bytes_needed != 1) set_readable_at(w.socket.native_handle(), 1);
   auto socket = std::move(w.socket);
   leave(w);
   w.through->spoken(std::move(socket), w.peer, w.client);
@@ -173,7 +174,7 @@ void waiting_connections::leave(waiting& w) {
   w.socket.close(ignored);
 }
 
-void waiting_connections::left_silent(tcp::endpoint const& peer) {
+void waiting_connections::note_silent_client(tcp::endpoint const& peer) {
   auto const network = network_of(peer.address());
   if (!silent_.note(std::to_string(network), leaky_counts::clock::now())) return;
   auto const text = text_of(peer);

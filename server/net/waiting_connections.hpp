@@ -34,16 +34,16 @@ class waiting_connections {
       std::function<void(tcp::socket, tcp::endpoint const& peer, tcp::endpoint const& client)>;
 
   // Decides on a connection by the data so far, of which at most `bytes_max` are shown.
-  // `bytes_wanted` returns 0 to pass it on, `refused` to close it, or the number of bytes to wait
+  // `bytes_needed` returns 0 to pass it on, `refused` to close it, or the number of bytes to wait
   // for.
   struct judge {
-    std::function<std::size_t(std::string_view said)> bytes_wanted;
+    std::function<std::size_t(std::string_view said)> bytes_needed;
     std::size_t bytes_max = 0;
   };
   static constexpr std::size_t refused = std::numeric_limits<std::size_t>::max();
 
   // The rules of a port: when connections are passed on, and to which handler.
-  struct way_in {
+  struct port_rules {
     judge of_words;
     handler spoken;
   };
@@ -53,7 +53,8 @@ class waiting_connections {
   waiting_connections(waiting_connections const&) = delete;
 
   // Adds a connection. It is passed on at once if its data has already arrived.
-  void add(tcp::socket socket, tcp::endpoint const& peer, std::shared_ptr<way_in const> through);
+  void add(tcp::socket socket, tcp::endpoint const& peer,
+           std::shared_ptr<port_rules const> through);
   // Closes the oldest connection. Returns false if there is none.
   bool make_room();
   void clear();
@@ -77,15 +78,15 @@ class waiting_connections {
   void wait(std::shared_ptr<waiting> w);
   void hand_on(waiting& w);
   void leave(waiting& w);
-  void left_silent(tcp::endpoint const& peer);
+  void note_silent_client(tcp::endpoint const& peer);
   void drop(waiting& w, counter& reason);
   void sweep();
 
   waiting_options const options_;
   proxy_rules const rules_;
-  std::chrono::steady_clock::time_point complained_ = {};
-  std::uint64_t not_told_ = 0;  // refused headers that were not logged
-  std::string words_;           // buffer for peeks, as large as the largest bytes_max
+  std::chrono::steady_clock::time_point last_logged_ = {};
+  std::uint64_t unlogged_ = 0;  // refused headers that were not logged
+  std::string peek_buffer_;     // buffer for peeks, as large as the largest bytes_max
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;

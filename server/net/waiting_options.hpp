@@ -13,7 +13,7 @@ namespace muster::net {
 
 struct waiting_options {
   // Time for the client to send its first data; then the connection is closed.
-  std::chrono::milliseconds speak_timeout{10'000};
+  std::chrono::milliseconds first_data_timeout{10'000};
   // At the limit, the oldest connection of all, or of the address, is closed.
   std::size_t all_max = 4096;
   std::size_t per_address_max = 1024;

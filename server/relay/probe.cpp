@@ -71,7 +71,7 @@ coro::task<std::string> dial_and_ask(tcp::socket& socket, host_port const& where
   if (!tls) co_return co_await ask(socket, std::move(question));
   auto const context = tls->current();
   tls_stream secured(socket, *context);
-  auto const wrong = co_await shake_hands(secured, where.host, inner::http, tls);
+  auto const wrong = co_await tls_handshake(secured, where.host, inner::http, tls);
   if (!wrong.empty()) co_return wrong;
   co_return co_await ask(secured, std::move(question));
 }
@@ -89,8 +89,8 @@ std::optional<unsigned> status_of_line(std::string_view line) {
   return static_cast<unsigned>(*status);
 }
 
-coro::task<std::string> why_not_ready(host_port where, std::chrono::milliseconds limit,
-                                      std::shared_ptr<tls_towards> tls) {
+coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
+                                    std::shared_ptr<tls_towards> tls) {
   using namespace asio::experimental::awaitable_operators;
   auto const executor = co_await asio::this_coro::executor;
   tcp::socket socket(executor);

@@ -18,8 +18,8 @@ namespace asio = boost::asio;
 
 /// Checks a server. Returns an empty string if it answered 200, otherwise the reason: "HTTP status
 /// 503", "connection refused", "no answer within 5 s". `tls`: null for plaintext.
-coro::task<std::string> why_not_ready(host_port where, std::chrono::milliseconds limit,
-                                      std::shared_ptr<tls_towards> tls = nullptr);
+coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
+                                    std::shared_ptr<tls_towards> tls = nullptr);
 
 /// Returns the status code of an HTTP status line, such as 503 for "HTTP/1.1 503 Service
 /// Unavailable"; nothing if the line is malformed. Pure.

@@ -69,7 +69,7 @@ void watch_client(connection_ptr const& c) {
 }
 
 // Sends the PROXY header. Its 50 bytes always fit into the buffer of a new connection.
-bool introduce(connection& c) {
+bool send_proxy_header(connection& c) {
   error_code no_client, no_end, failed;
   auto const client = c.client.remote_endpoint(no_client);
   auto const here = c.client.local_endpoint(no_end);
@@ -105,7 +105,7 @@ struct relay::state {
     auto const& http = options.upstreams[server].http;
     while (!stopping) {
       leaders.asked(server, clock::now());
-      reasons[server] = co_await why_not_ready(http, options.check_timeout, options.tls);
+      reasons[server] = co_await check_ready(http, options.check_timeout, options.tls);
       if (stopping) break;
       auto const before = leaders.leader();
       leaders.answered(server, reasons[server].empty(), clock::now());
@@ -140,7 +140,7 @@ struct relay::state {
     auto const place = connections.insert(connections.end(), c);
     ++held;
     watch_client(c);
-    bool const connected = co_await lead_on(*c);
+    bool const connected = co_await forward_connection(*c);
     --held;
     room.cancel();
     if (connected) {
@@ -157,7 +157,7 @@ struct relay::state {
 
   // Connects to the leader, waiting for one if necessary. Returns false after hold_max, or if the
   // client has disconnected.
-  coro::task<bool> lead_on(connection& c) {
+  coro::task<bool> forward_connection(connection& c) {
     auto const until = clock::now() + options.hold_max;
     while (!c.over && clock::now() < until) {
       auto const leader = leaders.leader();
@@ -185,7 +185,7 @@ struct relay::state {
     auto const& where = options.upstreams[to].where;
     auto const error = co_await dial(c.server, where, limit);
     if (error || c.over) co_return false;
-    if (options.send_proxy && !introduce(c)) co_return false;
+    if (options.send_proxy && !send_proxy_header(c)) co_return false;
     if (!options.connections_over_tls) co_return true;
     asio::steady_timer timer(io, limit);
     auto securing = secure(c, to);
@@ -203,7 +203,7 @@ struct relay::state {
   coro::task<std::string> secure(connection& c, std::size_t to) {
     c.tls = options.tls->current();
     c.secured.emplace(c.server, *c.tls);
-    return shake_hands(*c.secured, options.upstreams[to].where.host, inner::grpc, options.tls);
+    return tls_handshake(*c.secured, options.upstreams[to].where.host, inner::grpc, options.tls);
   }
 
   coro::task<void> carry(connection& c) {

@@ -46,7 +46,7 @@ muster::result<std::shared_ptr<tls_towards>> tls_towards::from(https_options opt
   auto made = make_client_context(t->options_);
   if (!made) return made.error();
   t->current_ = std::move(*made);
-  t->looked_ = std::chrono::steady_clock::now();
+  t->last_file_check_ = std::chrono::steady_clock::now();
   return t;
 }
 
@@ -65,8 +65,8 @@ std::string tls_towards::signature() const {
 
 tls_towards::context_ptr tls_towards::current() {
   auto const now = std::chrono::steady_clock::now();
-  if (now - looked_ < look_every) return current_;
-  looked_ = now;
+  if (now - last_file_check_ < look_every) return current_;
+  last_file_check_ = now;
   auto const state = signature();
   if (state == seen_) return current_;
   if (auto made = make_client_context(options_)) {
@@ -76,8 +76,8 @@ tls_towards::context_ptr tls_towards::current() {
   return current_;
 }
 
-coro::task<std::string> shake_hands(tls_stream& stream, std::string host, inner spoken,
-                                    std::shared_ptr<tls_towards> tls) {
+coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inner spoken,
+                                      std::shared_ptr<tls_towards> tls) {
   certificate_check check(stream.native_handle(), host, tls->options());
   if (spoken == inner::grpc) {
     constexpr unsigned char h2[] = {2, 'h', '2'};

@@ -37,7 +37,7 @@ class tls_towards {
   https_options const options_;
   context_ptr current_;
   std::string seen_;  // the files' state when last read
-  std::chrono::steady_clock::time_point looked_;
+  std::chrono::steady_clock::time_point last_file_check_;
 };
 
 /// The protocol inside TLS. gRPC requires ALPN; HTTP/1.1 does not.
@@ -45,8 +45,8 @@ enum class inner { http, grpc };
 
 /// Performs the handshake and verifies that the certificate is for `host`. Returns an empty string,
 /// or the reason of a failure. Has no time limit.
-coro::task<std::string> shake_hands(tls_stream& stream, std::string host, inner spoken,
-                                    std::shared_ptr<tls_towards> tls);
+coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inner spoken,
+                                      std::shared_ptr<tls_towards> tls);
 
 /// Copies both ways until one side ends, which ends both, since TLS has no half-open connections.
 /// Returns an empty string after an orderly end, when all data was written, otherwise the error.

@@ -13,7 +13,7 @@ static_assert(static_cast<int>(core::failure_kind::timeout) == v1::TIMEOUT);
 static_assert(static_cast<int>(core::failure_kind::cancelled) == v1::CANCELLED);
 static_assert(static_cast<int>(core::failure_kind::input) == v1::INPUT);
 
-static_assert(static_cast<int>(core::failure_reason::unsaid) == v1::REASON_UNSAID);
+static_assert(static_cast<int>(core::failure_reason::unspecified) == v1::REASON_UNSAID);
 static_assert(static_cast<int>(core::failure_reason::no_room_for_call) == v1::NO_ROOM_FOR_CALL);
 static_assert(static_cast<int>(core::failure_reason::no_room_for_value) == v1::NO_ROOM_FOR_VALUE);
 static_assert(static_cast<int>(core::failure_reason::server_restarted) == v1::SERVER_RESTARTED);

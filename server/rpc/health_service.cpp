@@ -49,21 +49,21 @@ class health_watch {
   response response_;
   coro::event changed_;
   coro::timer deadline_;  // for the request, then for the end
-  bool gone_ = false;
+  bool disconnected_ = false;
   bool stopping_ = false;
 };
 
 coro::task<void> health_watch::run() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
   call_.on_cancel([this] {
-    gone_ = true;
+    disconnected_ = true;
     changed_.set();
   });
   cancel_soon();
   bool const asked = co_await call_.read(request_);
   if (asked && !stopping_) deadline_.cancel();
   bool told = false;
-  while (asked && !gone_ && !stopping_) {
+  while (asked && !disconnected_ && !stopping_) {
     auto const now = status_(request_.service());
     if (told && now == response_.status()) {
       co_await changed_.wait();  // no deadline: watches have no time limit

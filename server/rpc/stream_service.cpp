@@ -67,8 +67,8 @@ constexpr int asked_at_once_max = 1'000;
 constexpr int tickets_max = 3;
 // A value is announced on another stream than the closure that names it, so the announcement may
 // arrive later.
-constexpr auto told_within = std::chrono::seconds(1);
-constexpr std::chrono::milliseconds located_every{1}, located_every_max{64};
+constexpr auto announcement_timeout = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds locate_interval{1}, located_every_max{64};
 
 grpc::Status too_many(std::string const& field, int asked) {
   return to_grpc(invalid(field + ": " + std::to_string(asked) + " entries, the limit is " +
@@ -139,11 +139,11 @@ class blob_service final : public stream_service {
       co_await call->finish(status);
       co_return;
     }
-    auto const end = coro::timer::clock::now() + told_within;
+    auto const end = coro::timer::clock::now() + announcement_timeout;
     coro::timer pause(call->engine());
     std::vector<std::string const*> unknown;
     for (auto const& name : asked.name()) unknown.push_back(&name);
-    for (auto wait = located_every;; wait = std::min(2 * wait, located_every_max)) {
+    for (auto wait = locate_interval;; wait = std::min(2 * wait, located_every_max)) {
       std::erase_if(unknown, [this](auto const* name) { return is_known(*name); });
       if (unknown.empty() || stopping_ || coro::timer::clock::now() >= end) break;
       co_await pause.wait_for(wait);

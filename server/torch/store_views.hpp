@@ -12,13 +12,14 @@
 namespace muster::torch {
 
 enum class attempt_cause : std::uint8_t {
-  first,      ///< the first connection
-  asked,      ///< requested by POST …/torch/attempts
-  all_left,   ///< a connection after all others were closed
-  rank_anew,  ///< a rank was restarted
-  launched,   ///< its program has begun an attempt
+  first,           ///< the first connection
+  asked,           ///< requested by POST …/torch/attempts
+  all_left,        ///< a connection after all others were closed
+  rank_restarted,  ///< a rank was restarted
+  launched,        ///< its program has begun an attempt
 };
-std::string_view name(attempt_cause c);  ///< "first", "asked", "all_left", "rank_anew", "launched"
+std::string_view name(
+    attempt_cause c);  ///< "first", "asked", "all_left", "rank_restarted", "launched"
 
 struct attempt_view {
   std::uint64_t number = 0;
@@ -65,7 +66,7 @@ struct key_view {
   std::size_t bytes = 0;
 };
 
-struct station_view {
+struct tcp_store_view {
   std::vector<attempt_view> attempts;  ///< newest first
   std::size_t connections = 0;
   // Each list is cut at the requested limit.

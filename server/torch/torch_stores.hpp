@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "server/torch/station.hpp"
+#include "server/torch/tcp_store.hpp"
 
 namespace muster::torch {
 
@@ -32,7 +32,7 @@ class torch_stores {
   virtual std::string address(std::uint64_t cluster) const = 0;
   /// Runs `f` on the thread of the stores, with null if the store no longer exists. Not run if the
   /// server stops first.
-  virtual void visit(std::uint64_t cluster, std::function<void(station*)> f) = 0;
+  virtual void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) = 0;
 };
 
 }  // namespace muster::torch

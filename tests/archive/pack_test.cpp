@@ -59,7 +59,7 @@ TEST(pack, rules_of_both_kinds_of_files_leave_out) {
       << "then .gitignore says nothing";
 }
 
-TEST(pack, what_is_too_large_names_the_largest_files) {
+TEST(pack, too_large_archive_names_the_largest_files) {
   tree t;
   t.write("small", "x");
   t.write("data/big", std::string(300'000, 'b'));

@@ -167,7 +167,7 @@ TEST_F(unpacking, takes_no_rights_over) {
   EXPECT_EQ(mode(out / "no"), 0755u);
 }
 
-TEST_F(unpacking, ends_at_so_many_bytes) {
+TEST_F(unpacking, unpacked_bytes_are_limited) {
   tree_limits const limits{.bytes_max = 1'000'000};
   hostile one(true);
   one.file("bomb", std::string(4'000'000, '\0'));
@@ -180,7 +180,7 @@ TEST_F(unpacking, ends_at_so_many_bytes) {
   EXPECT_EQ(t.names_in(t.at / "out2"), (names{"f0", "f1"}));
 }
 
-TEST_F(unpacking, ends_at_so_many_entries) {
+TEST_F(unpacking, unpacked_entries_are_limited) {
   hostile many;
   for (int i = 0; i < 20; ++i) many.directory("d" + std::to_string(i));
   EXPECT_EQ(refused(many.bytes(), {.entries_max = 10}), "the archive has more than 10 entries");

@@ -23,7 +23,7 @@ TEST(utf8, is_cut_between_characters) {
   std::string const text = "aä€😀b";  // 1, 2, 3, 4 and 1 bytes
   std::size_t const borders[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
   for (std::size_t at = 0; at < std::size(borders); ++at)
-    EXPECT_EQ(border_at(text, at), borders[at]) << at;
+    EXPECT_EQ(utf8_boundary(text, at), borders[at]) << at;
 }
 
 }  // namespace

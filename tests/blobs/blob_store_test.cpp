@@ -188,7 +188,7 @@ TEST_F(BlobStore, TwoUploadsOfOneAtOnceBothSucceed) {
   EXPECT_EQ(read(large).value(), large);
 }
 
-TEST_F(BlobStore, OneThatGoesWhileItIsPutAgainStays) {
+TEST_F(BlobStore, BlobEvictedDuringItsUploadIsStored) {
   open();
   ASSERT_TRUE(put(large).ok());
   auto const again = store->begin(hash_of(large), large.size());

@@ -35,7 +35,7 @@ TEST_F(BlobTable, OneThatNobodyNamesGoesAfterTenMinutes) {
   now += 1min;
   table.sweep(now);
   EXPECT_EQ(table.size_of("a"), std::nullopt);
-  EXPECT_EQ(table.take_gone(), std::vector<std::string>{"a"});
+  EXPECT_EQ(table.take_removed(), std::vector<std::string>{"a"});
   EXPECT_EQ(table.counts().bytes, 0u);
 }
 
@@ -94,12 +94,12 @@ TEST_F(BlobTable, RoomIsMadeOfWhatWasReleasedAndThenOfWhatNobodyHasAskedForInAWh
   table.hold("released");
   table.release("released", now);
   ASSERT_TRUE(put("c", 40));  // evicts "released" at once
-  EXPECT_EQ(table.take_gone(), std::vector<std::string>{"released"});
+  EXPECT_EQ(table.take_removed(), std::vector<std::string>{"released"});
   EXPECT_FALSE(table.reserve(40, now).ok());  // both are new, so a reference to them may follow
   now += 31s;
   table.touch("put", now);
   ASSERT_TRUE(table.reserve(40, now).ok());
-  EXPECT_EQ(table.take_gone(), std::vector<std::string>{"c"});
+  EXPECT_EQ(table.take_removed(), std::vector<std::string>{"c"});
   table.give_back(40);
 }
 
@@ -127,7 +127,7 @@ TEST_F(BlobTable, OneInUseIsNotTakenAway) {
   now += 31s;
   EXPECT_TRUE(table.reserve(60, now).ok());
   table.give_back(60);
-  table.take_gone();
+  table.take_removed();
 }
 
 TEST_F(BlobTable, WhatAnEarlierProcessLeftIsThereAndMayBeHeldAlready) {

@@ -42,7 +42,7 @@ TEST_F(CopiesTable, AreThoseOfWorkersThatHaveTakenAnOutput) {
   EXPECT_EQ(table.counts().bytes, 15u) << "each once";
   EXPECT_EQ(table.counts().outputs, 1u);
   EXPECT_EQ(table.workers(9).size(), 2u);
-  EXPECT_EQ(table.not_named("a"), (ids{1, 2}));
+  EXPECT_EQ(table.workers_to_drop("a"), (ids{1, 2}));
 }
 
 TEST_F(CopiesTable, AreListedUpToALimitAndTheMakerHasAlwaysRoom) {
@@ -60,12 +60,12 @@ TEST_F(CopiesTable, AreListedUpToALimitAndTheMakerHasAlwaysRoom) {
 
 TEST_F(CopiesTable, AreNamedByTurnsThoseOfTheAskersHostFirst) {
   for (holder_id id = 2; id <= 4; ++id) ASSERT_TRUE(table.copy(id, "a", 10, now));
-  EXPECT_EQ(table.by_turns("a", ""), (ids{1, 2, 3, 4}));
-  EXPECT_EQ(table.by_turns("a", ""), (ids{2, 3, 4, 1}));
-  EXPECT_EQ(table.by_turns("a", "even"), (ids{4, 2, 3, 1}));
-  EXPECT_EQ(table.by_turns("a", "even"), (ids{4, 2, 1, 3}));
-  EXPECT_EQ(table.by_turns("a", "even"), (ids{2, 4, 1, 3}));
-  EXPECT_TRUE(table.by_turns("b", "even").empty());
+  EXPECT_EQ(table.holders_round_robin("a", ""), (ids{1, 2, 3, 4}));
+  EXPECT_EQ(table.holders_round_robin("a", ""), (ids{2, 3, 4, 1}));
+  EXPECT_EQ(table.holders_round_robin("a", "even"), (ids{4, 2, 3, 1}));
+  EXPECT_EQ(table.holders_round_robin("a", "even"), (ids{4, 2, 1, 3}));
+  EXPECT_EQ(table.holders_round_robin("a", "even"), (ids{2, 4, 1, 3}));
+  EXPECT_TRUE(table.holders_round_robin("b", "even").empty());
 }
 
 TEST_F(CopiesTable, KeepAValueThatLosesOneOfItsHolders) {
@@ -80,7 +80,7 @@ TEST_F(CopiesTable, KeepAValueThatLosesOneOfItsHolders) {
   EXPECT_EQ(table.take_lost(now + 102s, 10), names{"a"});
 }
 
-TEST_F(CopiesTable, ThatAreTheLastAndGoLoseTheValue) {
+TEST_F(CopiesTable, ValueIsLostWhenItsLastCopyIsDropped) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   table.drop(2, "a", now);
   EXPECT_TRUE(table.take_lost(now + 99s, 10).empty()) << "its maker has it";
@@ -123,18 +123,18 @@ TEST_F(CopiesTable, OfAValueThatWasLostTwiceHaveTheirTimeEachTime) {
 TEST_F(CopiesTable, ArePutByOneHolderAndThenByAnother) {
   ASSERT_TRUE(table.copy(2, "a", 10, now));
   ASSERT_TRUE(table.copy(3, "a", 10, now));
-  EXPECT_EQ(table.who_puts("a", now), 1u);
-  EXPECT_EQ(table.who_puts("a", now + 4s), 1u) << "it may have begun";
-  EXPECT_EQ(table.who_puts("a", now + 5s), 2u);
-  EXPECT_EQ(table.who_puts("a", now + 10s), 3u);
-  EXPECT_EQ(table.who_puts("a", now + 15s), 1u);
-  EXPECT_EQ(table.who_puts("b", now), std::nullopt);
+  EXPECT_EQ(table.choose_uploader("a", now), 1u);
+  EXPECT_EQ(table.choose_uploader("a", now + 4s), 1u) << "it may have begun";
+  EXPECT_EQ(table.choose_uploader("a", now + 5s), 2u);
+  EXPECT_EQ(table.choose_uploader("a", now + 10s), 3u);
+  EXPECT_EQ(table.choose_uploader("a", now + 15s), 1u);
+  EXPECT_EQ(table.choose_uploader("b", now), std::nullopt);
 }
 
 struct told final : server::holder_sink {
-  void on_wanted(std::string_view name) override { wanted.emplace_back(name); }
+  void on_upload_requested(std::string_view name) override { wanted.emplace_back(name); }
   bool on_ticket(std::string_view, std::string_view) override { return true; }
-  void on_unneeded(std::string_view name) override { unneeded.emplace_back(name); }
+  void on_released(std::string_view name) override { unneeded.emplace_back(name); }
   names wanted, unneeded;
 };
 
@@ -177,7 +177,7 @@ TEST_F(CopiesStore, ArePutWhenTheirMakerHasGoneAndTheValueIsNotLost) {
   now += 3s;
   EXPECT_TRUE(sweep().empty());
   EXPECT_EQ(by_other.wanted, names{name});
-  EXPECT_TRUE(store.may_come(name));
+  EXPECT_TRUE(store.can_arrive(name));
   EXPECT_EQ(store.place_of(name).holders, names{"worker:1"});
   store.holders().close(other, now);
   now += 3s;

@@ -106,7 +106,7 @@ class course {
       auto const* p = table_.find(name);
       ASSERT_TRUE(p) << name << " has holders";
       ASSERT_EQ(std::set(p->by.begin(), p->by.end()), ids);
-      ASSERT_EQ(table_.by_turns(name, "").size(), ids.size());
+      ASSERT_EQ(table_.holders_round_robin(name, "").size(), ids.size());
       copies += ids.size() - 1;
     }
     ASSERT_EQ(table_.counts().names, by_.size());
@@ -124,7 +124,7 @@ class course {
       ++orphans;
     }
     table_.take_copied(now_, 100);
-    table_.take_told(now_, 100);
+    table_.take_unreferenced(now_, 100);
   }
 
   std::mt19937 random_;

@@ -77,9 +77,9 @@ TEST_F(HolderTable, RefusesWhatIsTooMany) {
 TEST_F(HolderTable, TellsWorkersAloneOfWhatNoValueNames) {
   ASSERT_TRUE(table.hold(1, "a", 10, now));
   ASSERT_TRUE(table.hold(2, "b", 20, now));
-  EXPECT_TRUE(table.not_named("a").empty()) << "a client drops its arguments by itself";
-  EXPECT_EQ(table.not_named("b"), std::vector<holder_id>{2});
-  EXPECT_TRUE(table.not_named("c").empty());
+  EXPECT_TRUE(table.workers_to_drop("a").empty()) << "a client drops its arguments by itself";
+  EXPECT_EQ(table.workers_to_drop("b"), std::vector<holder_id>{2});
+  EXPECT_TRUE(table.workers_to_drop("c").empty());
 }
 
 TEST_F(HolderTable, GivesOutputsTheirTimeToBeNamed) {
@@ -90,10 +90,10 @@ TEST_F(HolderTable, GivesOutputsTheirTimeToBeNamed) {
   EXPECT_EQ(table.take_copied(now + 11s, 1), std::vector<std::string>{"b"});
   EXPECT_EQ(table.take_copied(now + 11s, 10), std::vector<std::string>{"c"});
   EXPECT_TRUE(table.take_copied(now + 99s, 10).empty());
-  EXPECT_TRUE(table.take_told(now + 29s, 10).empty());
-  EXPECT_EQ(table.take_told(now + 31s, 1), std::vector<std::string>{"b"});
-  EXPECT_EQ(table.take_told(now + 31s, 10), std::vector<std::string>{"c"});
-  EXPECT_TRUE(table.take_told(now + 99s, 10).empty());
+  EXPECT_TRUE(table.take_unreferenced(now + 29s, 10).empty());
+  EXPECT_EQ(table.take_unreferenced(now + 31s, 1), std::vector<std::string>{"b"});
+  EXPECT_EQ(table.take_unreferenced(now + 31s, 10), std::vector<std::string>{"c"});
+  EXPECT_TRUE(table.take_unreferenced(now + 99s, 10).empty());
 }
 
 TEST_F(HolderTable, OutputsAreLostUnlessTheirWorkerComesBack) {

@@ -9,12 +9,12 @@ namespace muster::server {
 namespace {
 
 struct told final : holder_sink {
-  void on_wanted(std::string_view name) override { wanted.emplace_back(name); }
+  void on_upload_requested(std::string_view name) override { wanted.emplace_back(name); }
   bool on_ticket(std::string_view ticket, std::string_view name) override {
     tickets.emplace_back(std::string(ticket), name);
     return room;
   }
-  void on_unneeded(std::string_view name) override { unneeded.emplace_back(name); }
+  void on_released(std::string_view name) override { unneeded.emplace_back(name); }
   std::vector<std::string> wanted, unneeded;
   std::vector<std::pair<std::string, std::string>> tickets;
   bool room = true;
@@ -49,7 +49,7 @@ class Holders : public testing::Test {
   blob_store store{{},
                    {.now = [this] { return now; },
                     .post = [this](std::function<void()> work) { engine.post(std::move(work)); },
-                    .make_again = [this](core::closure_id id) { made_again.push_back(id); }}};
+                    .recompute = [this](core::closure_id id) { made_again.push_back(id); }}};
   told worker, client;
   core::holder_id const by_worker = store.holders().open(worker, {"w", "worker:0", "here"});
   core::holder_id const by_client = store.holders().open(client, {"c"});
@@ -144,10 +144,10 @@ TEST_F(Holders, WhoAsksForALostNameIsGivenWhatWasMadeInItsPlace) {
   hold(by_worker, name);
   store.name(core::closure_id{1}, name);
   store.holders().close(by_worker, now);
-  EXPECT_FALSE(store.may_come(name));
+  EXPECT_FALSE(store.can_arrive(name));
   now += 3s;
   sweep(true);
-  EXPECT_TRUE(store.may_come(name));
+  EXPECT_TRUE(store.can_arrive(name));
   store.want(name);
   store.want(name);
   engine.run_until([&] { return !made_again.empty(); });

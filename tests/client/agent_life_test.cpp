@@ -54,7 +54,7 @@ TEST(agent_life, an_agent_with_default_options_adopts_the_heartbeat_timeout_of_i
 
 // Neither client polls, and silence is detected after 20 s. The closed connection reports the
 // failure, for the main port and for a cluster's own port.
-TEST(agent_life, the_death_of_one_is_told_by_heartbeat) {
+TEST(agent_life, heartbeat_reports_the_death_of_another_task) {
   auto spec = agents(2);
   spec.errors = coordination::error_delivery::heartbeat;
   spec.connection_grace = 300ms;
@@ -141,7 +141,7 @@ TEST(agent_life, a_broken_connection_is_no_error) {
   EXPECT_EQ(both[0]->state(), agent_state::connected);
 }
 
-TEST(agent_life, silence_for_the_whole_timeout_is_one) {
+TEST(agent_life, silence_for_the_whole_timeout_is_an_error) {
   test_server server(agents(1));
   proxy wire(server.address());
   told_errors told;
@@ -200,7 +200,7 @@ TEST(agent_life, another_process_in_its_place_ends_the_first) {
   EXPECT_EQ(second.state(), agent_state::connected);
 }
 
-TEST(agent_life, all_leave_together_or_hear_who_did_not_come) {
+TEST(agent_life, shutdown_barrier_names_missing_tasks) {
   auto spec = agents(2);
   spec.shutdown_timeout = 200ms;
   test_server server(spec);

@@ -276,7 +276,7 @@ boost::asio::awaitable<std::string> visit_tasks(muster::coordination_agent& a) {
       std::to_string(told.has_value());
 }
 
-TEST(agent, each_call_has_a_twin_for_coroutines) {
+TEST(agent, every_call_has_an_asynchronous_version) {
   test_server server(agents(1));
   auto const one = connected(server.address(), 1);
   boost::asio::io_context context;

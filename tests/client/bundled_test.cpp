@@ -143,7 +143,7 @@ TEST(bundled_without_exec, exec_is_not_there_unless_allowed) {
   worker_thread worker(options_for(server.address()), {}, {});
   ASSERT_TRUE(server.eventually([](auto& c) { return c.overview({}).tasks_connected == 1; }));
   auto const functions = server.on_engine(
-      [](server::hub& h) { return h.state().workers().look("worker", 0)->functions; });
+      [](server::hub& h) { return h.state().workers().find("worker", 0)->functions; });
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.echo"), 1);
   EXPECT_EQ(std::count(functions.begin(), functions.end(), "muster.exec"), 0);
 }

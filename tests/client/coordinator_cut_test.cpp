@@ -89,7 +89,7 @@ TEST_F(coordinator_cut, all_that_was_scheduled_before_between_and_after_is_fetch
     }
 }
 
-TEST_F(coordinator_cut, what_runs_goes_on_and_is_heard_of_later) {
+TEST_F(coordinator_cut, running_calls_continue_and_report_after_reconnecting) {
   auto const held = c->schedule<int>("hold");
   while (holding == 0) std::this_thread::yield();
   wire.sever();
@@ -129,7 +129,7 @@ TEST_F(coordinator_cut, a_call_that_is_cancelled_while_away_is_cancelled_on_retu
   EXPECT_THROW(meanwhile.fetch(seconds(60)), cancelled_error);
 }
 
-TEST_F(coordinator_cut, an_error_that_nobody_heard_is_raised_once) {
+TEST_F(coordinator_cut, error_during_an_outage_is_raised_once) {
   wire.sever();
   ASSERT_TRUE(suspended());
   c->schedule<int>("fail", "while away");

@@ -26,7 +26,7 @@ struct bounded_queue : coordinator {
   bounded_queue() : coordinator({.queue_capacity = 100, .schedule_timeout = milliseconds(300)}) {}
 };
 
-TEST_F(bounded_queue, schedule_takes_the_capacity_beside_what_runs) {
+TEST_F(bounded_queue, capacity_does_not_count_running_closures) {
   for (int i = 0; i < 4; ++i) c->schedule<int>("gate");
   ASSERT_TRUE(server.eventually([](auto& core) {
     auto const all = core.sessions().list({}, 1).items;

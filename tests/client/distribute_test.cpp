@@ -111,7 +111,7 @@ TEST_F(distribute, the_first_error_stops_the_others_and_is_raised) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, 60s);
 }
 
-TEST_F(distribute, nobody_waits_for_who_has_returned) {
+TEST_F(distribute, barrier_fails_if_a_task_has_returned) {
   EXPECT_TRUE(contains(raised_by([&] {
                          run_distribute_coordinator(
                              [] {
@@ -165,7 +165,7 @@ TEST_F(distribute, alone_an_evaluation_needs_no_strategy) {
   EXPECT_TRUE(evaluated);
 }
 
-TEST_F(distribute, a_worker_function_for_nobody_is_an_error) {
+TEST_F(distribute, worker_function_without_workers_is_an_error) {
   auto const error = raised_by([&] {
     run_distribute_coordinator([] { FAIL(); }, plain_strategy(false),
                                options({{"ps", {{0, "p:1"}}}}));

@@ -51,7 +51,7 @@ TEST(executor, runs_as_many_at_once_as_it_has_threads) {
   EXPECT_EQ(r.wait_for(3).size(), 3u);
 }
 
-TEST(executor, runs_others_in_the_place_of_those_that_wait) {
+TEST(executor, runs_other_calls_while_calls_wait) {
   std::binary_semaphore begun(0), comes(0);
   registered_function const waits{"w",
                                   [&](context&, value_view, value&) {
@@ -71,8 +71,8 @@ TEST(executor, runs_others_in_the_place_of_those_that_wait) {
   begun.acquire();
   std::vector<std::pair<std::uint64_t, bool>> told;
   auto const tell = [&](std::chrono::steady_clock::duration later, std::size_t most) {
-    held.tell_waits(std::chrono::steady_clock::now() + later, most,
-                    [&](job const& j, bool w) { told.emplace_back(j.closure, w); });
+    held.report_waits(std::chrono::steady_clock::now() + later, most,
+                      [&](job const& j, bool w) { told.emplace_back(j.closure, w); });
     r.e.set_waiting(held.waiting());
   };
   tell({}, 1);
@@ -215,7 +215,7 @@ TEST_F(after_a_break, what_was_not_started_is_not_offered) {
   EXPECT_EQ(held.offer(now), std::vector{running});
 }
 
-TEST_F(after_a_break, what_is_not_kept_is_asked_to_stop_and_void) {
+TEST_F(after_a_break, unkept_closure_is_stopped_and_its_result_dropped) {
   auto const running = add(2, true);
   auto const offered = held.offer(now);
   EXPECT_TRUE(held.settle(offered, {}, false).empty());

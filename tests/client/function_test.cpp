@@ -204,7 +204,7 @@ TEST(function, numbers_that_json_cannot_carry_are_a_failure) {
   EXPECT_EQ(broken.text, "JSON cannot carry the result: $: a string that is not UTF-8");
 }
 
-TEST(function, large_results_are_a_failure_that_names_the_limit) {
+TEST(function, too_large_result_fails_and_names_the_limit) {
   raw_function const f = [](context&, value_view, value& out) {
     out.encoding = encoding::bytes;
     out.bytes.resize(result_bytes_max + 1);

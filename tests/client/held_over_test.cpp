@@ -29,13 +29,13 @@ struct held_over : testing::Test {
   }
   std::uint64_t reconnects() {
     return server.on_engine([](server::hub& h) {
-      auto const t = h.state().workers().look("worker", 0);
+      auto const t = h.state().workers().find("worker", 0);
       return t ? t->reconnects : 0;
     });
   }
   bool reconnected(std::uint64_t times = 1) {
     return server.eventually([&](core::coordinator const& c) {
-      auto const t = c.workers().look("worker", 0);
+      auto const t = c.workers().find("worker", 0);
       return t && t->reconnects >= times && t->state == core::task_state::connected;
     });
   }
@@ -72,7 +72,7 @@ TEST_F(held_over, what_runs_goes_on_over_a_reset_and_is_answered_on_the_new_stre
   EXPECT_EQ(server.violated_invariant(), "");
 }
 
-TEST_F(held_over, what_finishes_while_nobody_can_take_it_is_answered_later) {
+TEST_F(held_over, result_produced_during_an_outage_is_delivered_later) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");
@@ -126,7 +126,7 @@ struct without_grace : held_over {
   without_grace() : held_over(milliseconds(0)) {}
 };
 
-TEST_F(without_grace, a_reset_puts_everything_back) {
+TEST_F(without_grace, reset_requeues_all_closures) {
   worker_thread worker(options_for(wire.address()), slow);
   session s({.server = server.address()});
   auto result = s.call<int>("slow");

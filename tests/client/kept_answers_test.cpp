@@ -47,7 +47,7 @@ struct kept_answers : testing::Test {
   };
 };
 
-TEST_F(kept_answers, come_again_with_the_next_hello_unless_they_were_taken) {
+TEST_F(kept_answers, unacknowledged_answers_are_repeated_in_the_next_hello) {
   std::vector<v1::WorkerMessage> hellos;
   server.on_attach = [&](worker_stream* s) {
     hellos.push_back(greet(s, 3, true));
@@ -108,7 +108,7 @@ TEST_F(kept_answers, wait_for_the_disk_before_their_worker_leaves) {
   EXPECT_FALSE(left_before);
 }
 
-TEST_F(kept_answers, of_which_there_are_too_many_begin_nothing_more) {
+TEST_F(kept_answers, worker_at_the_limit_starts_no_closure) {
   constexpr int most = 1'024;
   std::atomic<int> calls_at_retraction = 0;
   server.on_attach = [&](worker_stream* s) {

@@ -115,7 +115,7 @@ TEST(kept_launchers, are_taken_once_while_their_lease_is_long_enough) {
   EXPECT_FALSE(all.take(7, now));
 }
 
-TEST(kept_launchers, are_few_and_one_for_each_program) {
+TEST(kept_launchers, number_is_limited_to_one_per_program) {
   kept_launchers all;
   kept_launchers::clock::time_point const until{10s};
   EXPECT_FALSE(all.keep(1, 10, until));

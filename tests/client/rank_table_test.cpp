@@ -50,7 +50,7 @@ TEST(rank_table, tells_beginning_and_end_once_a_stream_until_it_is_told_to_forge
   EXPECT_FALSE(t.find(key));
 }
 
-TEST(rank_table, takes_ranks_for_failed_whose_launcher_somebody_has_ended) {
+TEST(rank_table, ranks_of_a_killed_launcher_count_as_failed) {
   rank_table t;
   for (std::uint32_t rank = 0; rank < 3; ++rank) t.add({7, 1, rank}, 1);
   v1::RankEnded stopped;
@@ -134,7 +134,7 @@ TEST(rank_table, fills_a_message_no_further_than_its_limit) {
   EXPECT_TRUE(t.reports());
 }
 
-TEST(lease, counts_from_when_the_message_was_sent_that_has_come_back) {
+TEST(lease, starts_when_the_acknowledged_message_was_sent) {
   lease l(10s);
   lease::clock::time_point const start{100s};
   l.greeted(start);
@@ -189,7 +189,7 @@ TEST(spool, has_absolute_paths_where_its_directory_is_told_by_a_relative_one) {
   EXPECT_EQ(s.directories_of(7, 1).work, directory / "mine/work/7.1");
 }
 
-TEST(spool, forgets_the_oldest_attempts_but_none_in_use) {
+TEST(spool, removes_the_oldest_attempts_that_are_not_in_use) {
   temporary_directory directory;
   spool s(directory / "mine");
   std::set<spool::attempt_name> const in_use{{1, 1}};

@@ -124,7 +124,7 @@ TEST_F(report_buffer_test, nothing_leaks_from_the_account_over_many_rounds) {
   }
 }
 
-TEST_F(report_buffer_test, of_progress_the_newest_goes_out_now_and_then) {
+TEST_F(report_buffer_test, sends_only_the_newest_progress_at_intervals) {
   buffer().progress(a, 0.1, "first");
   buffer().progress(a, 0.2, "second");
   EXPECT_EQ(wakes, 1);

@@ -142,7 +142,7 @@ TEST_F(reports_test, lines_of_earlier_attempts_stay_and_say_so) {
     return id;
   });
   ASSERT_TRUE(server.eventually([&](core::coordinator const& c) {
-    return c.sessions().look(job)->state == core::job_state::succeeded;
+    return c.sessions().find(job)->state == core::job_state::succeeded;
   }));
   auto const page = server.on_engine([&](server::hub& h) {
     return h.logs().after({job, {}}, 0, 10);

@@ -43,7 +43,7 @@ TEST(server_list, goes_round) {
   EXPECT_EQ(chosen_server(","), ",");
 }
 
-TEST(several_servers, a_session_passes_over_who_is_not_there) {
+TEST(several_servers, session_skips_an_unreachable_server) {
   test_server server;
   session s({.server = std::string(nobody) + ",127.0.0.1:2," + server.address()});
   EXPECT_NO_THROW(s.wait_open());
@@ -67,7 +67,7 @@ TEST(several_servers, a_session_passes_over_one_that_does_not_serve) {
 }
 
 // The error of the only server, or an error other than "does not serve", ends the session.
-TEST(several_servers, a_session_ends_with_the_word_of_the_only_one) {
+TEST(several_servers, session_ends_with_the_error_of_the_only_server) {
   standby other;
   session s({.server = other.address()});
   try {
@@ -78,7 +78,7 @@ TEST(several_servers, a_session_ends_with_the_word_of_the_only_one) {
   }
 }
 
-TEST(several_servers, a_coordinator_passes_over_both) {
+TEST(several_servers, coordinator_skips_unreachable_and_standby_servers) {
   test_server server;
   standby other;
   cluster_coordinator c(

@@ -161,7 +161,7 @@ TEST_F(ranks_of_a_worker, that_block_the_signal_do_not_die_of_it_later) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, are_as_they_were_where_stacks_are_off) {
+TEST_F(ranks_of_a_worker, environment_is_unchanged_if_stacks_are_off) {
   program_options o;
   o.stack_signal = 0;
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {

@@ -75,7 +75,7 @@ TEST_F(upload_caches, outlive_their_worker) {
   EXPECT_EQ(fetched, 1);
 }
 
-TEST_F(upload_caches, let_go_of_what_was_not_used_for_longest_when_it_is_too_much) {
+TEST_F(upload_caches, least_recently_used_entries_are_evicted_beyond_the_limit) {
   bytes_max = 10'100;
   auto cache = make();
   provide(cache, b, {});
@@ -96,7 +96,7 @@ TEST_F(upload_caches, let_go_of_what_was_not_used_for_longest_when_it_is_too_muc
   EXPECT_EQ(kept(), names{b}) << "what is used just now stays";
 }
 
-TEST_F(upload_caches, let_go_of_what_is_old) {
+TEST_F(upload_caches, old_entries_are_evicted) {
   auto cache = make();
   provide(cache, a, {});
   provide(cache, b, {});

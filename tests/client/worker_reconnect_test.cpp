@@ -22,7 +22,7 @@ TEST(worker_reconnect, comes_back_to_a_server_that_restarted_with_the_same_incar
   ASSERT_TRUE(connected(*server));
   auto const incarnation = [](test_server& s) {
     return s.on_engine(
-        [](server::hub& h) { return h.state().workers().look("worker", 0)->incarnation; });
+        [](server::hub& h) { return h.state().workers().find("worker", 0)->incarnation; });
   };
   auto const before = incarnation(*server);
   server.reset();
@@ -45,7 +45,7 @@ TEST(worker_reconnect, tries_its_servers_in_turn) {
 
 // The server is lost while a function runs. The function is asked to stop, and its result is
 // dropped.
-TEST(worker_reconnect, what_runs_when_the_server_is_lost_is_void) {
+TEST(worker_reconnect, result_is_dropped_if_the_server_is_lost) {
   auto server = std::make_unique<test_server>();
   auto const port = server->port();
   std::latch started(1);
@@ -81,7 +81,7 @@ TEST(worker_reconnect, to_a_server_that_does_not_know_it_keeps_the_index) {
   worker_thread worker(options_for(server->address()));
   auto const is_second = [](test_server& s) {
     return s.eventually([](core::coordinator const& c) {
-      auto const t = c.workers().look("worker", 1);
+      auto const t = c.workers().find("worker", 1);
       return t && t->state == core::task_state::connected;
     });
   };
@@ -103,7 +103,7 @@ TEST(worker_reconnect, taken_over_task_is_final) {
   EXPECT_EQ(worker.join(), 1);
 }
 
-TEST(worker_reconnect, a_server_that_stays_away_is_told_of_once) {
+TEST(worker_reconnect, unreachable_server_is_logged_once) {
   auto o = options_for("127.0.0.1:1");
   o.backoff_min = o.backoff_max = milliseconds(1);
   std::atomic<int> told_away = 0, told_other = 0;

@@ -35,7 +35,7 @@ TEST(worker, presents_itself) {
   worker_thread worker(o);
   ASSERT_TRUE(connected(server));
   auto const task =
-      server.on_engine([](server::hub& h) { return *h.state().workers().look("gpu", 7); });
+      server.on_engine([](server::hub& h) { return *h.state().workers().find("gpu", 7); });
   EXPECT_EQ(task.slots, 3u);
   EXPECT_EQ(task.credits, 16u);
   EXPECT_EQ(task.version, "9");
@@ -50,10 +50,10 @@ TEST(worker, stop_leaves_in_order_and_returns_0) {
   ASSERT_TRUE(connected(server));
   EXPECT_EQ(worker.stop(), 0);
   EXPECT_TRUE(server.eventually([](auto& c) {
-    return c.workers().look("worker", 0)->state != core::task_state::connected;
+    return c.workers().find("worker", 0)->state != core::task_state::connected;
   })) << "the stream ends a moment before the row changes";
   auto const task =
-      server.on_engine([](server::hub& h) { return *h.state().workers().look("worker", 0); });
+      server.on_engine([](server::hub& h) { return *h.state().workers().find("worker", 0); });
   EXPECT_EQ(task.state, core::task_state::disconnected);
 }
 
@@ -72,7 +72,7 @@ TEST(worker, stop_answers_what_is_running_first) {
   auto result = s.call<int>("slow");
   started.wait();
   std::thread stopping([&] { EXPECT_EQ(worker.stop(), 0); });
-  ASSERT_TRUE(server.eventually([](auto& c) { return c.workers().look("worker", 0)->draining; }));
+  ASSERT_TRUE(server.eventually([](auto& c) { return c.workers().find("worker", 0)->draining; }));
   finish.count_down();
   EXPECT_EQ(result.get(), 5);
   stopping.join();
@@ -131,11 +131,11 @@ TEST(worker, beats_when_it_is_idle) {
   ASSERT_TRUE(connected(server));
   auto const seen = [&] {
     return server.on_engine(
-        [](server::hub& h) { return h.state().workers().look("worker", 0)->last_seen; });
+        [](server::hub& h) { return h.state().workers().find("worker", 0)->last_seen; });
   };
   auto const first = seen();
   ASSERT_TRUE(server.eventually([&](auto& c) {
-    return c.workers().look("worker", 0)->last_seen >
+    return c.workers().find("worker", 0)->last_seen >
            first + milliseconds(600);  // two timeouts later
   }));
   EXPECT_TRUE(connected(server));
@@ -174,7 +174,7 @@ TEST(worker, two_workers_share_100000_closures_and_each_finishes_once) {
   EXPECT_EQ(std::count(times.begin(), times.end(), 1), 100'000);
   for (int i : {0, 1}) {
     auto const task =
-        server.on_engine([i](server::hub& h) { return *h.state().workers().look("worker", i); });
+        server.on_engine([i](server::hub& h) { return *h.state().workers().find("worker", i); });
     EXPECT_GT(task.finished, 10'000u);
   }
 }

@@ -62,7 +62,7 @@ TEST_F(alive_rules, asking_twice_is_answered_twice) {
   EXPECT_EQ(answer(again).tasks, (tasks{0, 1}));
 }
 
-TEST_F(alive_rules, who_vanished_has_not_asked) {
+TEST_F(alive_rules, query_of_a_disconnected_caller_is_withdrawn) {
   auto const a = s.alive(0, {0, 1}), again = s.alive(0, {0, 1});
   s.gone(a);
   s.gone(again);

@@ -63,7 +63,7 @@ TEST_F(barrier_rules, with_a_participant_or_caller_outside_of_the_cluster_fail) 
   EXPECT_EQ(s.code_of(s.barrier("d", 0, {.who = {8, 9}})), code::invalid_argument);
 }
 
-TEST_F(barrier_rules, time_out_and_stragglers_hear_the_same) {
+TEST_F(barrier_rules, late_tasks_get_the_same_timeout_error) {
   auto const a = s.barrier("b", 0, {.timeout = 5s});
   s.advance(4s);
   auto const b = s.barrier("b", 1, {.timeout = 500s});
@@ -125,7 +125,7 @@ TEST_F(barrier_rules, with_the_counter_of_a_restarted_task_say_so) {
   EXPECT_EQ(s.code_of(a), code::internal);
 }
 
-TEST_F(barrier_rules, passed_ones_answer_stragglers_at_once) {
+TEST_F(barrier_rules, passed_barrier_answers_late_tasks_at_once) {
   for (task_index t = 0; t < 3; ++t) s.barrier("b", t);
   EXPECT_EQ(s.code_of(s.barrier("b", 1)), code::ok);
 }
@@ -155,7 +155,7 @@ TEST_F(barrier_rules, fail_when_a_participant_is_in_error_before_or_after) {
   EXPECT_EQ(s.fault_of(after).barrier, (barrier_instance{"d", 0}));
 }
 
-TEST_F(barrier_rules, fail_when_a_participant_stops_beating_leaves_or_is_reset) {
+TEST_F(barrier_rules, barrier_fails_when_a_participant_dies_leaves_or_resets) {
   auto const reset = s.barrier("r", 1);
   s.reset(0);
   EXPECT_EQ(s.code_of(reset), code::internal);
@@ -238,7 +238,7 @@ TEST(barrier, forgotten_ones_are_taken_at_their_callers_word) {
   EXPECT_EQ(s.code_of(s.barrier("b0", 0, {.counter = 2})), code::ok);
 }
 
-TEST(barrier, many_that_break_at_one_moment_are_told_of_in_short) {
+TEST(barrier, many_simultaneous_failures_are_summarised) {
   scene s({.tasks = 2});
   s.enlist_all();
   for (int i = 0; i < 50; ++i) s.barrier("b" + std::to_string(i), 0);

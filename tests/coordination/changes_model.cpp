@@ -49,7 +49,7 @@ void changes_model::fold(cluster_id id, victim_found const& c) {
   clusters_.at(id).current.victims.insert(c.task);
 }
 
-void changes_model::fold(cluster_id id, error_told const& c) {
+void changes_model::fold(cluster_id id, error_delivered const& c) {
   clusters_.at(id).current.told = c.told;
 }
 

@@ -75,7 +75,7 @@ class changes_model {
   void fold(cluster_id id, generation_changed const& c);
   void fold(cluster_id id, cause_found const& c);
   void fold(cluster_id id, victim_found const& c);
-  void fold(cluster_id id, error_told const& c);
+  void fold(cluster_id id, error_delivered const& c);
   void fold(cluster_id id, task_known const& c) { clusters_.at(id).tasks.at(c.is.task).is = c.is; }
   void fold(cluster_id id, task_waits const& c);
   void fold(cluster_id id, task_registered const& c);

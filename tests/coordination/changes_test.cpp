@@ -29,7 +29,7 @@ TEST(changes, a_registration_waits_and_is_over_for_all_at_once) {
   EXPECT_EQ(ended[0].arrived, 2u);
 }
 
-TEST(changes, heartbeats_are_none_but_for_a_new_address) {
+TEST(changes, heartbeat_reports_a_change_only_for_a_new_address) {
   scene s;
   s.enlist_all();
   s.forget_changes();
@@ -50,7 +50,7 @@ TEST(changes, a_task_that_reports_an_error_breaks_its_barrier_and_the_generation
   s.report(0, code::internal, "boom");
   EXPECT_EQ(failures(s, 0), (std::vector{failed_why::reported}));
   EXPECT_EQ(s.changed<cause_found>().at(0).task, 0u);
-  EXPECT_EQ(s.changed<error_told>().at(0).told->message, "boom");
+  EXPECT_EQ(s.changed<error_delivered>().at(0).told->message, "boom");
   EXPECT_EQ(s.changed<generation_changed>().at(0).why, generation_why::task_failed);
   auto const ended = s.changed<barrier_ended>();
   ASSERT_EQ(ended.size(), 1u);
@@ -70,7 +70,7 @@ TEST(changes, silence_and_what_follows_where_nobody_polls) {
   EXPECT_TRUE(s.changed<task_failed>().back().casualty);
 }
 
-TEST(changes, who_leaves_and_who_is_reset) {
+TEST(changes, shutdown_and_reset_are_reported_with_their_reason) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.forget_changes();

@@ -31,7 +31,7 @@ TEST_F(closed_connection, of_a_polling_task_is_an_error_after_the_grace) {
   EXPECT_EQ(s.state_of(0), agent_state::connected);
 }
 
-TEST_F(closed_connection, whoever_is_heard_of_lives) {
+TEST_F(closed_connection, heartbeat_after_the_close_keeps_the_task_connected) {
   s.gone(second);
   s.advance(1s);
   s.beat(1);
@@ -84,7 +84,7 @@ TEST_F(closed_connection, of_a_task_that_has_left_means_nothing) {
   EXPECT_EQ(s.state_of(1), agent_state::disconnected);
 }
 
-TEST_F(closed_connection, those_that_die_together_are_told_of_as_one) {
+TEST_F(closed_connection, simultaneous_deaths_give_one_error) {
   auto const third = s.poll(2);
   s.gone(second);
   s.advance(50ms);

@@ -33,14 +33,14 @@ TEST_F(told_by_heartbeat, an_error_is_the_answer_to_everybodys_next_beat) {
   EXPECT_EQ(s.code_of(s.poll(2)), code::internal) << "a poll hears of it too";
 }
 
-TEST_F(told_by_heartbeat, an_error_is_told_after_a_restart) {
+TEST_F(told_by_heartbeat, error_is_delivered_after_a_restart) {
   s.report(1, code::internal, "its GPU fell off");
   s.restart();
   EXPECT_EQ(s.code_of(s.beat(0)), code::aborted);
   EXPECT_NE(s.message_of(s.beat(2)).find("its GPU fell off"), std::string::npos);
 }
 
-TEST_F(told_by_heartbeat, who_only_lost_the_server_beats_on) {
+TEST_F(told_by_heartbeat, task_survives_a_server_restart) {
   s.poll(0);
   s.restart();
   s.advance(90s);
@@ -65,7 +65,7 @@ TEST_F(told_by_heartbeat, a_closed_connection_of_an_earlier_process_counts_for_n
   EXPECT_EQ(s.state_of(1), agent_state::connected);
 }
 
-TEST_F(told_by_heartbeat, who_dials_again_lives) {
+TEST_F(told_by_heartbeat, heartbeat_on_a_new_connection_keeps_the_task_connected) {
   close(1, 101);
   s.advance(1s);
   EXPECT_EQ(s.code_of(s.beat(1)), code::ok);

@@ -113,7 +113,7 @@ TEST(error_propagation, brings_it_by_heartbeat_to_those_who_do_not_poll_when_oth
   EXPECT_NE(s.message_of(beat).find("lost the mesh"), std::string::npos);
 }
 
-TEST(error_propagation, tells_the_first_cause_apart_from_those_it_took_down) {
+TEST(error_propagation, distinguishes_the_first_cause_from_its_casualties) {
   scene s({.tasks = 3});
   s.enlist_all();
   s.poll(1), s.poll(2);
@@ -135,7 +135,7 @@ TEST(error_propagation, tells_the_first_cause_apart_from_those_it_took_down) {
   EXPECT_EQ(s.generation().cause->task, "/job:worker/task:0");
 }
 
-TEST(error_propagation, one_that_was_overdue_when_the_first_fell_is_no_casualty) {
+TEST(error_propagation, task_overdue_before_the_first_failure_is_not_a_casualty) {
   scene s({.tasks = 3});
   s.enlist_all();
   auto const poll = s.poll(2);

@@ -49,7 +49,7 @@ void scene::take(effects& fx) {
     replies_.emplace(call, std::move(r));
   }
   log_.fold(fx.changes);
-  log_events_.insert(log_events_.end(), log_.said().begin(), log_.said().end());
+  log_events_.insert(log_events_.end(), log_.pending_events().begin(), log_.pending_events().end());
   written_.add(fx.facts);
   if (stopped_) {
     EXPECT_TRUE(fx.facts.empty()) << "what ends with the process is written down";
@@ -66,7 +66,7 @@ void scene::take(effects& fx) {
 
 void scene::gone(call_id call) {
   EXPECT_EQ(open_.erase(call), 1u) << "it has been answered";
-  take(all.step(now_, call_gone{id, call}));
+  take(all.step(now_, call_abandoned{id, call}));
 }
 
 status scene::redeclare(cluster_spec spec) {

@@ -11,7 +11,7 @@ struct given_up : testing::Test {
   void SetUp() override { s.enlist_all(); }
 };
 
-TEST_F(given_up, who_polls_is_told_at_once) {
+TEST_F(given_up, polling_task_receives_the_error_at_once) {
   auto const first = s.poll(0), second = s.poll(1);
   ASSERT_TRUE(s.fail(code::internal, reason).ok());
   for (auto const call : {first, second, s.poll(2)}) {
@@ -21,7 +21,7 @@ TEST_F(given_up, who_polls_is_told_at_once) {
   }
 }
 
-TEST_F(given_up, who_does_not_poll_hears_it_with_the_next_beat) {
+TEST_F(given_up, other_tasks_receive_the_error_with_the_next_heartbeat) {
   s.poll(0);
   ASSERT_TRUE(s.fail(code::internal, reason).ok());
   EXPECT_EQ(s.code_of(s.beat(1)), code::aborted);
@@ -37,7 +37,7 @@ TEST_F(given_up, everybody_is_in_error_where_nobody_polls) {
   }
 }
 
-TEST_F(given_up, whoever_waits_is_answered_with_it) {
+TEST_F(given_up, waiting_calls_are_answered_with_the_error) {
   s.poll(0);
   auto const at_barrier = s.barrier("b", 0);
   auto const for_key = s.get("k");

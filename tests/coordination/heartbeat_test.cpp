@@ -29,7 +29,7 @@ TEST(heartbeat, of_a_wrong_incarnation_puts_the_task_in_error) {
   EXPECT_EQ(s.state_of(0), agent_state::error);
 }
 
-TEST(heartbeat, missing_for_the_timeout_is_an_error_of_that_task) {
+TEST(heartbeat, missing_heartbeats_fail_the_task_after_the_timeout) {
   scene s;
   s.enlist_all();
   auto const poll = s.poll(1);

@@ -95,7 +95,7 @@ TEST(limits, texts_are_cut_between_characters) {
       mark);
 }
 
-TEST(limits, parked_calls_are_refused_at_once_when_there_are_too_many) {
+TEST(limits, parked_calls_beyond_the_limit_are_refused_at_once) {
   scene s({.tasks = 2, .limits = {.parked_calls_max = 2}});
   s.enlist_all();
   s.get("a"), s.get("b");
@@ -187,8 +187,8 @@ TEST(limits, calls_that_are_gone_twice_or_never_were_are_harmless) {
   scene s;
   auto const a = s.get("k");
   s.gone(a);
-  s.all.step(s.now(), coordination::call_gone{s.id, a});
-  s.all.step(s.now(), coordination::call_gone{s.id, call_id{999'999}});
+  s.all.step(s.now(), coordination::call_abandoned{s.id, a});
+  s.all.step(s.now(), coordination::call_abandoned{s.id, call_id{999'999}});
   EXPECT_EQ(s.all.violated_invariant(), "");
 }
 

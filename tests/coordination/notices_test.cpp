@@ -26,11 +26,11 @@ struct notices : testing::Test {
     for (auto const& r : s.log_events(log_event_kind::notice_unheard)) all.push_back(r.text);
     return all;
   }
-  std::vector<std::string> unheard() const { return s.current().notices_unheard().first; }
+  std::vector<std::string> unheard() const { return s.current().unreachable_by_notices().first; }
 };
 using texts = std::vector<std::string>;
 
-TEST_F(notices, who_beats_on_without_its_wait_hears_nothing_any_more) {
+TEST_F(notices, task_that_lost_its_wait_is_reported_once) {
   listen(0);
   auto const wait = listen(1);
   s.gone(wait);
@@ -38,10 +38,10 @@ TEST_F(notices, who_beats_on_without_its_wait_hears_nothing_any_more) {
   s.beat(1);
   EXPECT_EQ(unheard(), texts{"/job:worker/task:1"});
   EXPECT_TRUE(told().empty()) << "others may follow";
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_EQ(told(), texts{deaf_of_one});
   s.beat(1);
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_EQ(told().size(), 1u) << "once";
 }
 
@@ -50,20 +50,20 @@ TEST_F(notices, a_restart_loses_every_wait_and_those_who_live_are_told_of_as_one
   s.restart();
   EXPECT_TRUE(unheard().empty()) << "nobody was heard of yet";
   s.beat_all();
-  EXPECT_EQ(s.current().notices_unheard().count, 3u);
-  s.advance(notice_listeners::together);
+  EXPECT_EQ(s.current().unreachable_by_notices().count, 3u);
+  s.advance(notice_waits::together);
   ASSERT_EQ(told().size(), 1u);
   EXPECT_TRUE(told()[0].starts_with("/job:worker/task:0-2 no longer receive preemption notices"))
       << told()[0];
 }
 
-TEST_F(notices, who_waits_again_hears_again) {
+TEST_F(notices, repeated_wait_restores_delivery) {
   s.gone(listen(1));
   s.beat(1);
   listen(1);
   EXPECT_TRUE(unheard().empty());
   s.beat(1);
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_TRUE(told().empty());
   s.set(notice, "now");
   EXPECT_TRUE(told().empty());
@@ -97,7 +97,7 @@ TEST_F(notices, who_was_told_need_not_wait) {
   s.beat_all();
   s.restart();
   s.beat_all();
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_TRUE(unheard().empty());
   EXPECT_TRUE(told().empty());
 }
@@ -106,7 +106,7 @@ TEST_F(notices, who_leaves_takes_its_wait_back_in_order) {
   s.gone(listen(1));
   s.leave(1);
   s.beat(1);
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_TRUE(told().empty());
 }
 
@@ -114,7 +114,7 @@ TEST_F(notices, who_fails_is_not_named) {
   s.gone(listen(1));
   s.beat(1);
   s.report(1, code::internal, "broken");
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_TRUE(told().empty());
   EXPECT_TRUE(unheard().empty());
 }
@@ -123,7 +123,7 @@ TEST_F(notices, waits_for_other_keys_and_of_nobody_known_do_not_count) {
   s.gone(s.ask(get_key_value{{}, "other", true, core::incarnation{101}, {}}));
   s.gone(s.ask(get_key_value{{}, notice, true, core::incarnation{7}, {}}));
   s.beat_all();
-  s.advance(notice_listeners::together);
+  s.advance(notice_waits::together);
   EXPECT_TRUE(told().empty());
 }
 
@@ -142,10 +142,10 @@ TEST(notices_of_a_new_process, are_not_lost_with_the_connection_of_the_one_befor
   auto const its_own = listen(201);
   s.gone(old);
   s.beat(1, 201);
-  EXPECT_EQ(s.current().notices_unheard().count, 0u);
+  EXPECT_EQ(s.current().unreachable_by_notices().count, 0u);
   s.gone(its_own);
   s.beat(1, 201);
-  EXPECT_EQ(s.current().notices_unheard().count, 1u);
+  EXPECT_EQ(s.current().unreachable_by_notices().count, 1u);
 }
 
 // In TensorFlow's dialect only the address identifies the caller.

@@ -8,7 +8,7 @@ struct recoverable_rules : testing::Test {
   scene s{{.tasks = 2, .spec = {.recoverable = true}}};
 };
 
-TEST_F(recoverable_rules, silence_is_told_to_nobody) {
+TEST_F(recoverable_rules, silence_is_not_reported_to_other_tasks) {
   auto const poll = s.poll(1);
   s.advance(60s);
   s.beat(1);

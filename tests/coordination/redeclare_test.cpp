@@ -84,7 +84,7 @@ TEST_F(redeclaration, of_a_run_that_is_over_starts_a_new_one) {
   EXPECT_EQ(s.generation().state, generation_state::waiting);
 }
 
-TEST_F(redeclaration, answers_who_still_waits_before_it_begins_anew) {
+TEST_F(redeclaration, waiting_calls_are_answered_before_the_new_generation) {
   s.enlist_all();
   auto const waiter = s.get("never");
   end_run();

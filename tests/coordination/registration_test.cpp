@@ -3,7 +3,7 @@
 namespace muster::core::coordination {
 namespace {
 
-TEST(registration, nobody_returns_before_the_last) {
+TEST(registration, no_task_returns_before_the_last_registers) {
   scene s({.tasks = 3});
   auto const a = s.enlist(0);
   auto const b = s.enlist(1);
@@ -18,7 +18,7 @@ TEST(registration, nobody_returns_before_the_last) {
   EXPECT_EQ(s.log_events(log_event_kind::cluster_ready).size(), 1u);
 }
 
-TEST(registration, of_an_unknown_task_is_invalid_and_bothers_nobody) {
+TEST(registration, unknown_task_is_rejected_without_side_effects) {
   scene s({.tasks = 1});
   s.enlist(0);
   auto const poll = s.poll(0);
@@ -38,7 +38,7 @@ TEST(registration, again_with_the_same_incarnation_is_harmless_and_counts_as_a_h
   EXPECT_EQ(s.code_of(s.beat(0)), code::ok);
 }
 
-TEST(registration, with_another_incarnation_fails_and_everybody_hears) {
+TEST(registration, another_incarnation_fails_and_all_tasks_are_notified) {
   scene s({.spec = {.renew = false}});
   s.enlist_all();
   auto const poll = s.poll(1);

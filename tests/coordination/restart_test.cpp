@@ -4,7 +4,7 @@
 namespace muster::core::coordination {
 namespace {
 
-TEST(restart, keys_are_there) {
+TEST(restart, keys_survive) {
   scene s;
   s.set("a/b", "1");
   s.set("a/c", "2");
@@ -43,7 +43,7 @@ TEST(restart, tasks_go_on_beating_under_their_incarnations) {
   EXPECT_EQ(s.code_of(s.beat(1)), code::ok);
 }
 
-TEST(restart, of_whom_nothing_was_heard_since_is_told_apart) {
+TEST(restart, tasks_silent_since_the_restart_are_reported_separately) {
   scene s({.tasks = 3});
   s.enlist(0), s.enlist(1);
   EXPECT_EQ(s.generation().unheard, 0u);

@@ -99,7 +99,7 @@ TEST_F(visitors, that_leave_are_waited_for_by_the_agents) {
   EXPECT_TRUE(s.code_of(a) == code::ok && s.code_of(b) == code::ok && s.code_of(c) == code::ok);
 }
 
-TEST_F(visitors, harm_nobody_by_their_mistakes) {
+TEST_F(visitors, invalid_calls_do_not_affect_agents) {
   auto const a = s.barrier("b", 0, {.who = {0, 1}});
   EXPECT_EQ(s.code_of(visit("b", 2, {.who = {1, 2}})), code::invalid_argument);
   EXPECT_EQ(s.code_of(visit("b", 2, {.who = {0, 1}})), code::invalid_argument);

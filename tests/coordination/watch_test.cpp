@@ -64,7 +64,7 @@ TEST(watch, changes_within_the_interval_are_one_reply_for_everybody) {
   EXPECT_EQ(s.states_of(watches[0])->version, version + 10);
 }
 
-TEST(watch, who_comes_back_for_more_waits_for_the_interval_too) {
+TEST(watch, repeated_watch_waits_for_the_interval) {
   scene s({.tasks = 5, .spec = {.shutdown_timeout = 0s}});
   s.enlist_all();
   auto const a = s.watch(s.version());

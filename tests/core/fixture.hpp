@@ -169,15 +169,15 @@ class cluster {
   core::closures sent(stream_id w) const;          // in the last step
   notices noticed(session_id s) const;             // in the last step
   std::vector<std::uint64_t> tokens_sent() const;  // in the last step, oldest first
-  closure_state state(closure_id c) const { return core.closures().look(c)->state; }
+  closure_state state(closure_id c) const { return core.closures().find(c)->state; }
   task_state state(std::string_view job, std::int64_t index) const {
-    return core.workers().look(job, index)->state;
+    return core.workers().find(job, index)->state;
   }
-  task_view task(std::int64_t index) const { return core.workers().look("worker", index).value(); }
-  job_view job(session_id s) const { return core.sessions().look(s).value(); }
+  task_view task(std::int64_t index) const { return core.workers().find("worker", index).value(); }
+  job_view job(session_id s) const { return core.sessions().find(s).value(); }
   explanation why(closure_id c) const { return core.closures().explain(c, now_).value(); }
   /// Returns the log events of the last step.
-  std::vector<log_event> const& said() const { return past.log().said(); }
+  std::vector<log_event> const& said() const { return past.log().pending_events(); }
   core::witness const& watch() const { return witness_; }
 
  private:

@@ -173,7 +173,7 @@ class fuzz_player {
           c_.ask(await_value{{}, anything(seen_closures_, closure_id{byte()}), some_deadline()});
         break;
       default:
-        one_in(2) ? c_.step(call_gone{call_id{byte()}}) : c_.tick();
+        one_in(2) ? c_.step(call_abandoned{call_id{byte()}}) : c_.tick();
     }
   }
 
@@ -224,7 +224,7 @@ class fuzz_player {
 
   void schedule_some() {
     core::schedule e{{}, some_session(), some_closures()};
-    auto const v = c_.core.sessions().look(e.session);
+    auto const v = c_.core.sessions().find(e.session);
     if (one_in(4)) e.generation = byte() % 4u;
     if (v && v->resumable && !e.closures.empty() && one_in(2))
       e.closures[0].token = std::min(e.closures[0].token, some_token());
@@ -237,7 +237,7 @@ class fuzz_player {
   // Ends a session; only streams can be closed, jobs cannot.
   void end_session() {
     auto const id = some_session();
-    auto const v = c_.core.sessions().look(id);
+    auto const v = c_.core.sessions().find(id);
     if (!v || !v->streaming)
       one_in(3) ? c_.ask(retry_job{{}, id, {}}) : c_.ask(delete_session{{}, id});
     else if (v->resumable && !one_in(4))
@@ -281,9 +281,9 @@ class fuzz_player {
   /// Checks that reading does not change the state.
   void look(closure_id closure, session_id session) const {
     auto const before = c_.core.overview(c_.now()).closures;
-    EXPECT_EQ(c_.core.closures().look(closure).has_value(),
+    EXPECT_EQ(c_.core.closures().find(closure).has_value(),
               c_.core.closures().explain(closure, c_.now()).has_value());
-    EXPECT_EQ(c_.core.sessions().look(session).has_value(),
+    EXPECT_EQ(c_.core.sessions().find(session).has_value(),
               c_.core.closures().list(session, 1, 2).has_value());
     EXPECT_LE(c_.core.closures().gangs().items.size(), gangs_view::max);
     EXPECT_TRUE(c_.core.closures().unmet_demand().complete);

@@ -63,7 +63,7 @@ inline void PrintTo(outcome const& o, std::ostream* out) {
   if (o.ok) return PrintTo(o.value, out);
   PrintTo(*o.failure, out);
 }
-inline void PrintTo(session_notice const& n, std::ostream* out) {
+inline void PrintTo(session_notification const& n, std::ostream* out) {
   *out << n.kind << " in session " << raw(n.session);
 }
 inline void PrintTo(join_reply const& j, std::ostream* out) {

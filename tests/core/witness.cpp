@@ -25,7 +25,7 @@ void witness::before(event const& e) {
         using kind = std::decay_t<decltype(what)>;
         if constexpr (requires { what.call; }) call_ = what.call;
         if constexpr (requires { note(what); }) note(what);
-        if constexpr (std::is_same_v<kind, call_gone>) open_.erase(what.call), call_ = {};
+        if constexpr (std::is_same_v<kind, call_abandoned>) open_.erase(what.call), call_ = {};
       },
       e);
   if (call_ != call_id{}) open_.insert(call_);

@@ -202,7 +202,7 @@ TEST(durable_jobs, what_ends_while_the_server_is_away_is_answered_when_it_is_bac
   EXPECT_EQ(read_file(trace), "began\nended\n") << "once";
 }
 
-TEST(durable_jobs, per_worker_values_of_nobody_are_there_and_stay_with_their_worker) {
+TEST(durable_jobs, per_worker_values_without_a_session_survive_on_their_worker) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});
@@ -230,7 +230,7 @@ TEST(durable_jobs, per_worker_values_of_nobody_are_there_and_stay_with_their_wor
   EXPECT_EQ(value_of(c, job.at("closures").at(0)), "7");
 }
 
-TEST(durable_jobs, an_upload_goes_on_where_it_broke_off) {
+TEST(durable_jobs, interrupted_upload_resumes_at_its_offset) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data});

@@ -26,7 +26,7 @@ struct durable_sessions : ::testing::Test {
   coordinator_options options() { return {.server = c.grpc(), .name = "program"}; }
 };
 
-TEST_F(durable_sessions, a_program_goes_on_through_kills_with_every_value_its_own) {
+TEST_F(durable_sessions, program_survives_kills_and_keeps_its_values) {
   c.worker({"--slots", "4"});
   cluster_coordinator program(options());
   program.wait_open();
@@ -110,7 +110,7 @@ TEST_F(durable_sessions, what_is_released_leaves_the_disk_and_a_closed_one_altog
     EXPECT_EQ(count(after, kind), 0) << kind;
 }
 
-TEST_F(durable_sessions, one_that_is_not_durable_ends_with_its_server) {
+TEST_F(durable_sessions, session_that_is_not_durable_ends_with_its_server) {
   c.worker();
   auto o = options();
   o.durable = false;

@@ -20,7 +20,7 @@ muster::http_response post(std::string const& url, std::string const& body) {
   return answer ? *answer : muster::http_response{};
 }
 
-TEST(full_disk, takes_no_new_durable_work_until_there_is_room) {
+TEST(full_disk, refuses_durable_work_until_space_is_free) {
   test::small_disk disk(60);  // less than the reserve
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const data = (disk.path() / "data").string();
@@ -59,7 +59,7 @@ std::vector<std::string> alerts(cluster& c) {
 }
 
 // Other programs fill the disk to the last byte while the server runs.
-TEST(full_disk, is_told_everywhere_and_reads_go_on_until_there_is_room) {
+TEST(full_disk, is_reported_everywhere_and_reads_continue) {
   test::small_disk disk(300);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const data = (disk.path() / "data").string();
@@ -146,7 +146,7 @@ TEST(full_disk, is_told_at_the_start_and_nothing_is_lost) {
   for (auto const* key : {"a", "b", "c"}) EXPECT_EQ(c.run({"kv", "get", key}).out, "v") << key;
 }
 
-TEST(full_disk, takes_neither_values_nor_blobs_until_there_is_room) {
+TEST(full_disk, refuses_values_and_blobs_until_space_is_free) {
   test::small_disk disk(16);
   if (!disk.problem().empty()) return test::cannot_run(disk.problem());
   auto const values = (disk.path() / "values").string();

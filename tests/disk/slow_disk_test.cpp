@@ -73,7 +73,7 @@ class slow_disk : public ::testing::Test {
 
 std::string const kv = "/api/v1/clusters/default/kv/";
 
-TEST_F(slow_disk, that_waits_holds_up_only_what_waits_for_it) {
+TEST_F(slow_disk, slow_disk_delays_only_requests_that_need_it) {
   serve();
   EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
   auto const before = job();
@@ -98,7 +98,7 @@ TEST_F(slow_disk, that_waits_holds_up_only_what_waits_for_it) {
   EXPECT_EQ(get.get().body, "2");
 }
 
-TEST_F(slow_disk, that_has_failed_tells_nobody_what_it_refused) {
+TEST_F(slow_disk, failed_disk_acknowledges_no_refused_change) {
   serve();
   EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
   EXPECT_EQ(send("PUT", kv + "b", "1").status, 201u);
@@ -119,7 +119,7 @@ std::string const blob =
     "/api/v1/blobs/2efbdf95c3b2b7882377dce20e390965b7712cca6d47020ddb255ece4bc32181";
 
 // Other programs can use up the disk between a check and a write.
-TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_room) {
+TEST_F(slow_disk, disk_filled_during_a_write_resumes_when_space_is_free) {
   serve();
   EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
   auto const before = job();
@@ -140,7 +140,7 @@ TEST_F(slow_disk, that_is_full_in_the_middle_of_a_write_goes_on_when_there_is_ro
   ends(job());
 }
 
-TEST_F(slow_disk, that_has_failed_takes_neither_keys_nor_jobs_nor_blobs) {
+TEST_F(slow_disk, failed_disk_refuses_keys_jobs_and_blobs) {
   serve();
   EXPECT_EQ(send("PUT", kv + "a", "1").status, 201u);
   disk("broken");

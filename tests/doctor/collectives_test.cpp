@@ -142,42 +142,42 @@ constexpr char const* in_all_reduce =
     "\"/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py\", line 1541 in "
     "all_reduce";
 
-TEST(a_hang, of_two_where_one_waits_in_a_collective_names_the_other) {
+TEST(hang_watch, of_two_where_one_waits_in_a_collective_names_the_other) {
   model_program p(2, 2s);
   p.ranks[0].line = in_allgather;
   p.ranks[1].line = "\"train.py\", line 12 in stuck";
-  ASSERT_EQ(p.run(10min), hang_news::found);
+  ASSERT_EQ(p.run(10min), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::collective);
   EXPECT_EQ(p.watch.found()->line, "train.py:12 in stuck");
   EXPECT_EQ(p.watch.found()->waiting_line, "train.py:90 in <module>");
 }
 
-TEST(a_hang, of_many_in_several_collectives_names_the_one_that_is_in_none) {
+TEST(hang_watch, of_many_in_several_collectives_names_the_one_that_is_in_none) {
   model_program p(4, 2s);
   p.ranks[0].line = in_allgather;
   p.ranks[1].line = in_all_reduce;
   p.ranks[2].line = "\"train.py\", line 12 in load";
   p.ranks[3].line = in_all_reduce;
-  ASSERT_EQ(p.run(10min), hang_news::found);
+  ASSERT_EQ(p.run(10min), hang_change::found);
   EXPECT_EQ(p.named(), 2);
   EXPECT_EQ(p.by(), hang_evidence::collective);
 }
 
 // Most ranks are elsewhere. The rank that waits for them is the exception, but not the cause.
-TEST(a_hang, does_not_name_the_only_rank_that_waits_in_a_collective) {
+TEST(hang_watch, does_not_name_the_only_rank_that_waits_in_a_collective) {
   model_program p(4, 2s);
   for (auto& r : p.ranks) r.line = "\"train.py\", line 12 in load";
   p.ranks[2].line = in_all_reduce;
-  ASSERT_EQ(p.run(10min), hang_news::found);
+  ASSERT_EQ(p.run(10min), hang_change::found);
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(a_hang, where_all_wait_in_collectives_names_nobody_and_tells_two_lines) {
+TEST(hang_watch, where_all_wait_in_collectives_names_nobody_and_tells_two_lines) {
   model_program p(2, 2s);
   p.ranks[0].line = std::string(in_allgather) + "\n  File \"train.py\", line 40 in save";
   p.ranks[1].line = in_all_reduce;
-  ASSERT_EQ(p.run(10min), hang_news::found);
+  ASSERT_EQ(p.run(10min), hang_change::found);
   EXPECT_EQ(p.named(), -1);
   EXPECT_EQ(p.watch.found()->waiting_line,
             "train.py:40 in save (rank 0) and train.py:90 in <module> (rank 1)");

@@ -31,14 +31,14 @@ struct trained {
   }
   // All ranks compute, and then wait for the slowest. A step takes up to ten times as long as
   // another.
-  hang_news step() {
+  hang_change step() {
     auto const slowest = static_cast<std::size_t>(d.upto(static_cast<int>(p.ranks.size())));
     auto const longest = base * (1 + d.upto(10));
     all(does::computes, "\"train.py\", line 40 in compute");
     if (steps)
       for (auto& r : p.ranks) r.step = number;
     ++number;
-    if (auto const n = p.run(longest / 10); n != hang_news::none) return n;
+    if (auto const n = p.run(longest / 10); n != hang_change::none) return n;
     for (std::size_t i = 0; i < p.ranks.size(); ++i)
       if (i != slowest)
         p.ranks[i].now = does::waits, p.ranks[i].line = "\"train.py\", line 44 in reduce";
@@ -47,16 +47,16 @@ struct trained {
     if (d.upto(4) == 0) ++p.activity;
     return n;
   }
-  hang_news save() {
+  hang_change save() {
     all(does::waits, "\"train.py\", line 60 in barrier");
     p.ranks[0].now = does::writes;
     p.ranks[0].line = "\"train.py\", line 70 in save";
     return p.run(d.between(10s, 10min));
   }
-  hang_news compile() {
+  hang_change compile() {
     all(does::compiles, "\"train.py\", line 30 in compile");
     auto const n = p.run(d.between(10s, 8min));
-    if (n != hang_news::none || d.upto(2) == 0) return n;
+    if (n != hang_change::none || d.upto(2) == 0) return n;
     all(does::waits, "\"train.py\", line 31 in first");  // the other ranks have already compiled
     p.ranks.back().now = does::compiles;
     return p.run(d.between(10s, 5min));
@@ -74,9 +74,9 @@ TEST(healthy_programs, are_never_said_to_hang) {
   for (std::uint64_t seed = 1; seed <= 1'000; ++seed, ++runs) {
     trained t(seed);
     auto news = t.compile();
-    for (int i = 0; i < 30 && news == hang_news::none; ++i)
+    for (int i = 0; i < 30 && news == hang_change::none; ++i)
       news = t.d.upto(12) == 0 ? t.save() : t.step();
-    ASSERT_EQ(news, hang_news::none) << "seed " << seed << ": " << text(*t.p.watch.found());
+    ASSERT_EQ(news, hang_change::none) << "seed " << seed << ": " << text(*t.p.watch.found());
   }
   EXPECT_EQ(runs, 1'000);
 }
@@ -85,9 +85,9 @@ TEST(programs_that_hang, have_the_right_rank_named_within_five_seconds_of_the_th
   std::size_t right = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     trained t(seed);
-    auto news = hang_news::none;
-    for (int i = 0; i < 5 && news == hang_news::none; ++i) news = t.step();
-    ASSERT_EQ(news, hang_news::none) << seed;
+    auto news = hang_change::none;
+    for (int i = 0; i < 5 && news == hang_change::none; ++i) news = t.step();
+    ASSERT_EQ(news, hang_change::none) << seed;
     t.all(does::waits, "\"train.py\", line 44 in reduce");
     auto const n = static_cast<int>(t.p.ranks.size());
     auto const who = static_cast<std::size_t>(t.d.upto(n));
@@ -98,7 +98,7 @@ TEST(programs_that_hang, have_the_right_rank_named_within_five_seconds_of_the_th
                         does::in_kernel}[static_cast<std::size_t>(kind)];
     // The time of the stop is only known to the sampling interval.
     auto const threshold = (kind == 1 ? 2 : 1) * 60s + 2 * t.p.watch.every();
-    ASSERT_EQ(t.p.run(threshold + 5s), hang_news::found) << "seed " << seed << " kind " << kind;
+    ASSERT_EQ(t.p.run(threshold + 5s), hang_change::found) << "seed " << seed << " kind " << kind;
     right += t.p.named() == static_cast<std::int64_t>(who);
   }
   EXPECT_EQ(right, 500u);

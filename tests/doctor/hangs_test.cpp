@@ -10,11 +10,11 @@ using does = model_rank::does;
 
 constexpr auto long_ago = 10min;
 
-TEST(a_hang, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
+TEST(hang_watch, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
   model_program p(4);
   p.ranks[2].line = "\"train.py\", line 12 in step";
   auto const begun = p.now;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_LE(p.now - begun, 60s + 20s);
   auto const& h = *p.watch.found();
   EXPECT_EQ(h.rank, 2);
@@ -27,7 +27,7 @@ TEST(a_hang, is_found_when_nothing_moves_and_the_odd_stack_is_named) {
 }
 
 // After a restart of the server: the same ranks, and the verdict of the earlier process.
-TEST(a_hang, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
+TEST(hang_watch, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
   model_program p(4, 2s);
   core::hang known;
   known.rank = 2;
@@ -36,76 +36,77 @@ TEST(a_hang, that_is_known_from_before_a_restart_holds_until_its_rank_moves) {
   known.found = known.since + 2s;
   p.watch.restore(known);
   EXPECT_EQ(p.watch.waiting(), (std::vector<std::uint32_t>{0, 1, 3}));
-  EXPECT_EQ(p.run(2s), hang_news::none);
+  EXPECT_EQ(p.run(2s), hang_change::none);
   for (auto& r : p.ranks) r.step = 60;  // a worker repeats the steps of its ranks
-  EXPECT_EQ(p.run(long_ago), hang_news::none);
+  EXPECT_EQ(p.run(long_ago), hang_change::none);
   ASSERT_TRUE(p.watch.found());
   EXPECT_EQ(*p.watch.found(), known) << "a verdict that names nobody does not replace it";
   p.ranks[0].output += 9;
-  EXPECT_EQ(p.run(10s), hang_news::none) << "one that waits may print that it waits";
+  EXPECT_EQ(p.run(10s), hang_change::none) << "one that waits may print that it waits";
   p.ranks[2].step = 61;
-  EXPECT_EQ(p.run(10s), hang_news::over);
+  EXPECT_EQ(p.run(10s), hang_change::over);
 }
 
-TEST(a_hang, that_is_known_from_before_a_restart_and_names_nobody_may_name_one_later) {
+TEST(hang_watch, that_is_known_from_before_a_restart_and_names_nobody_may_name_one_later) {
   model_program p(4, 2s);
   core::hang known;
   known.since = p.now - 20min;
   known.found = known.since + 2s;
   p.watch.restore(known);
   p.ranks[1].line = "\"train.py\", line 12 in step";
-  EXPECT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(a_hang, of_a_loop_in_c_is_given_twice_the_time_and_found) {
+TEST(hang_watch, of_a_loop_in_c_is_given_twice_the_time_and_found) {
   model_program p(3, 2s);
   p.ranks[1].now = does::spins;
   p.ranks[1].line = "\"train.py\", line 5 in parse";
   auto const begun = p.now;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_GE(p.now - begun, 4s);
   EXPECT_LE(p.now - begun, 7s) << "within 5 s of the threshold";
 }
 
-TEST(a_hang, of_a_rank_that_sleeps_while_the_others_spin_is_found) {
+TEST(hang_watch, of_a_rank_that_sleeps_while_the_others_spin_is_found) {
   model_program p(8, 2s);
   for (auto& r : p.ranks) r.now = does::spins;
   p.ranks[6].now = does::waits;
   p.ranks[6].line = "\"train.py\", line 12 in step";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 6);
 }
 
-TEST(a_hang, names_who_is_stopped_also_of_two) {
+TEST(hang_watch, names_who_is_stopped_also_of_two) {
   model_program p(2, 2s);
   p.ranks[1].now = does::stopped;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::stopped);
 }
 
-TEST(a_hang, names_who_is_in_a_call_that_does_not_return) {
+TEST(hang_watch, names_who_is_in_a_call_that_does_not_return) {
   model_program p(2, 2s);
   p.ranks[0].now = does::in_kernel;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 0);
   EXPECT_EQ(p.by(), hang_evidence::in_kernel);
 }
 
 // Rank 0 waits elsewhere because it is the root of the operation.
-TEST(a_hang, of_several_that_are_elsewhere_names_who_sleeps_where_all_others_wait_for_somebody) {
+TEST(hang_watch,
+     of_several_that_are_elsewhere_names_who_sleeps_where_all_others_wait_for_somebody) {
   model_program p(4, 2s);
   p.ranks[0].line = "\"train.py\", line 50 in gather";
   p.ranks[1].line = "\"train.py\", line 12 in step";
   p.ranks[1].in_kernel_at = "hrtimer_nanosleep";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::stack);
 }
 
-TEST(a_hang, of_several_that_are_elsewhere_does_not_name_who_looks_now_and_then) {
+TEST(hang_watch, of_several_that_are_elsewhere_does_not_name_who_looks_now_and_then) {
   model_program p(4, 2s);
   p.ranks[0].line = "\"train.py\", line 50 in poll";
   p.ranks[0].in_kernel_at = "hrtimer_nanosleep";
@@ -118,10 +119,10 @@ TEST(a_hang, of_several_that_are_elsewhere_does_not_name_who_looks_now_and_then)
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(a_hang, of_two_that_are_elsewhere_names_nobody) {
+TEST(hang_watch, of_two_that_are_elsewhere_names_nobody) {
   model_program p(2, 2s);
   p.ranks[1].line = "\"train.py\", line 12 in step";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
   EXPECT_EQ(p.by(), hang_evidence::undecided);
   EXPECT_EQ(p.watch.found()->waiting_line,
@@ -129,197 +130,197 @@ TEST(a_hang, of_two_that_are_elsewhere_names_nobody) {
   EXPECT_EQ(p.watch.waiting().size(), 2u);
 }
 
-TEST(a_hang, of_stages_that_each_wait_elsewhere_names_nobody) {
+TEST(hang_watch, of_stages_that_each_wait_elsewhere_names_nobody) {
   model_program p(4, 2s);
   for (std::size_t i = 0; i < p.ranks.size(); ++i)
     p.ranks[i].line = "\"stage.py\", line " + std::to_string(i) + " in run";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(a_hang, names_who_is_missing_at_the_barrier_before_all_else) {
+TEST(hang_watch, names_who_is_missing_at_the_barrier_before_all_else) {
   model_program p(3, 2s);
   p.ranks[2].line = "\"train.py\", line 12 in step";
   p.barriers = {{"step_7", p.now, 100ms, {1}}};
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::barrier);
   EXPECT_EQ(p.watch.found()->barrier, "step_7");
 }
 
-TEST(a_hang, at_a_late_barrier_is_found_though_the_others_print) {
+TEST(hang_watch, at_a_late_barrier_is_found_though_the_others_print) {
   model_program p(3, 2s);
   p.ranks[0].now = does::prints;
   p.barriers = {{"step_7", p.now, 100ms, {1}}};
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(a_hang, at_a_barrier_is_none_before_it_is_late_by_what_is_usual_for_it) {
+TEST(hang_watch, at_a_barrier_is_none_before_it_is_late_by_what_is_usual_for_it) {
   model_program p(3, 2s);
   p.ranks[0].now = does::prints;
   p.barriers = {{"epoch", p.now, 10s, {1}}};
-  EXPECT_EQ(p.run(90s), hang_news::none);
-  EXPECT_EQ(p.run(30s), hang_news::found);
+  EXPECT_EQ(p.run(90s), hang_change::none);
+  EXPECT_EQ(p.run(30s), hang_change::found);
 }
 
-TEST(a_hang, names_who_waits_alone_at_another_barrier_than_all_whoever_came_first) {
+TEST(hang_watch, names_who_waits_alone_at_another_barrier_than_all_whoever_came_first) {
   for (bool const it_came_first : {true, false}) {
     model_program p(4, 2s);
     auto const sooner = p.now, later = p.now + 100ms;
     p.barriers = {{"save", it_came_first ? sooner : later, 100ms, {0, 2, 3}},
                   {"step_7", it_came_first ? later : sooner, 100ms, {1}}};
-    ASSERT_EQ(p.run(long_ago), hang_news::found);
+    ASSERT_EQ(p.run(long_ago), hang_change::found);
     EXPECT_EQ(p.named(), 1);
     EXPECT_EQ(p.by(), hang_evidence::barrier);
     EXPECT_EQ(p.watch.found()->barrier, "step_7");
   }
 }
 
-TEST(a_hang, names_nobody_of_two_that_wait_at_two_barriers_for_each_other) {
+TEST(hang_watch, names_nobody_of_two_that_wait_at_two_barriers_for_each_other) {
   model_program p(2, 2s);
   p.barriers = {{"save", p.now, 100ms, {0}}, {"step_7", p.now + 100ms, 100ms, {1}}};
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
 }
 
-TEST(a_hang, of_several_that_are_missing_at_the_barrier_names_the_odd_one) {
+TEST(hang_watch, of_several_that_are_missing_at_the_barrier_names_the_odd_one) {
   model_program p(5, 2s);
   p.barriers = {{"step_7", p.now, 100ms, {1, 3}}};
   p.ranks[3].line = "\"train.py\", line 12 in step";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 3);
   EXPECT_EQ(p.by(), hang_evidence::stack);
 }
 
-TEST(a_hang, names_whose_step_is_behind) {
+TEST(hang_watch, names_whose_step_is_behind) {
   model_program p(2, 2s);
   p.ranks[0].step = 8;
   p.ranks[1].step = 7;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::step);
 }
 
-TEST(a_hang, is_none_before_a_step_is_late_by_what_is_usual) {
+TEST(hang_watch, is_none_before_a_step_is_late_by_what_is_usual) {
   model_program p(3, 2s);
   for (auto& r : p.ranks) r.step = 4;
   p.usual_step = 30s;
-  EXPECT_EQ(p.run(299s), hang_news::none);
-  EXPECT_EQ(p.run(30s), hang_news::found);
+  EXPECT_EQ(p.run(299s), hang_change::none);
+  EXPECT_EQ(p.run(30s), hang_change::found);
 }
 
-TEST(a_hang, after_the_good_end_of_one_for_whom_all_others_wait_names_it) {
+TEST(hang_watch, after_the_good_end_of_one_for_whom_all_others_wait_names_it) {
   model_program p(3, 2s);
   p.watch.ended(p.now, 2);
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 2);
   EXPECT_EQ(p.by(), hang_evidence::ended);
 }
 
-TEST(a_hang, of_programs_that_are_not_python_is_found_by_the_kernel_s_word) {
+TEST(hang_watch, of_programs_that_are_not_python_is_found_by_the_kernel_s_word) {
   model_program p(3, 2s);
   p.python = false;
   p.ranks[2].now = does::spins;
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 2);
 }
 
-TEST(a_hang, in_native_code_is_found_though_a_loop_is_never_in_one_place) {
+TEST(hang_watch, in_native_code_is_found_though_a_loop_is_never_in_one_place) {
   model_program p(4, 2s);
   p.native = true;
   for (auto& r : p.ranks) r.line = "\"train.cpp\", line 6 in reduce(int)";
   p.ranks[2].now = does::spins;
   p.ranks[2].line = "\"train.cpp\", line 9 in step(int)";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 2);
   EXPECT_EQ(p.watch.found()->line, "train.cpp:9 in step(int)");
   EXPECT_EQ(p.watch.found()->waiting_line, "train.cpp:6 in reduce(int)");
 }
 
-TEST(a_hang, in_native_code_that_sleeps_is_the_odd_stack) {
+TEST(hang_watch, in_native_code_that_sleeps_is_the_odd_stack) {
   model_program p(4, 2s);
   p.native = true;
   for (auto& r : p.ranks) r.line = "\"train\" in reduce(int)";
   p.ranks[1].line = "\"train\" in load(int)";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
   EXPECT_EQ(p.by(), hang_evidence::stack);
   EXPECT_EQ(p.watch.found()->line, "train in load(int)");
 }
 
-TEST(a_hang, is_over_when_who_was_named_moves_again) {
+TEST(hang_watch, is_over_when_who_was_named_moves_again) {
   model_program p(4, 2s);
   p.ranks[2].line = "\"train.py\", line 12 in step";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   p.ranks[0].now = does::prints;
-  EXPECT_EQ(p.run(30s), hang_news::none) << "who waits may say so";
+  EXPECT_EQ(p.run(30s), hang_change::none) << "who waits may say so";
   p.ranks[2].now = does::prints;
-  EXPECT_EQ(p.run(30s), hang_news::over);
+  EXPECT_EQ(p.run(30s), hang_change::over);
   EXPECT_FALSE(p.watch.found());
   EXPECT_TRUE(p.watch.waiting().empty());
 }
 
-TEST(a_hang, that_is_undecided_is_looked_at_again) {
+TEST(hang_watch, that_is_undecided_is_looked_at_again) {
   model_program p(3, 2s);
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), -1);
-  EXPECT_EQ(p.run(1h), hang_news::none) << "told once";
+  EXPECT_EQ(p.run(1h), hang_change::none) << "told once";
   EXPECT_LE(p.asked, 40) << "ever more seldom, as it may wait by design";
   p.ranks[1].now = does::stopped;
-  ASSERT_EQ(p.run(130s), hang_news::found);
+  ASSERT_EQ(p.run(130s), hang_change::found);
   EXPECT_EQ(p.named(), 1);
 }
 
-TEST(a_hang, is_not_looked_for_while_a_worker_does_not_answer) {
+TEST(hang_watch, is_not_looked_for_while_a_worker_does_not_answer) {
   model_program p(3, 2s);
   p.unseen = 1;
-  EXPECT_EQ(p.run(long_ago), hang_news::none);
+  EXPECT_EQ(p.run(long_ago), hang_change::none);
   p.unseen = -1;
-  EXPECT_EQ(p.run(long_ago), hang_news::found);
+  EXPECT_EQ(p.run(long_ago), hang_change::found);
 }
 
-TEST(a_hang, is_none_while_anything_moves) {
+TEST(hang_watch, is_none_while_anything_moves) {
   for (auto const what : {does::computes, does::writes, does::prints, does::compiles}) {
     model_program p(4, 2s);
     p.ranks[0].now = what;
     p.ranks[0].line = "\"train.py\", line 50 in save";
-    EXPECT_EQ(p.run(long_ago), hang_news::none) << static_cast<int>(what);
+    EXPECT_EQ(p.run(long_ago), hang_change::none) << static_cast<int>(what);
   }
 }
 
-TEST(a_hang, is_none_while_all_compute_in_one_place) {
+TEST(hang_watch, is_none_while_all_compute_in_one_place) {
   model_program p(4, 2s);
   for (auto& r : p.ranks) r.now = does::spins;
-  EXPECT_EQ(p.run(long_ago), hang_news::none);
+  EXPECT_EQ(p.run(long_ago), hang_change::none);
 }
 
-TEST(a_hang, is_none_while_a_stack_changes) {
+TEST(hang_watch, is_none_while_a_stack_changes) {
   model_program p(4, 2s);
   for (int i = 0; i < 600; ++i) {
     p.ranks[0].line = "\"train.py\", line " + std::to_string(i) + " in save";
-    EXPECT_EQ(p.run(500ms), hang_news::none);
+    EXPECT_EQ(p.run(500ms), hang_change::none);
   }
 }
 
-TEST(a_hang, is_none_while_the_cluster_is_used) {
+TEST(hang_watch, is_none_while_the_cluster_is_used) {
   model_program p(4, 2s);
-  for (int i = 0; i < 100; ++i, ++p.activity) EXPECT_EQ(p.run(1s), hang_news::none);
+  for (int i = 0; i < 100; ++i, ++p.activity) EXPECT_EQ(p.run(1s), hang_change::none);
 }
 
-TEST(a_hang, is_none_at_a_barrier_whose_missing_rank_saves_its_state_for_minutes) {
+TEST(hang_watch, is_none_at_a_barrier_whose_missing_rank_saves_its_state_for_minutes) {
   model_program p(4, 2s);
   p.barriers = {{"saved", p.now, 100ms, {0}}};
   p.ranks[0].now = does::writes;
-  EXPECT_EQ(p.run(long_ago), hang_news::none);
+  EXPECT_EQ(p.run(long_ago), hang_change::none);
 }
 
-TEST(a_hang, is_nothing_that_ps_and_evaluators_have_a_part_in) {
+TEST(hang_watch, ignores_ps_and_evaluators) {
   model_program p(2s, {true, true, true, false, false});
   p.ranks[3].now = does::prints;
   p.ranks[4].now = does::stopped;
   p.ranks[1].line = "\"train.py\", line 12 in step";
-  ASSERT_EQ(p.run(long_ago), hang_news::found);
+  ASSERT_EQ(p.run(long_ago), hang_change::found);
   EXPECT_EQ(p.named(), 1);
 }
 

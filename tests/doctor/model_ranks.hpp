@@ -60,18 +60,18 @@ struct model_program {
       : ranks(trains.size()), watch(now, hang_after, std::move(trains)) {}
 
   /// Runs until the watch reports news, at most for `d`.
-  hang_news run(duration d) {
+  hang_change run(duration d) {
     auto const until = now + d;
     while (now < until) {
       auto const next = std::min(until, std::max(watch.due(), now + 1ms));
       for (auto& r : ranks) r.live(next - now);
       now = next;
       if (now < watch.due()) break;
-      if (auto const news = look_once(); news != hang_news::none) return news;
+      if (auto const news = look_once(); news != hang_change::none) return news;
     }
-    return hang_news::none;
+    return hang_change::none;
   }
-  hang_news look_once() {
+  hang_change look_once() {
     look l;
     for (std::uint32_t i = 0; i < ranks.size(); ++i) {
       auto const& r = ranks[i];
@@ -82,7 +82,7 @@ struct model_program {
     l.barriers = barriers;
     l.usual_step = usual_step;
     auto const a = watch.looked(now, std::move(l));
-    if (a.news != hang_news::none || !a.stacks) return a.news;
+    if (a.news != hang_change::none || !a.stacks) return a.news;
     ++asked;
     std::vector<rank_stack> stacks;
     for (std::uint32_t i = 0; i < ranks.size(); ++i) {

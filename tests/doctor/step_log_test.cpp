@@ -41,7 +41,7 @@ TEST(steps_packed, are_the_same_when_they_are_unpacked) {
   EXPECT_EQ(back, all);
 }
 
-TEST(steps_packed, take_four_bytes_each_where_they_follow_each_other) {
+TEST(steps_packed, consecutive_steps_take_four_bytes_each) {
   std::vector<step_span> all;
   for (int i = 1; i <= 1'000; ++i)
     all.push_back(span(5, static_cast<std::uint64_t>(i), i * 300ms, 300ms));
@@ -110,7 +110,7 @@ TEST(a_step_log, gives_each_segment_once_to_who_keeps_them) {
   EXPECT_EQ(log.of(another, start).size(), 1u) << "what was taken stays";
 }
 
-TEST(a_step_log, forgets_the_oldest_beyond_its_limit_and_says_since_when_it_knows) {
+TEST(a_step_log, drops_the_oldest_beyond_its_limit_and_reports_its_start) {
   step_log log(start);
   EXPECT_EQ(log.since(), start);
   std::vector<step_span> many;
@@ -128,7 +128,7 @@ TEST(a_step_log, forgets_the_oldest_beyond_its_limit_and_says_since_when_it_know
   EXPECT_EQ(log.take_new(start).size(), all.size()) << "those that went were never taken";
 }
 
-TEST(a_step_log, packs_what_has_been_open_for_long) {
+TEST(a_step_log, packs_segments_that_were_open_for_long) {
   step_log log;
   log.add(start, program, 1, {span(0, 1, 1s, 1s)});
   EXPECT_EQ(log.bytes(), 0u);

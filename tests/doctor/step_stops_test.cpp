@@ -61,14 +61,14 @@ TEST_F(agreement, there_is_none_where_no_rank_says_steps) {
   EXPECT_FALSE(stops.agreed(of_it, 1));
 }
 
-TEST_F(agreement, there_is_none_without_one_of_the_workers) {
+TEST_F(agreement, fails_without_one_of_the_workers) {
   away = {b};
   begin();
   EXPECT_EQ(ends.at(0).error().code, code::unavailable);
   EXPECT_FALSE(told.at(a).step);
   away.clear();
   begin();
-  stops.gone(b);
+  stops.on_worker_lost(b);
   EXPECT_EQ(ends.at(1).error().code, code::unavailable);
   begin();
   EXPECT_EQ(stops.due(), now + step_stops::patience);
@@ -103,7 +103,7 @@ TEST_F(agreement, stands_when_another_cannot_be_had) {
   begin(100);
   for (auto const s : {a, b}) stops.answered(s, {held[0].second.query, {{0, 5}}});
   begin();
-  stops.gone(b);
+  stops.on_worker_lost(b);
   EXPECT_EQ(ends.at(1).error().code, code::unavailable);
   EXPECT_EQ(told[a].step, 100u) << "its pages have no step any more";
   EXPECT_EQ(stops.agreed(of_it, 1), 100u);
@@ -126,7 +126,7 @@ TEST_F(agreement, is_one_for_all_who_ask_meanwhile) {
   EXPECT_EQ(*ends[1], 90u);
 }
 
-TEST_F(agreement, of_too_many_programs_at_one_time_is_refused) {
+TEST_F(agreement, concurrent_programs_beyond_the_limit_are_refused) {
   for (std::uint64_t i = 1; i <= step_stops::under_way_max; ++i)
     stops.begin(now, core::program_id{100 + i}, 1, 0, {a}, [](auto const&) {});
   begin();

@@ -47,12 +47,12 @@ TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
   w.say({at(0, 3, milliseconds(30),
             {{1, milliseconds(10)}, {2, milliseconds(20)}, {3, milliseconds(30)}})},
         1, milliseconds(40));
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(10));
   // Every second step is reported, so each took half of the interval.
   w.say({at(2, 6, milliseconds(80),
             {{2, milliseconds(0)}, {4, milliseconds(40)}, {6, milliseconds(80)}})},
         1, milliseconds(90));
-  EXPECT_EQ(w.table.look(program, 1, 2)->took, milliseconds(20));
+  EXPECT_EQ(w.table.find(program, 1, 2)->took, milliseconds(20));
   auto const all = w.table.whole(program, 1, true);
   ASSERT_TRUE(all);
   EXPECT_EQ(all->least, 3u);
@@ -63,11 +63,11 @@ TEST(steps_of_ranks, are_timed_by_the_clock_of_their_host) {
 TEST(steps_of_ranks, go_on_over_reports_unless_some_were_left_out) {
   world w;
   w.say({at(0, 1, milliseconds(10))}, 1, milliseconds(10));
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, core::duration{});
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, core::duration{});
   w.say({at(0, 2, milliseconds(17))}, 1, milliseconds(20));
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(7));
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(7));
   w.say({at(0, 9, milliseconds(90), {}, 6)}, 1, milliseconds(90));
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(7))
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(7))
       << "what is not known is not guessed";
 }
 
@@ -76,8 +76,8 @@ TEST(steps_of_ranks, begin_anew_with_the_next_attempt_and_when_they_are_counted_
   w.say({at(0, 10, milliseconds(10))});
   w.say({at(0, 11, milliseconds(20))});
   w.say({at(0, 3, milliseconds(30))});
-  EXPECT_EQ(w.table.look(program, 1, 0)->step, 3u);
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, core::duration{});
+  EXPECT_EQ(w.table.find(program, 1, 0)->step, 3u);
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, core::duration{});
   w.say({at(0, 4, milliseconds(5))}, 2);
   EXPECT_EQ(w.asked, 2u) << "an attempt's ranks are asked for once";
   w.say({at(1, 99, milliseconds(7))}, 1);
@@ -113,7 +113,7 @@ TEST(steps_of_ranks, tell_one_that_was_left_far_behind) {
   EXPECT_EQ(all->slow_ones[0].what.rank, 2u);
   EXPECT_TRUE(all->slow_ones[0].what.chronic);
   EXPECT_EQ(all->slow_ones[0].what.permille, 4'000u);
-  EXPECT_EQ(w.table.look(program, 1, 2)->took, milliseconds(50));
+  EXPECT_EQ(w.table.find(program, 1, 2)->took, milliseconds(50));
 }
 
 TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
@@ -121,12 +121,12 @@ TEST(steps_of_ranks, are_kept_of_the_newest_steps) {
   for (std::uint64_t step = 1; step <= 3 * step_table::steps_kept; ++step)
     w.say({at(0, step, milliseconds(10 * step))});
   w.say({at(1, 1, milliseconds(10))});  // older than all stored steps
-  EXPECT_EQ(w.table.look(program, 1, 1)->step, 1u);
-  EXPECT_EQ(w.table.look(program, 1, 1)->took, core::duration{});
-  EXPECT_EQ(w.table.look(program, 1, 0)->took, milliseconds(10));
+  EXPECT_EQ(w.table.find(program, 1, 1)->step, 1u);
+  EXPECT_EQ(w.table.find(program, 1, 1)->took, core::duration{});
+  EXPECT_EQ(w.table.find(program, 1, 0)->took, milliseconds(10));
 }
 
-TEST(steps_of_ranks, are_forgotten_of_the_program_that_was_silent_for_longest) {
+TEST(steps_of_ranks, steps_of_the_longest_silent_program_are_removed) {
   world w;
   w.places.assign(step_table::ranks_max / 4, {"h0", "worker"});
   for (std::uint64_t i = 1; i <= 4; ++i, w.now += seconds(1))
@@ -183,7 +183,7 @@ TEST(steps_of_ranks, tell_a_host_that_was_slow_in_other_programs_also_in_forgott
   EXPECT_EQ(slow[0].runs, 3u) << "one that is forgotten, one with two attempts, and this one";
 }
 
-TEST(steps_of_ranks, remember_so_many_hosts_of_other_programs) {
+TEST(steps_of_ranks, number_of_remembered_hosts_is_limited) {
   world w;
   for (std::size_t n = 0; n <= step_table::hosts_of_runs_kept; ++n) {
     for (auto& p : w.places) p.host = "h" + std::to_string(n);

@@ -127,7 +127,7 @@ TEST(clusters, keys_are_put_read_and_deleted) {
   EXPECT_CONTAINS(c.run({"kv", "waits"}).err, "nobody waits");
 }
 
-TEST(clusters, who_is_missing_at_a_barrier_is_named) {
+TEST(clusters, names_tasks_missing_at_a_barrier) {
   cluster c;
   c.serve({"--cluster", "train:worker=2"});
   agent zero(c.grpc(), 0), one(c.grpc(), 1);
@@ -148,7 +148,7 @@ TEST(clusters, who_is_missing_at_a_barrier_is_named) {
   EXPECT_CONTAINS(again.err, "has ended already");
 }
 
-TEST(clusters, a_run_that_is_given_up_ends_for_everybody_with_the_reason) {
+TEST(clusters, failing_a_run_ends_all_tasks_with_the_reason) {
   cluster c;
   c.serve({"--cluster", "train:worker=2"});
   agent zero(c.grpc(), 0), one(c.grpc(), 1);

@@ -30,7 +30,7 @@ TEST(cordon, a_worker_gets_nothing_new_until_it_is_uncordoned) {
   EXPECT_EQ(value.out, "1\n");
 }
 
-TEST(cordon, stays_when_the_worker_is_started_anew) {
+TEST(cordon, survives_a_restart_of_the_worker) {
   cluster c;
   c.serve();
   auto& first = c.worker({"--index", "0"});
@@ -65,7 +65,7 @@ TEST(drain, gives_calls_back_after_the_drain_timeout) {
   EXPECT_TRUE(c.await_count(id, "queued", 1));
 }
 
-TEST(orders, about_what_is_no_task_are_refused) {
+TEST(orders, unknown_task_is_refused) {
   cluster c;
   c.serve();
   EXPECT_EQ(c.run({"cordon", "worker"}).status, 1);

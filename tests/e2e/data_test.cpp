@@ -155,7 +155,7 @@ TEST(data, a_backup_while_keys_are_written_has_what_was_acknowledged) {
   EXPECT_EQ(c.run({"data", "check", backup}).status, 0) << "the backup is still one";
 }
 
-TEST(data, what_is_only_read_stays_as_it_is) {
+TEST(data, read_only_commands_change_no_file) {
   cluster c;
   auto const data = c.file("data").string();
   auto& server = c.serve({"--data-dir", data});
@@ -209,7 +209,7 @@ TEST(data, damage_is_found_and_said_in_one_line) {
   expect_refused_when_damaged(c, data, ".sst");
 }
 
-TEST(data, of_a_newer_server_or_of_nobody_is_refused) {
+TEST(data, directory_of_a_newer_server_or_without_format_is_refused) {
   cluster c;
   auto const data = c.file("data").string();
   {
@@ -254,7 +254,7 @@ void make_large(std::string const& data) {
   ASSERT_TRUE((*s)->write(batch).ok());
 }
 
-TEST(data, a_backup_that_ends_early_is_none) {
+TEST(data, interrupted_backup_is_not_accepted) {
   cluster c;
   auto const data = c.file("data").string(), to = c.file("b").string();
   make_large(data);

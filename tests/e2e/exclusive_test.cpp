@@ -13,7 +13,7 @@ echo $((n + 1)) >lives
 [ $n -ge 3 ] || { sleep 0.3; kill -9 $PPID; exit; }
 until [ -e go ]; do sleep 0.02; done)";
 
-TEST(alone, what_has_killed_three_workers_runs_alone_on_the_fourth) {
+TEST(exclusive_closure, runs_alone_after_it_killed_three_workers) {
   cluster c;
   c.serve();
   json::object const args{{"argv", json::array{"sh", "-c", killer}}, {"cwd", c.file("").string()}};

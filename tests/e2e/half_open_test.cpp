@@ -48,7 +48,7 @@ bool serves(cluster const& c) {
          answer.status() == grpc::health::v1::HealthCheckResponse::SERVING;
 }
 
-TEST(half_open, a_flood_at_either_port_holds_nobody_up) {
+TEST(half_open, flood_at_a_port_delays_no_other_client) {
   cluster c;
   c.serve({"--connections-max", "300"});
   c.worker();

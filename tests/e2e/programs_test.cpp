@@ -288,7 +288,7 @@ TEST(programs_e2e, each_attempt_has_a_generation_of_a_cluster_of_its_own_on_loop
 
 // The test acts as the rank's coordination client: any process that can dial the port on 127.0.0.1
 // is accepted.
-TEST(programs_e2e, what_the_coordination_service_was_told_before_stands_in_the_cause) {
+TEST(programs_e2e, cause_contains_the_last_coordination_error) {
   cluster c;
   c.serve();
   c.worker({"--index", "0", "--allow-programs"});

@@ -135,7 +135,7 @@ TEST(resolve, waits_until_there_is_an_answer) {
   EXPECT_EQ(waiting.output(), "{\"worker\":[\"a:1\"]}\n");
 }
 
-TEST(resolve, waits_no_longer_than_told) {
+TEST(resolve, gives_up_after_the_given_timeout) {
   auto const f = resolve({"file:/nowhere", "--wait", "--timeout", "10ms"});
   EXPECT_EQ(f.status, 1);
   EXPECT_NE(f.err.find("not resolved within 10ms: '/nowhere': No such file"), std::string::npos)

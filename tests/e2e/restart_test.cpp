@@ -90,7 +90,7 @@ TEST(restart_server, no_acknowledged_key_is_lost_under_load) {
   }
 }
 
-TEST(restart_server, a_clean_stop_and_another_declaration) {
+TEST(restart_server, clean_restart_accepts_a_changed_cluster) {
   cluster c;
   auto const data = c.file("data").string();
   auto& first = c.serve({"--data-dir", data, "--cluster", "train:worker=2"});

@@ -132,7 +132,7 @@ TEST(spill, what_the_disk_has_no_room_for_is_dropped_and_made_again_when_it_is_n
   EXPECT_NE(again.out.find("its value was lost, it runs again"), std::string::npos) << again.out;
 }
 
-TEST(spill, what_a_server_that_was_killed_has_left_goes_at_the_next_start) {
+TEST(spill, files_of_a_killed_server_are_removed_at_the_next_start) {
   spilled s({});
   ASSERT_TRUE(s.metric_reaches("muster_values_spilled", values - 25));
   // The SHA-256 of 2,000,000 times 'b', too many bytes for memory.

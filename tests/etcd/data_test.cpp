@@ -48,7 +48,7 @@ class data_on_etcd : public ::testing::Test {
     auto access = members_->access();
     access.where.prefix = prefix;
     auto const over = [](std::string const& why) { throw std::runtime_error(why); };
-    auto const lead = journal::etcd::lead_alone(access, "a test", "", over);
+    auto const lead = journal::etcd::acquire_exclusive_leadership(access, "a test", "", over);
     ASSERT_TRUE(lead) << lead.error().message;
     auto const store = journal::etcd::etcd_store::open(access, (*lead)->begun(), {1 << 30, over});
     ASSERT_TRUE(store) << store.error().message;

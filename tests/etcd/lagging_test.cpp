@@ -40,7 +40,7 @@ class lagging_etcd : public with_etcd_store {
   std::unique_ptr<etcd_store> store_;
 };
 
-TEST_F(lagging_etcd, next_leader_reads_from_the_member_that_is_recent) {
+TEST_F(lagging_etcd, next_leader_reads_from_an_up_to_date_member) {
   next_leader();
   auto const s = etcd_store::open(reached({lagging_->host(), members_->host(0)}), leader_->begun(),
                                   {.over = over});

@@ -128,7 +128,7 @@ TEST_F(leadership_of_late_etcd, an_attempt_that_it_did_is_its_own) {
   EXPECT_EQ(left, 0);
 }
 
-TEST_F(leadership_of_late_etcd, who_learns_too_late_that_it_led_goes_on_to_wait) {
+TEST_F(leadership_of_late_etcd, late_election_result_does_not_make_it_leader) {
   etcd.keep_one();
   EXPECT_FALSE(mine.try_to_lead());
   std::this_thread::sleep_for(2s);  // as long as the lease

@@ -121,7 +121,7 @@ class standby : public ::testing::Test {
   std::optional<server> a_, b_;
 };
 
-TEST_F(standby, says_who_serves_and_takes_over_with_everything_when_that_is_killed) {
+TEST_F(standby, names_the_leader_and_takes_over_all_state_when_it_is_killed) {
   start_both();
   for (auto const* path : {"/readyz", "/api/v1/jobs", "/", "/api/v1/clusters/train"}) {
     auto const r = b_->get(path);
@@ -175,7 +175,7 @@ TEST_F(standby, says_who_serves_and_takes_over_with_everything_when_that_is_kill
   EXPECT_EQ(a_->key("a/c"), "later");
 }
 
-TEST_F(standby, an_old_leader_that_wakes_up_tells_nothing_and_writes_nothing) {
+TEST_F(standby, resumed_old_leader_neither_answers_nor_writes) {
   start_both();
   ASSERT_TRUE(a_->put("k", "old"));
   a_->running().signal(SIGSTOP);
@@ -221,7 +221,7 @@ TEST_F(standby, etcds_own_leader_may_die_while_the_server_goes_on) {
   EXPECT_TRUE(a_->running().running());
 }
 
-TEST_F(standby, etcds_leader_and_the_server_may_die_together) {
+TEST_F(standby, etcd_leader_and_server_can_fail_together) {
   start_both();
   ASSERT_TRUE(a_->put("k", "1"));
   auto const leader = members_->leader();
@@ -235,7 +235,7 @@ TEST_F(standby, etcds_leader_and_the_server_may_die_together) {
   EXPECT_EQ(b_->key("k"), "1");
 }
 
-TEST_F(standby, without_etcd_the_leader_leaves_and_others_wait) {
+TEST_F(standby, leader_exits_and_others_wait_without_etcd) {
   start_both();
   for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGKILL);
   EXPECT_EQ(a_->running().wait(), 4);
@@ -311,7 +311,7 @@ TEST_F(standby, behind_a_relay_a_worker_follows_and_runs_what_was_accepted) {
   EXPECT_EQ(ends(*b_, submit(*b_)), "SUCCEEDED");
 }
 
-TEST_F(standby, goes_on_with_a_program_of_which_no_rank_is_started_twice) {
+TEST_F(standby, continues_a_program_without_starting_a_rank_twice) {
   start_both();
   cluster box;
   auto const relay = "127.0.0.1:" + std::to_string(test::free_port());

@@ -95,7 +95,7 @@ TEST_F(etcd_store_left, a_batch_that_lacks_a_part_is_damage) {
   EXPECT_EQ(s.error().message, "damaged: a batch has 1 of 2 parts");
 }
 
-TEST_F(etcd_store_test, who_does_not_lead_any_more_writes_nothing) {
+TEST_F(etcd_store_test, former_leader_cannot_write) {
   auto s = open();
   ASSERT_TRUE(s->write({{kind::put, "a", "1"}}).ok());
   auto next = open_anew();

@@ -57,7 +57,7 @@ class tokens_in_etcd : public ::testing::Test {
   cluster box_;
 };
 
-TEST_F(tokens_in_etcd, are_known_to_the_server_and_to_the_one_that_takes_over) {
+TEST_F(tokens_in_etcd, tokens_are_valid_on_the_leader_and_its_successor) {
   auto const admin = made({"create", "--role", "admin", "--name", "first"});
   auto const viewer = made({"create", "--role", "viewer"});
   auto const old = made({"create", "--role", "submitter", "--expires", "30d"});

@@ -44,7 +44,7 @@ TEST_F(etcd_view_test, has_what_the_store_has_and_tells_who_leads) {
 
 // A batch too large for a transaction becomes visible at once, although its entries are written in
 // several transactions. Meanwhile etcd's history is compacted.
-TEST_F(etcd_view_test, is_of_one_moment_while_the_leader_writes) {
+TEST_F(etcd_view_test, shows_a_consistent_snapshot_while_the_leader_writes) {
   std::atomic<bool> stop = false;
   std::atomic<int> written = 0;
   std::thread leader([&] {

@@ -76,7 +76,7 @@ TEST_F(machines_test, near_the_limit_after_some_samples) {
   EXPECT_FALSE(row->is_near_limit(now)) << "nothing is known of it";
 }
 
-TEST_F(machines_test, as_many_as_may_be) {
+TEST_F(machines_test, number_of_machines_is_limited) {
   for (std::size_t i = 0; i < machines::machines_max; ++i) report("worker:" + std::to_string(i));
   EXPECT_TRUE(all.find("worker:" + std::to_string(machines::charts_max - 1))->charted);
   EXPECT_FALSE(all.find("worker:" + std::to_string(machines::charts_max))->charted);

@@ -15,15 +15,15 @@ struct past_test : testing::Test {
   server_wide wide{noon};
   history all{settings, wide, noon};
 
-  static past_span of(std::string function, time_point started, duration lasted,
-                      std::uint64_t closure) {
-    past_span s{{"worker", 3}, {function, function, {}, false}, {}};
+  static recorded_span of(std::string function, time_point started, duration lasted,
+                          std::uint64_t closure) {
+    recorded_span s{{"worker", 3}, {function, function, {}, false}, {}};
     s.what.started = started;
     s.what.lasted = s.what.busy = lasted;
     s.what.closure = closure_id{closure};
     return s;
   }
-  static past_span sum(std::uint32_t count, std::uint32_t failed) {
+  static recorded_span sum(std::uint32_t count, std::uint32_t failed) {
     auto s = of({}, noon - 10s, 90ms, 0);
     s.what.count = count;
     s.what.failed = failed;

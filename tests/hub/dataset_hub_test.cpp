@@ -66,7 +66,7 @@ struct dataset_hub : ::testing::Test {
     auto const value = a.value.view();
     return std::string(a.value.encoding() == core::encoding::bytes ? value.substr(8) : value);
   }
-  core::datasets::dataset_view view() { return h.objects().state().look(dataset)->view(dataset); }
+  core::datasets::dataset_view view() { return h.objects().state().find(dataset)->view(dataset); }
 };
 
 TEST_F(dataset_hub, a_split_is_done_once_its_closure_has_succeeded) {

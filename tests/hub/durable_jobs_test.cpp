@@ -90,7 +90,7 @@ TEST_F(durable_jobs, who_takes_anothers_value_waits_for_it_too) {
 }
 
 // A taker that is requested repeatedly would be kept forever.
-TEST_F(durable_jobs, who_is_not_there_takes_nothing) {
+TEST_F(durable_jobs, unknown_session_cannot_take_a_value) {
   open("a");
   core::schedule e;
   e.session = core::session_id{4'711};
@@ -140,7 +140,7 @@ TEST_F(durable_jobs, are_refused_when_too_much_waits_or_the_disk_has_failed) {
   EXPECT_EQ(commits.failed().code, code::unavailable);
 }
 
-TEST_F(durable_jobs, are_not_named_to_who_repeats_their_key_when_they_are_lost) {
+TEST_F(durable_jobs, lost_job_is_not_returned_for_its_idempotency_key) {
   auto const submit = [this](std::string const& name, std::string const& digest) {
     auto e = job();
     e.spec.idempotency_key = "once";
@@ -231,17 +231,17 @@ TEST_F(durable_sessions, what_is_released_is_forgotten_by_requests) {
   facts.clear();
   h->apply(core::release_values{{}, session, {1}, {}});
   ASSERT_EQ(facts.size(), 1u);
-  EXPECT_EQ(std::get<core::request_gone>(facts[0]), (core::request_gone{session, 0, 1}));
+  EXPECT_EQ(std::get<core::request_removed>(facts[0]), (core::request_removed{session, 0, 1}));
   schedule(session, {2, 3});
   answer_all();
   facts.clear();
   h->apply(core::release_values{{}, session, {3}, {}});
   ASSERT_EQ(facts.size(), 1u);
-  EXPECT_EQ(std::get<core::closure_gone>(facts[0]), (core::closure_gone{session, 2}));
+  EXPECT_EQ(std::get<core::closure_removed>(facts[0]), (core::closure_removed{session, 2}));
   facts.clear();
   h->apply(core::release_values{{}, session, {2}, {}});
   ASSERT_EQ(facts.size(), 1u);
-  EXPECT_EQ(std::get<core::request_gone>(facts[0]), (core::request_gone{session, 1, 2}));
+  EXPECT_EQ(std::get<core::request_removed>(facts[0]), (core::request_removed{session, 1, 2}));
 }
 
 TEST_F(durable_jobs, go_with_their_cluster) {
@@ -250,7 +250,7 @@ TEST_F(durable_jobs, go_with_their_cluster) {
   facts.clear();
   h->close("the cluster was deleted");
   ASSERT_FALSE(facts.empty());
-  EXPECT_TRUE(std::holds_alternative<core::job_gone>(facts.front()));
+  EXPECT_TRUE(std::holds_alternative<core::job_removed>(facts.front()));
 }
 
 TEST_F(durable_jobs, who_waits_for_a_hub_that_is_gone_is_not_told) {

@@ -170,10 +170,10 @@ TEST_F(durable_programs, that_hang_are_written_down_with_it_until_they_move_agai
   what.since = at;
   h->apply(core::program_hangs{p, 1, what});
   EXPECT_EQ(last_hang(), what);
-  EXPECT_EQ(h->state().programs().look(p)->hang, what);
+  EXPECT_EQ(h->state().programs().find(p)->hang, what);
   h->apply(core::program_hangs{.program = p, .attempt = 1, .over = true});
   EXPECT_EQ(last_hang(), std::nullopt);
-  EXPECT_EQ(h->state().programs().look(p)->hang, std::nullopt);
+  EXPECT_EQ(h->state().programs().find(p)->hang, std::nullopt);
 }
 
 TEST_F(durable_programs, go_with_their_pool_and_so_do_their_clusters) {
@@ -182,7 +182,7 @@ TEST_F(durable_programs, go_with_their_pool_and_so_do_their_clusters) {
   EXPECT_NE(clusters.of(p), "");
   h->close("gone");
   EXPECT_EQ(removed, std::vector{core::text(p)});
-  EXPECT_TRUE(std::holds_alternative<core::programs::program_gone>(said.back()));
+  EXPECT_TRUE(std::holds_alternative<core::programs::program_removed>(said.back()));
 }
 
 TEST_F(durable_programs, are_not_started_on_a_disk_that_has_failed_and_can_be_stopped) {
@@ -191,7 +191,7 @@ TEST_F(durable_programs, are_not_started_on_a_disk_that_has_failed_and_can_be_st
   disk_has_all({code::internal, "no space"});
   EXPECT_EQ(log, "refused ");
   EXPECT_EQ(w.started, 0u);
-  core::change_program e{{}, p, core::program_wish::cancel};
+  core::change_program e{{}, p, core::program_command::cancel};
   h->ask(e, [](auto const&) {});
   EXPECT_EQ(w.stopped, 1u);
 }

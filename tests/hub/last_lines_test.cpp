@@ -73,7 +73,7 @@ TEST_F(last_lines_of_ranks, only_who_was_asked_answers_and_for_its_own_ranks) {
   EXPECT_EQ(shown(), (shows{"", "", "z"}));
 }
 
-TEST_F(last_lines_of_ranks, nobody_waits_for_a_worker_that_is_gone_or_away) {
+TEST_F(last_lines_of_ranks, disconnected_workers_are_not_awaited) {
   away = b;
   look(t);
   EXPECT_EQ(done, 0);
@@ -99,7 +99,7 @@ TEST_F(last_lines_of_ranks, another_attempt_begins_anew) {
   EXPECT_EQ(done, 1) << "who waited for the attempt before is told";
 }
 
-TEST_F(last_lines_of_ranks, the_program_that_nobody_has_looked_at_for_longest_is_forgotten) {
+TEST_F(last_lines_of_ranks, least_recently_viewed_program_is_removed) {
   look(t);
   lines.deliver(a, {program, 1, {{0, 4, "x"}}});
   auto const worker = [](std::uint32_t) { return core::stream_id{}; };

@@ -48,7 +48,7 @@ struct log_store_test : testing::Test {
   std::optional<log_store> store_;
 };
 
-TEST_F(log_store_test, a_line_that_has_not_ended_is_replaced_by_the_next_one) {
+TEST_F(log_store_test, unfinished_line_is_replaced_by_the_next_one) {
   add(a, "first");
   for (int i = 0; i < 6'000; ++i) add(a, std::to_string(i) + "/6000\r");
   EXPECT_EQ(of_closure(a), (list{"first", "5999/6000\r"}));
@@ -60,10 +60,10 @@ TEST_F(log_store_test, a_line_that_has_not_ended_is_replaced_by_the_next_one) {
   add(b, "3");
   EXPECT_EQ(of_closure(b), (list{"another closure", "2", "3"}));
   EXPECT_EQ(store().after({job, a}, 0, 100).dropped, 0u);
-  store().take_new();
+  store().take_new_lines();
   add(c, "0123456789012345678901\r");
   EXPECT_EQ(of_closure(c), list{"01234567890123456789 … 2 bytes cut\r"});
-  EXPECT_TRUE(store().take_new().empty()) << "the history gets lines that have ended";
+  EXPECT_TRUE(store().take_new_lines().empty()) << "the history gets lines that have ended";
   auto const counted = store().count();
   store().release(job);
   EXPECT_GT(counted.bytes, 0u);
@@ -95,7 +95,7 @@ TEST_F(log_store_test, a_page_begins_after_a_number_and_has_a_limit) {
 TEST_F(log_store_test, what_is_new_is_taken_once_from_the_first_look_on) {
   auto const taken = [this] {
     list out;
-    for (auto const& [of, line] : store().take_new())
+    for (auto const& [of, line] : store().take_new_lines())
       out.push_back(std::to_string(raw(of)) + " " + line.text);
     return out;
   };
@@ -110,9 +110,9 @@ TEST_F(log_store_test, what_is_new_is_taken_once_from_the_first_look_on) {
   add(a, "gone");
   store().release(job);
   EXPECT_EQ(taken(), list{});
-  for (std::size_t i = 0; i < log_store::came_max + 2; ++i)
+  for (std::size_t i = 0; i < log_store::new_lines_max + 2; ++i)
     add(closure_id{100 + i}, std::to_string(i), session_id{100 + i});
-  EXPECT_EQ(taken().size(), log_store::came_max);
+  EXPECT_EQ(taken().size(), log_store::new_lines_max);
 }
 
 TEST_F(log_store_test, the_newest_lines) {
@@ -125,7 +125,7 @@ TEST_F(log_store_test, the_newest_lines) {
   EXPECT_EQ(texts(store().newest({session_id{9}, {}}, 5)), list{});
 }
 
-TEST_F(log_store_test, more_lines_than_a_closure_may_have_drop_its_oldest_and_are_counted) {
+TEST_F(log_store_test, oldest_lines_of_a_closure_are_dropped_and_counted) {
   add(b, "b");
   for (auto const* t : {"1", "2", "3", "4", "5"}) add(a, t);
   EXPECT_EQ(of_closure(a), (list{"3", "4", "5"}));
@@ -149,7 +149,7 @@ TEST_F(log_store_test, a_long_line_is_cut_at_a_character_and_says_so) {
   EXPECT_EQ(of_closure(a), list{std::string(19, 'x') + " … 6 bytes cut"});
 }
 
-TEST_F(log_store_test, when_all_is_full_the_closure_that_was_silent_longest_loses_its_lines) {
+TEST_F(log_store_test, least_recently_writing_closure_loses_its_lines_when_full) {
   limits.bytes_max = 2 * (log_limits::closure_overhead + log_limits::line_overhead + 1) +
                      log_limits::closure_overhead + 10;
   add(a, "a");
@@ -215,7 +215,7 @@ TEST_F(log_store_test, who_waits_is_called_once_by_a_line_of_the_target) {
   EXPECT_EQ(forgotten, 0);
 }
 
-TEST_F(log_store_test, who_is_called_may_wait_again_and_forget_others) {
+TEST_F(log_store_test, callback_can_wait_again_and_cancel_others) {
   int calls = 0;
   log_store::wait_id second{};
   std::function<void()> again = [&] {

@@ -26,7 +26,7 @@ struct object_worker : hub_worker {
 
 struct object_session : session_sink {
   void on_outcome(core::outcome const&) override {}
-  void on_notice(core::session_notice const&) override {}
+  void on_notice(core::session_notification const&) override {}
   void on_replaced() override {}
   void on_removed(muster::status const&) override {}
   void on_journal_failure(muster::status const&) override {}
@@ -34,7 +34,7 @@ struct object_session : session_sink {
   std::vector<call_answer> answers;
 };
 
-TEST(object_hub, a_worker_that_does_not_read_is_sent_no_more) {
+TEST(object_hub, worker_that_does_not_read_gets_no_more_messages) {
   hub h{{}, {[] { return core::time_point{1s}; }, [](core::time_point) {}}};
   object_worker w;
   w.attach(h);
@@ -58,13 +58,13 @@ TEST(object_hub, a_worker_that_does_not_read_is_sent_no_more) {
   EXPECT_EQ(w.called.size(), 1u);
   ASSERT_EQ(s.answers.size(), 1u);
   EXPECT_EQ(s.answers[0].why.type, "muster.ResourceExhausted");
-  auto const& o = *h.objects().state().look(*id);
+  auto const& o = *h.objects().state().find(*id);
   EXPECT_EQ(o.answered, 0u) << "its worker has answered nothing";
   EXPECT_EQ(o.last_error, "") << "no method has failed";
   auto const more = h.objects().create(session, 4, spec);
   ASSERT_TRUE(more);
   EXPECT_EQ(w.built.size(), 1u);
-  EXPECT_EQ(h.objects().state().look(*more)->state, core::objects::object_state::failed);
+  EXPECT_EQ(h.objects().state().find(*more)->state, core::objects::object_state::failed);
 }
 
 TEST(object_hub, an_object_without_a_task_is_placed_on_the_task_with_the_fewest_objects) {

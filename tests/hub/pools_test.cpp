@@ -188,7 +188,7 @@ TEST_F(pools_test, one_that_has_more_than_its_share_makes_room_for_the_other) {
   EXPECT_GT(wide.value_bytes.used(), 1000u);
   all.make_room();
   EXPECT_LE(wide.value_bytes.used(), 1000u);
-  EXPECT_TRUE(of_train.state().sessions().look(mine.session));
+  EXPECT_TRUE(of_train.state().sessions().find(mine.session));
 }
 
 TEST_F(pools_test, lines_of_logs_are_kept_within_one_limit) {

@@ -98,12 +98,12 @@ TEST_F(clusters_of_programs, have_the_tasks_that_train_and_a_generation_an_attem
 
 TEST_F(clusters_of_programs, have_a_store_of_torch_that_each_attempt_begins_and_the_end_closes) {
   std::vector<std::string> seen;
-  programs.keep_stores({[&](auto c, program_id p, std::uint32_t ranks) {
-                          seen.push_back("begin " + all.state().spec(c).name + " " +
-                                         std::to_string(ranks));
-                          EXPECT_EQ(all.state().spec(c).name, core::text(p));
-                        },
-                        [&](auto c) { seen.push_back("end " + all.state().spec(c).name); }});
+  programs.set_store_hooks({[&](auto c, program_id p, std::uint32_t ranks) {
+                              seen.push_back("begin " + all.state().spec(c).name + " " +
+                                             std::to_string(ranks));
+                              EXPECT_EQ(all.state().spec(c).name, core::text(p));
+                            },
+                            [&](auto c) { seen.push_back("end " + all.state().spec(c).name); }});
   auto with_store = [](std::uint32_t attempt) {
     auto s = sheet(1, attempt);
     s.store = true;
@@ -140,7 +140,7 @@ TEST_F(clusters_of_programs, are_not_for_attempts_without_tunnels) {
   EXPECT_TRUE(told.empty());
 }
 
-TEST_F(clusters_of_programs, that_find_no_room_are_told_of_and_the_attempt_goes_on) {
+TEST_F(clusters_of_programs, full_cluster_table_is_logged_and_the_attempt_continues) {
   for (std::uint64_t id : {1, 2, 3, 4}) programs.begin(sheet(id));
   EXPECT_TRUE(programs.serves(program_id{3}, 1));
   EXPECT_FALSE(programs.serves(program_id{4}, 1));
@@ -277,7 +277,7 @@ TEST_F(clusters_of_programs, tell_their_program_of_barriers_that_are_not_met_in_
 }
 
 // The old ranks are stopped, so their errors are consequences.
-TEST_F(clusters_of_programs, tell_an_attempt_nothing_of_the_one_before) {
+TEST_F(clusters_of_programs, errors_of_the_previous_attempt_are_not_reported) {
   programs.begin(sheet(1));
   for (auto const task : {0u, 1u, 2u}) meet(1, task);
   programs.begin(sheet(1, 2));

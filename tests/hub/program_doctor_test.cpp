@@ -70,7 +70,7 @@ struct doctor_of_programs : testing::Test {
         for (auto const rank : s.ranks)
           h.apply(core::rank_reports{one->stream, {{{id, attempt, rank}, 100 + rank, {}}}, {}, 0});
   }
-  core::program_state state() { return h.state().programs().look(id)->state; }
+  core::program_state state() { return h.state().programs().find(id)->state; }
   /// Workers answer at once if `answers` is set.
   void live(core::duration d) {
     auto const until = now + d;
@@ -173,7 +173,7 @@ TEST_F(doctor_of_programs, asks_seldom_and_names_nobody_of_workers_that_do_not_a
   EXPECT_TRUE(w.stacks.empty());
 }
 
-TEST_F(doctor_of_programs, takes_answers_of_those_alone_who_were_asked) {
+TEST_F(doctor_of_programs, ignores_answers_of_workers_that_were_not_asked) {
   run(4, hang_policy::tell);
   answers = false;
   live(500ms);
@@ -199,7 +199,7 @@ TEST_F(doctor_of_programs, watches_one_rank_alone_where_more_than_to_be_told_is_
   EXPECT_EQ(h.programs().doctor().watched(), 1u);
 }
 
-TEST_F(doctor_of_programs, watches_so_many) {
+TEST_F(doctor_of_programs, number_of_watched_programs_is_limited) {
   w.stream = h.attach(w);
   core::worker_attached e{w.stream, {}};
   e.spec.functions = {"f"};

@@ -73,7 +73,7 @@ struct steps_in_a_hub : testing::Test {
     h.apply(r);
     h.programs().steps().record_ends(r);
   }
-  core::program_view look() { return *h.state().programs().look(p); }
+  core::program_view look() { return *h.state().programs().find(p); }
 };
 
 TEST_F(steps_in_a_hub, are_said_by_a_worker_of_its_own_ranks_alone) {
@@ -194,11 +194,11 @@ TEST_F(steps_in_a_hub, what_was_asked_for_holds_for_the_next_attempt_too) {
   EXPECT_EQ(look().stop_at, (core::agreed_stop{2, 9}));
 }
 
-TEST_F(steps_in_a_hub, a_process_that_comes_after_it_tells_the_step_again) {
+TEST_F(steps_in_a_hub, restarted_server_sends_an_agreed_step_again) {
   begin();
   both_say();
   // Agreed with an earlier server process.
-  h.apply(core::change_program{{}, p, core::program_wish::stop_at, {1, 9}});
+  h.apply(core::change_program{{}, p, core::program_command::stop_at, {1, 9}});
   a.told.clear();
   h.programs().steps().stop(p, 0, [](auto const& r) { EXPECT_EQ(*r, 9u); });
   answer(a, 9);
@@ -255,8 +255,8 @@ TEST_F(steps_in_a_hub, a_notice_is_one_of_them_and_a_signal_without) {
 TEST_F(steps_in_a_hub, that_are_read_off_lines_end_no_program) {
   begin({}, {}, "step (\\d+)");
   both_say();
-  ASSERT_TRUE(h.state().programs().look(p));
-  core::program_view shown = *h.state().programs().look(p);
+  ASSERT_TRUE(h.state().programs().find(p));
+  core::program_view shown = *h.state().programs().find(p);
   h.programs().steps().fill(shown, false);
   ASSERT_TRUE(shown.steps) << "they are shown";
   std::optional<muster::status> told;

@@ -14,7 +14,7 @@ constexpr time_point at{std::chrono::seconds(1'700'000'000)};
 
 attempt_record some_record() {
   attempt_record r;
-  r.events = {{at, attempt_event::moves_again, "worker:3", "\xff"}};
+  r.events = {{at, attempt_event::progress_resumed, "worker:3", "\xff"}};
   r.barriers = {{"b", 2, at + 1s, 4, "worker:1", "host-b", 5ms, 7ms, {{0, 0}, {3, 7'000}}}};
   r.latecomers = {{"worker:1", "host-b", 2, 3, 4ms, 5ms}};
   r.stacks = {{stack_state::in_kernel, "line 4", "D", {1, 3}}};
@@ -63,11 +63,11 @@ TEST_F(attempt_records, go_with_their_attempt_and_their_program) {
   auto const r = some_record();
   for (std::uint32_t attempt : {1u, 2u}) write(7, attempt, &r);
   std::vector<change> batch;
-  encode("", std::vector<programs::fact>{programs::attempt_gone{program_id{7}, 1}}, batch);
+  encode("", std::vector<programs::fact>{programs::attempt_removed{program_id{7}, 1}}, batch);
   ASSERT_TRUE(disk.write(batch).ok());
   EXPECT_EQ(load_records(disk)->size(), 1u);
   batch.clear();
-  encode("", std::vector<programs::fact>{programs::program_gone{program_id{7}}}, batch);
+  encode("", std::vector<programs::fact>{programs::program_removed{program_id{7}}}, batch);
   ASSERT_TRUE(disk.write(batch).ok());
   EXPECT_TRUE(load_records(disk)->empty());
 }

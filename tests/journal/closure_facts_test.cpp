@@ -201,7 +201,7 @@ TEST(closure_facts, of_a_session_survive_too) {
   running.job = session_id{8};
   running.released = true;
   auto const s = stored(
-      {some_session(), value, later, earlier, running, closure_gone{session_id{8}, ~0u - 5}});
+      {some_session(), value, later, earlier, running, closure_removed{session_id{8}, ~0u - 5}});
   auto const jobs = load_jobs(s);
   ASSERT_TRUE(jobs.has_value()) << jobs.error().message;
   auto const& job = jobs->at(0).job;
@@ -218,9 +218,10 @@ TEST(closure_facts, a_request_takes_its_closures_along_and_a_value_goes_alone) {
   auto ended = ended_as(1, closure_state::succeeded);
   ended.job = session_id{8};
   auto s = stored(
-      {some_session(), value, some_request(0, at, 20), ended, closure_gone{session_id{8}, 0}});
+      {some_session(), value, some_request(0, at, 20), ended, closure_removed{session_id{8}, 0}});
   std::vector<change> batch;
-  encode("train", {request_gone{session_id{8}, 0, 2}, per_worker_gone{session_id{8}, value.id}},
+  encode("train",
+         {request_removed{session_id{8}, 0, 2}, per_worker_removed{session_id{8}, value.id}},
          batch);
   EXPECT_TRUE(s.write(batch).ok());
   std::size_t left = 0;
@@ -236,7 +237,7 @@ TEST(closure_facts, a_place_that_a_forgotten_closure_left_is_anothers) {
   second.closures[0].id = closure_id{2ull << 32 | 20};
   std::vector<fact> all{some_session(), some_request(0, at, 20), second};
   EXPECT_FALSE(load_jobs(stored(all)).has_value()) << "two have it";
-  all.push_back(closure_gone{session_id{8}, 0});
+  all.push_back(closure_removed{session_id{8}, 0});
   EXPECT_TRUE(load_jobs(stored(all)).has_value());
 }
 
@@ -250,7 +251,7 @@ TEST(closure_facts, a_later_word_replaces_an_earlier_one_and_a_job_takes_all_alo
   auto s = stored({some_job(), some_closures(), back, ended_well(), other});
   EXPECT_EQ(load_jobs(s)->at(0).job.closures, std::vector<closure_fact>{ended_well()});
   std::vector<change> batch;
-  encode("train", {job_gone{session_id{7}}}, batch);
+  encode("train", {job_removed{session_id{7}}}, batch);
   EXPECT_TRUE(s.write(batch).ok());
   auto const left = load_jobs(s);
   ASSERT_EQ(left->size(), 1u);
@@ -291,7 +292,7 @@ TEST(closure_facts, that_do_not_fit_each_other_are_refused) {
   EXPECT_NE(refused({weightless}), "");
 }
 
-TEST(closure_facts, bytes_that_are_none_of_ours_are_refused_by_name) {
+TEST(closure_facts, foreign_bytes_are_rejected_with_the_entry_name) {
   memory_store s;
   EXPECT_TRUE(s.write({{change::kind::put,
                         std::string("j\0"

@@ -138,7 +138,7 @@ TEST(coordination_facts, clusters_whose_names_begin_alike_are_apart) {
   std::vector<change> batch;
   encode({{"train2", longer}, {"train2", key_fact{"k", blob("v"), at}}}, batch);
   encode(some_facts(), batch);
-  encode({{"train", cluster_gone{}}}, batch);
+  encode({{"train", cluster_record_removed{}}}, batch);
   ASSERT_TRUE(s.write(batch).ok());
   auto const all = load_clusters(s);
   ASSERT_TRUE(all.has_value());

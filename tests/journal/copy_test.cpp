@@ -53,7 +53,7 @@ TEST(copy, has_every_entry_and_leaves_the_other_as_it_was) {
   ASSERT_TRUE(opened(t / "b/c")->write(some_entries()).ok()) << "a server could go on there";
 }
 
-TEST(copy, may_be_seen_by_whom_the_other_may) {
+TEST(copy, keeps_the_permissions_of_the_original) {
   test::temporary_directory t;
   write(t / "d", some_entries());
   fs::permissions(t / "d", fs::perms::owner_all);
@@ -136,7 +136,7 @@ TEST(copy, that_is_broken_off_leaves_nothing) {
 }
 
 // A killed copy has no format entry.
-TEST(copy, that_is_under_way_is_refused_as_unfinished) {
+TEST(copy, unfinished_copy_is_rejected) {
   test::temporary_directory t;
   write(t / "d", some_entries(10'000));
   bool seen = false;

@@ -50,7 +50,7 @@ TEST(data_directory, gives_the_next_process_what_was_written) {
     a.hub.ask(*made, std::move(put), [&](auto const& r) { told = !r.fault; });
     EXPECT_FALSE(told) << "nothing is told before it is durable";
     a.data.stop();
-    a.data.tell_rest();
+    a.data.answer_waiting_requests();
     EXPECT_TRUE(told);
   }
   hub_in_a_box b;

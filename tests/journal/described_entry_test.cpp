@@ -137,7 +137,7 @@ TEST(described_entry, records_of_attempts_are_as_protobuf_writes_them) {
   expect_same<attempt_record, wire::AttemptRecord>();
   expect_same<attempt_record::event, wire::AttemptRecord::Event>();
   expect_same<attempt_record::meeting, wire::AttemptRecord::Meeting>();
-  expect_same<attempt_record::latecomer, wire::AttemptRecord::Latecomer>();
+  expect_same<attempt_record::late_task, wire::AttemptRecord::Latecomer>();
   expect_same<attempt_record::stack, wire::AttemptRecord::Stack>();
   expect_same<attempt_record::ended_rank, wire::AttemptRecord::Rank>();
 }

@@ -53,7 +53,7 @@ struct durable_replies : testing::Test {
   }
 };
 
-TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
+TEST_F(durable_replies, replies_wait_in_order_and_report_a_failed_disk) {
   put("a");
   get("a");  // must wait: the value is not on the disk
   put("b");
@@ -81,7 +81,7 @@ TEST_F(durable_replies, wait_in_order_and_say_when_the_disk_has_failed) {
 }
 
 // Found by scripts/robustness: an insert reported an existing key whose write was lost.
-TEST_F(durable_replies, do_not_report_a_key_that_the_failed_disk_lacks) {
+TEST_F(durable_replies, key_that_was_not_stored_is_not_returned) {
   put("a");
   commits.on_durable(written, {}, at);
   put("b");
@@ -128,7 +128,7 @@ TEST_F(durable_replies, report_no_deletion_that_the_disk_lacks) {
   EXPECT_EQ(log, "absent first! again! ") << "after a restart this key is there again";
 }
 
-TEST_F(durable_replies, list_no_key_that_the_disk_lacks) {
+TEST_F(durable_replies, key_that_was_not_stored_is_not_listed) {
   put("d/a");
   commits.on_durable(written, {}, at);
   log.clear();
@@ -172,7 +172,7 @@ TEST_F(durable_replies, about_what_is_on_the_disk_wait_for_nothing) {
   EXPECT_EQ(log, "at once b get:b told ");
 }
 
-TEST_F(durable_replies, who_beats_goes_on_when_the_disk_has_failed) {
+TEST_F(durable_replies, heartbeats_are_answered_after_a_disk_failure) {
   c = hub.create({.name = "pair", .jobs = {{"worker", 2, true}}}).value();
   for (core::coordination::task_index t : {0u, 1u})
     ask_as(t, core::coordination::register_task(), "");

@@ -54,7 +54,7 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
   std::ostringstream out;
   for (auto const& k : known) {
     if (k.job.job.id == core::session_id{}) continue;
-    auto const j = c.sessions().look(k.job.job.id).value();
+    auto const j = c.sessions().find(k.job.job.id).value();
     out << text(j.id) << " '" << j.name << "' " << name(j.state) << (j.open ? " open" : "")
         << (j.resumable ? " holding" : "") << (j.detached ? " detached" : "") << " generation "
         << j.generation << " error " << said(j.error) << " created " << at(j.created)
@@ -65,7 +65,7 @@ std::string described(core::coordinator const& c, std::vector<stored_job> const&
     for (auto const& request : k.job.accepted)
       for (auto const& closure : request.closures) {
         if (closure.forgotten) continue;
-        describe(c.closures().look(closure.id).value(), out);
+        describe(c.closures().find(closure.id).value(), out);
         if (closure.token != 0 && j.resumable)
           out << "    token " << closure.token << " is of "
               << text(c.closure_of(j.id, closure.token)) << "\n";

@@ -95,7 +95,7 @@ TEST(inspection, of_many_unknown_kinds_counts_all) {
   EXPECT_EQ(c->unknown.back().entries, 11u);
 }
 
-TEST(inspection, sees_what_stood_there_when_it_was_opened_whatever_the_server_does) {
+TEST(inspection, reads_a_snapshot_while_the_server_writes) {
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries(500)).ok());
@@ -123,7 +123,7 @@ TEST(inspection, changes_nothing) {
   EXPECT_EQ(state_of(t / "d"), before);
 }
 
-TEST(inspection, refuses_what_is_no_servers) {
+TEST(inspection, rejects_directories_of_other_programs) {
   test::temporary_directory t;
   EXPECT_REFUSED(checked(t / "no"), code::failed_precondition, (t / "no").string());
   fs::create_directory(t / "d");
@@ -258,7 +258,7 @@ TEST(inspection, finds_a_wrong_bit_in_the_log) {
 }
 
 // RocksDB takes a wrong length for a torn record and drops it.
-TEST(inspection, finds_what_would_be_lost_without_a_word) {
+TEST(inspection, finds_damage_that_rocksdb_drops_silently) {
   test::temporary_directory t;
   auto s = opened(t / "d");
   ASSERT_TRUE(s->write(some_entries()).ok());

@@ -93,7 +93,7 @@ TEST(journal, what_waits_for_a_busy_disk_is_one_write) {
   EXPECT_EQ(f.waiting_bytes, 0u);
 }
 
-TEST(journal, what_came_to_a_busy_disk_waits_for_more_and_for_an_idle_one_nothing_does) {
+TEST(journal, changes_are_batched_only_while_the_disk_is_busy) {
   slow_store::view v;
   progress_log told;
   journal j(std::make_unique<slow_store>(v), {.commit_delay = 10s}, told.taker());
@@ -133,7 +133,7 @@ class small_disk final : public store {
   std::atomic<std::uint64_t>& room_;
 };
 
-TEST(journal, of_a_full_disk_keeps_a_reserve_and_goes_on_when_there_is_room) {
+TEST(journal, keeps_a_reserve_and_resumes_when_space_is_free) {
   std::atomic<std::uint64_t> room = 99;
   std::mutex mutex;
   std::condition_variable moved;
@@ -177,7 +177,7 @@ class full_store final : public store {
   view& view_;
 };
 
-TEST(journal, what_finds_no_room_waits_untold_and_is_tried_again) {
+TEST(journal, write_without_space_is_retried_and_not_acknowledged) {
   full_store::view v;
   std::mutex mutex;
   std::condition_variable moved;
@@ -226,7 +226,7 @@ TEST(journal, is_full_while_too_much_waits) {
   EXPECT_FALSE(j.full());
 }
 
-TEST(journal, after_a_failed_write_nothing_is_tried_again) {
+TEST(journal, does_not_retry_after_a_failed_write) {
   slow_store::view v;
   progress_log told;
   journal j(std::make_unique<slow_store>(v, 1), {}, told.taker());

@@ -29,7 +29,7 @@ class killable_server : public simulation::virtual_time {
   /// Receives outcomes in order, after the changes before them are on the disk.
   std::function<void(core::outcome const&)> on_outcome = [](auto const&) {};
 
-  std::function<void(core::session_notice const&)> on_notice = [](auto const&) {};
+  std::function<void(core::session_notification const&)> on_notice = [](auto const&) {};
 
   killable_server(std::uint64_t seed, core::config c);
 
@@ -65,7 +65,7 @@ class killable_server : public simulation::virtual_time {
   struct waiting {
     std::uint64_t number = 0;
     std::vector<core::outcome> outcomes;
-    std::vector<core::session_notice> notices;
+    std::vector<core::session_notification> notices;
     std::vector<core::reply> replies;
     std::function<void()> then{};
   };

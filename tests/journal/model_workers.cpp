@@ -49,7 +49,7 @@ void model_workers::attach(worker w) {
   e.answers = *w.kept;
   std::vector<std::pair<core::closure_id, std::uint32_t>> unfinished;
   for (auto const& r : *w.kept)
-    if (auto const view = server_.core().closures().look(r.closure); view && !ended(view->state))
+    if (auto const view = server_.core().closures().find(r.closure); view && !ended(view->state))
       unfinished.emplace_back(r.closure, r.attempt);
   auto const stream = e.stream;
   auto const again = *w.kept;
@@ -60,7 +60,7 @@ void model_workers::attach(worker w) {
     if (known_lost.contains({c.id, c.attempt}))
       server_.fail(text(c.id) + " is taken up with an attempt that was lost");
   for (auto const& [id, attempt] : unfinished) {
-    auto const view = server_.core().closures().look(id);
+    auto const view = server_.core().closures().find(id);
     bool const by_it = view && view->state == core::closure_state::succeeded &&
                        view->attempts.back().attempt == attempt;
     server_.counts["answered_again"] += by_it;  // by an answer first sent to an earlier server
@@ -70,7 +70,7 @@ void model_workers::attach(worker w) {
 }
 
 bool model_workers::is_known_lost(core::closure_id id, std::uint32_t attempt) {
-  auto const view = server_.core().closures().look(id);
+  auto const view = server_.core().closures().find(id);
   if (!view) return false;
   return std::any_of(view->attempts.begin(), view->attempts.end(), [&](auto const& a) {
     return a.attempt == attempt && a.outcome.how == core::attempt_end::worker_lost;

@@ -142,7 +142,7 @@ TEST(program_facts, a_new_attempt_replaces_what_was_said_of_ranks) {
   next.attempt = 3;
   facts.push_back(next);
   facts.push_back(attempt_fact{id, some_attempt(3)});
-  facts.push_back(attempt_gone{id, 1});
+  facts.push_back(attempt_removed{id, 1});
   auto course = some_course();
   course.attempts = 3;
   facts.push_back(course);
@@ -155,7 +155,7 @@ TEST(program_facts, a_new_attempt_replaces_what_was_said_of_ranks) {
 
 TEST(program_facts, of_one_that_is_forgotten_nothing_is_left) {
   auto facts = all_facts();
-  facts.push_back(program_gone{id});
+  facts.push_back(program_removed{id});
   auto const s = stored(facts);
   std::size_t entries = 0;
   EXPECT_TRUE(s.read({}, [&](auto, auto) { return ++entries > 0; }).ok());

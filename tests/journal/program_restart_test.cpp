@@ -33,7 +33,7 @@ class durable_bench : public bench {
         if (!c.gone && ended(c.state)) over[c.program] = c.state;
     }
   }
-  std::size_t unwritten() const { return steps_.size(); }
+  std::size_t read_only_store() const { return steps_.size(); }
   void die() {
     steps_.clear();
     auto stored = load_programs(disk_);
@@ -54,7 +54,7 @@ class durable_bench : public bench {
     std::vector<program_changed> changes;
   };
   void take() {
-    step_done s{{}, core->said().orders, core->said().changes};
+    step_done s{{}, core->pending_output().orders, core->pending_output().changes};
     encode("train", core->facts(), s.batch);
     if (steps_.empty() && s.batch.empty()) {
       for (auto& o : s.orders) sent[o.stream].push_back(std::move(o));
@@ -96,13 +96,13 @@ void run(std::uint64_t seed, int& deaths) {
       programs.insert(b.submit(random_program(random)));
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {
-      program_wish const wishes[] = {program_wish::cancel, program_wish::stop,
-                                     program_wish::restart};
+      program_command const wishes[] = {program_command::cancel, program_command::stop,
+                                        program_command::restart};
       b.wish(*std::next(programs.begin(), static_cast<long>(random() % programs.size())),
              wishes[random() % 3]);
     }
     for (auto& one : workers) one.live();
-    if (quiet || random() % 3 == 0) b.write(quiet ? 0 : random() % (b.unwritten() + 1));
+    if (quiet || random() % 3 == 0) b.write(quiet ? 0 : random() % (b.read_only_store() + 1));
     expect_in_order(workers);
     if (testing::Test::HasFailure()) return;
   }
@@ -119,14 +119,14 @@ TEST(program_restarts, know_how_each_attempt_ended_and_put_spares_by) {
   b.write(0);
   b.run(w, p, 1, {0});
   b.end(w, p, 1, 0, 3);  // the next attempt begins in the same step
-  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
   auto const told = b.core->attempts_of(p).value();
   b.write(0);
   b.die();
   EXPECT_EQ(b.core->attempts_of(p).value(), told);
   EXPECT_EQ(told[0].end, program_end::failed);
   b.attach(1, {{"gpu", 1}});
-  EXPECT_EQ(b.look(p).spares, 1u);
+  EXPECT_EQ(b.find(p).spares, 1u);
 }
 
 TEST(program_restarts, start_no_rank_twice_and_lose_no_program) {

@@ -192,7 +192,7 @@ TEST_F(repair, leaves_released_closures_without_a_place) {
   auto const stream = session_id{7};
   auto of = job_of(7);
   of.spec.delivery = core::delivery::resumable;
-  write({of, request_of(stream, {id_of(1, 5), id_of(1, 6)}), core::closure_gone{stream, 0}});
+  write({of, request_of(stream, {id_of(1, 5), id_of(1, 6)}), core::closure_removed{stream, 0}});
   write({job_of(9), request_of(session_id{9}, {id_of(2, 5)})});
   EXPECT_EQ(problem(), "");
   EXPECT_TRUE(repair_store(at(), copy(), false)->changes.empty());

@@ -25,7 +25,7 @@ simulation::tally play(int part) {
 
 class restart_simulation : public testing::TestWithParam<int> {};
 
-TEST_P(restart_simulation, nothing_accepted_is_lost_and_nothing_told_is_untrue) {
+TEST_P(restart_simulation, acknowledged_jobs_survive_and_reported_states_never_change) {
   auto const all = play<restart_world>(GetParam());
   expect_reached(all, {{"crashes", 4 * seeds},
                        {"accepted", 80 * seeds},

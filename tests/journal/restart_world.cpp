@@ -155,7 +155,7 @@ void restart_world::cancel_or_delete() {
     e.session = job;
     return server_.ask(e, [this](core::reply const& r) { count("retried") += r.status.ok(); });
   }
-  if (!core::ended(server_.core().sessions().look(job)->state)) return;
+  if (!core::ended(server_.core().sessions().find(job)->state)) return;
   jobs_[job].deleted = true;
   core::delete_session e;
   e.session = job;
@@ -172,7 +172,7 @@ void restart_world::ask_for_an_end() {
   server_.ask(e, [this, job](core::reply const& r) {
     auto const* j = std::get_if<core::join_reply>(&r.body);
     if (!r.status.ok() || !j || !j->done) return;
-    auto const view = server_.core().sessions().look(job);
+    auto const view = server_.core().sessions().find(job);
     if (!view) return;
     jobs_[job].ended = true;
     jobs_[job].finished = view->finished;
@@ -213,12 +213,12 @@ void restart_world::heal() {
 void restart_world::check_known() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
-    auto const job = server_.core().sessions().look(id);
+    auto const job = server_.core().sessions().find(id);
     if (!job) return fail(text(id) + " was accepted and is lost");
     if (j.ended && (!core::ended(job->state) || job->finished != j.finished))
       return fail(text(id) + " was reported as ended and runs, or has ended again");
     for (auto const c : j.closures) {
-      auto const view = server_.core().closures().look(c);
+      auto const view = server_.core().closures().find(c);
       if (!view) return fail(text(c) + " was accepted and is lost");
       if (view->inputs.size() != closures_.at(c).inputs)
         return fail(text(c) + " has lost its inputs");
@@ -232,11 +232,11 @@ void restart_world::check_known() {
 void restart_world::check_the_end() {
   for (auto const& [id, j] : jobs_) {
     if (j.deleted) continue;
-    auto const job = server_.core().sessions().look(id);
+    auto const job = server_.core().sessions().find(id);
     if (!job) return fail(text(id) + " is lost");
     if (job->counts.total() < j.closures.size()) return fail(text(id) + " has lost closures");
     for (auto const c : j.closures) {
-      auto const v = server_.core().closures().look(c);
+      auto const v = server_.core().closures().find(c);
       if (!v) return fail(text(c) + " is lost");
       if (!core::ended(v->state)) return fail(text(c) + " has not ended");
       told(c, v->state, std::string(v->data.view()));

@@ -31,7 +31,7 @@ void ignore(core::reply const&) {}
 
 session_world::session_world(std::uint64_t seed) : killed_world(seed, durable_sessions()) {
   server_.on_outcome = [this](core::outcome const& o) { told(o); };
-  server_.on_notice = [this](core::session_notice const& n) { told(n); };
+  server_.on_notice = [this](core::session_notification const& n) { told(n); };
 }
 
 session_world::client* session_world::find(core::session_id id) {
@@ -218,7 +218,7 @@ void session_world::told(core::outcome const& o) {
   if (auto* const c = find(o.session); c && c->attached && !c->unary) keep(*c, o.token, o);
 }
 
-void session_world::told(core::session_notice const& n) {
+void session_world::told(core::session_notification const& n) {
   auto* const c = find(n.session);
   if (c && c->attached && n.kind == core::notice_kind::drained)
     c->generation = std::max(c->generation, n.generation + 1);
@@ -282,13 +282,13 @@ void session_world::lose_touch() {
 
 void session_world::check_known() {
   for (auto const& [n, c] : clients_) {
-    if (!server_.core().sessions().look(c.session)) return fail(text(c.session) + " is lost");
+    if (!server_.core().sessions().find(c.session)) return fail(text(c.session) + " is lost");
     for (auto const& [token, id] : c.values)
-      if (id != core::per_worker_id{} && !server_.core().per_worker().look(id))
+      if (id != core::per_worker_id{} && !server_.core().per_worker().find(id))
         return fail(text(id) + " is lost");
     for (auto const& [token, t] : c.tasks) {
       if (t.id == core::closure_id{}) continue;
-      auto const view = server_.core().closures().look(t.id);
+      auto const view = server_.core().closures().find(t.id);
       if (!view) return fail(text(t.id) + " is lost");
       if (t.outcome && (view->state == core::closure_state::succeeded) != t.outcome->ok)
         return fail(text(t.id) + " was told otherwise");

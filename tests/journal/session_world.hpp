@@ -57,7 +57,7 @@ class session_world final : public killed_world {
   void settle(client& c);
   void close(client& c);
   void told(core::outcome const& o);
-  void told(core::session_notice const& n);
+  void told(core::session_notification const& n);
   void keep(client& c, std::uint64_t token, core::outcome const& o);
   void heal();
   void release_all();

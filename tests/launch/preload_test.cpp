@@ -120,7 +120,7 @@ TEST_F(preloads, ranks_see_nothing_of_how_they_were_started) {
   }
 }
 
-TEST_F(preloads, what_imports_set_in_the_environment_stands) {
+TEST_F(preloads, environment_changes_by_imports_are_kept) {
   write("modules/sets.py",
         "import os\nos.environ.setdefault('NEW', 'of the import')\n"
         "os.environ['GIVEN'] = 'changed'\nos.environ.pop('LOST', None)\n");

@@ -152,7 +152,7 @@ TEST_F(oom_kills_of_groups, of_version_1_are_in_memory_oom_control) {
   EXPECT_EQ(in("4:cpu,cpuacct:/job\n3:memory:/job\n0::/\n"), 6u) << "both, on a hybrid host";
 }
 
-TEST_F(oom_kills_of_groups, are_those_at_the_root_where_the_path_is_the_hosts) {
+TEST_F(oom_kills_of_groups, container_counts_come_from_the_mounted_root) {
   put("memory/memory.oom_control", "oom_kill 2\n");
   EXPECT_EQ(in("3:memory:/docker/0123\n"), 2u);
 }

@@ -50,7 +50,7 @@ TEST_F(steps_in_lines, go_round_in_the_file) {
   EXPECT_EQ(std::filesystem::file_size(file), sizeof(steps::layout));
 }
 
-TEST_F(steps_in_lines, behind_the_beginning_of_a_long_line_are_not_looked_for) {
+TEST_F(steps_in_lines, only_the_beginning_of_a_long_line_is_searched) {
   step_lines lines("step (\\d+)", file);
   lines.take(std::string(step_lines::line_bytes_max, 'x') + "step 3");
   EXPECT_EQ(page().count, 0);

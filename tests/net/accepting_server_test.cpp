@@ -62,7 +62,7 @@ task<void> call_when_closed(echo_server& s, event& closed) {
 // Silence, half a preface, incomplete settings, and another protocol.
 TEST(accepting_server, who_does_not_speak_in_time_is_closed_and_others_are_served) {
   accepting_server_options options;
-  options.listener.waiting.speak_timeout = 100ms;
+  options.listener.waiting.first_data_timeout = 100ms;
   accepting_echo s(options);
   s.serve_once(echo_once);
   s.start();

@@ -96,7 +96,7 @@ grpc::Status ask(guarded_echo& s, std::size_t bytes, std::string const& authoriz
   return s.echo.stub->Once(&context, message, &message);
 }
 
-TEST(connection_guard, closes_a_connection_that_sends_much_without_a_token) {
+TEST(connection_guard, closes_a_connection_that_sends_too_much_without_a_token) {
   for (char const* method : {once, chat, "/no.Service/None"}) {
     guarded_echo s(standing::anonymous);
     s.run([&] {
@@ -175,7 +175,7 @@ TEST(connection_guard, compressed_messages_are_not_decompressed) {
   });
 }
 
-TEST(connection_guard, closes_the_connection_that_holds_most_when_all_hold_too_much) {
+TEST(connection_guard, closes_the_largest_connection_at_the_total_limit) {
   guarded_echo s(standing::admitted, 4'000'000);
   s.run([&] {
     wire_client small(s), large(s);

@@ -75,7 +75,7 @@ TEST(frame_inspector, ends_a_header_block_without_end_wherever_its_bytes_are_spl
   }
 }
 
-TEST(frame_inspector, ends_a_block_that_is_split_at_any_byte) {
+TEST(frame_inspector, detects_the_end_of_a_block_split_at_any_byte) {
   std::string const block =
       frame(headers_frame, 0, 1, call_fields(method)) +
       repeated(frame(continuation_frame, 0, 1, std::string(16'000, '\x82')), 64'100);

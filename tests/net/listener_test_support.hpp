@@ -85,7 +85,7 @@ inline std::string received(accepted_socket const& a) {
 
 inline port_listener_options patient() {
   port_listener_options o;
-  o.waiting.speak_timeout = 1h;
+  o.waiting.first_data_timeout = 1h;
   return o;
 }
 

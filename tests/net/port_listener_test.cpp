@@ -91,7 +91,7 @@ TEST(port_listener, where_TLS_is_spoken_anything_else_is_closed_early) {
 
 TEST(port_listener, who_says_nothing_in_time_is_closed) {
   port_listener_options o;
-  o.waiting.speak_timeout = 50ms;
+  o.waiting.first_data_timeout = 50ms;
   listening l(o);
   client silent(l.port()), half(l.port());
   half.send(preface.substr(0, 20));

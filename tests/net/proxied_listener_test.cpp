@@ -86,7 +86,7 @@ TEST(proxied_listener, in_front_of_TLS_it_stands_in_the_clear) {
   EXPECT_EQ(received(*a), hello);
 }
 
-TEST(proxied_listener, headers_from_elsewhere_and_wrong_ones_are_closed_with_one_line) {
+TEST(proxied_listener, untrusted_and_invalid_headers_are_closed_and_logged_once) {
   relayed r;
   client stranger(r.l.port(), "127.0.0.8");
   stranger.send(header("192.168.7.7", 4711) + preface);
@@ -102,9 +102,9 @@ TEST(proxied_listener, headers_from_elsewhere_and_wrong_ones_are_closed_with_one
   EXPECT_NE(told[0].find("in none of the networks of --proxy-from"), std::string::npos) << told[0];
 }
 
-TEST(proxied_listener, a_header_that_does_not_end_in_time_is_closed) {
+TEST(proxied_listener, unfinished_header_is_closed_after_the_timeout) {
   auto o = patient();
-  o.waiting.speak_timeout = 50ms;
+  o.waiting.first_data_timeout = 50ms;
   relayed r(wire::plaintext, std::move(o));
   client c(r.l.port(), "127.0.0.9");
   c.send(header("192.168.7.7", 4711).substr(0, 20));

@@ -75,7 +75,7 @@ TEST(proxy_header, what_is_wrong_with_one_is_said) {
   EXPECT_EQ(read_proxy_header(v4.substr(0, 14) + "\x03\xf0").is, state::partial) << "1024 may be";
 }
 
-TEST(proxy_header, of_what_is_not_a_stream_of_IP_the_relay_itself_is_known) {
+TEST(proxy_header, relay_address_is_used_unless_the_client_uses_tcp) {
   auto unix_socket = bytes("0d0a0d0a000d0a515549540a213100d8") + std::string(0xd8, 'x');
   EXPECT_EQ(client_of(unix_socket), "the relay");
   auto datagram = v4;

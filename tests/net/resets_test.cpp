@@ -1,8 +1,8 @@
 #include <functional>
 #include <thread>
 
-#include "server/net/abuse/cut_connection.hpp"
 #include "server/net/abuse/leaky_counts.hpp"
+#include "server/net/abuse/reset_connection.hpp"
 #include "server/net/abuse/reset_watch.hpp"
 #include "tests/net/accepting_echo.hpp"
 #include "tests/support/rapid_resets.hpp"
@@ -120,7 +120,7 @@ TEST(resets, late_ones_count_for_nothing) {
   EXPECT_EQ(resets, 0);
 }
 
-TEST(resets, are_counted_in_bytes_that_begin_anywhere) {
+TEST(resets, resets_are_counted_at_any_split_of_the_bytes) {
   auto const reset = [](std::uint32_t stream, char error) {
     std::string f("\0\0\4\3\0", 5);
     for (int shift = 24; shift >= 0; shift -= 8) f += static_cast<char>(stream >> shift & 0xff);
@@ -138,14 +138,14 @@ TEST(resets, are_counted_in_bytes_that_begin_anywhere) {
   for (int i = 0; i < 1'000; ++i) numbers += std::string("\0\0\4\3", 4);
   EXPECT_EQ(resets_in(numbers), 0u);
   EXPECT_EQ(resets_in({}), 0u);
-  EXPECT_EQ(cut_socket(-1), "");
+  EXPECT_EQ(reset_socket(-1), "");
 }
 
 TEST(resets, there_is_nothing_to_cut_where_nobody_is) {
-  EXPECT_EQ(cut_connection("ipv4:127.0.0.1:1"), "");
-  EXPECT_EQ(cut_connection("ipv6:%5B::1%5D:1"), "");
-  EXPECT_EQ(cut_connection("fd:0"), "");
-  EXPECT_EQ(cut_connection("unix:/tmp/x"), "");
+  EXPECT_EQ(reset_connection("ipv4:127.0.0.1:1"), "");
+  EXPECT_EQ(reset_connection("ipv6:%5B::1%5D:1"), "");
+  EXPECT_EQ(reset_connection("fd:0"), "");
+  EXPECT_EQ(reset_connection("unix:/tmp/x"), "");
 }
 
 }  // namespace

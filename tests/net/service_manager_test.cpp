@@ -111,7 +111,7 @@ TEST_F(given, nonsense_is_no_socket) {
   EXPECT_FALSE(service_manager::from_environment().holds_sockets());
 }
 
-TEST_F(given, what_nobody_takes_is_dropped) {
+TEST_F(given, unclaimed_sockets_are_closed) {
   int const a = make();
   auto m = start({a}, "old");
   m.drop_rest();
@@ -119,7 +119,7 @@ TEST_F(given, what_nobody_takes_is_dropped) {
   EXPECT_TRUE(m.holds_sockets()) << "those that are opened next";
 }
 
-TEST(told, what_to_keep_and_what_not) {
+TEST(service_notifications, what_to_keep_and_what_not) {
   int const heard = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
@@ -159,7 +159,7 @@ TEST(told, what_to_keep_and_what_not) {
   ::close(heard);
 }
 
-TEST(told, nobody_who_is_not_there) {
+TEST(service_notifications, are_skipped_without_a_service_manager) {
   service_manager const m;
   EXPECT_FALSE(m.holds_sockets());
   m.ready();

@@ -55,7 +55,7 @@ TEST_F(tls_files_test, a_pair_is_read_with_its_end) {
   EXPECT_TRUE(old->expired());
 }
 
-TEST_F(tls_files_test, what_cannot_be_used_is_named) {
+TEST_F(tls_files_test, unusable_file_is_named) {
   auto const good = write(authority_.issue());
   EXPECT_EQ(error_of({"/nowhere.pem", good.key, {}}),
             "certificate /nowhere.pem: No such file or directory");

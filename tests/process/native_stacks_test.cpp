@@ -120,7 +120,7 @@ TEST_F(native_stacks_of_a_child, end_no_call_that_it_waits_in) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-TEST_F(native_stacks_of_a_child, of_many_threads_have_a_limit_and_alike_ones_stand_together) {
+TEST_F(native_stacks_of_a_child, stacks_are_limited_and_equal_ones_are_grouped) {
   begin([this] {
     for (std::size_t i = 0; i < threads_max + 3; ++i)
       std::thread([this] { waits_for_a_byte(from.get()); }).detach();

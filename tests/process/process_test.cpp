@@ -69,11 +69,11 @@ TEST(line_splitter, keeps_what_a_terminal_shows_of_a_line) {
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b", "4", "", "0123456789", "0", "x"}));
 }
 
-TEST(line_splitter, reports_a_line_that_stands_once_a_second) {
+TEST(line_splitter, reports_an_unfinished_line_once_per_second) {
   std::vector<std::string> lines;
   line_splitter splitter([&](std::string_view l) { lines.emplace_back(l); });
   auto now = line_splitter::clock::time_point{} + std::chrono::hours(1);
-  auto const look = [&](milliseconds later) { splitter.report_standing(now += later); };
+  auto const look = [&](milliseconds later) { splitter.report_pending_line(now += later); };
   splitter.add("1");
   look(milliseconds(0));
   look(milliseconds(999));

@@ -147,7 +147,7 @@ TEST_F(coordinator_calls, an_error_of_its_own_is_told_by_its_value_alone) {
   EXPECT_EQ(schedule(1).error().message(), "");
 }
 
-TEST_F(coordinator_calls, explain_says_which_closure_no_worker_can_run) {
+TEST_F(coordinator_calls, explain_names_a_closure_that_no_worker_can_run) {
   v1::ScheduleRequest r;
   r.set_session(session);
   for (char const* f : {"f", "nobody's"}) r.add_function(f), r.add_args("[]");
@@ -173,7 +173,7 @@ TEST_F(coordinator_calls, explain_says_which_closure_no_worker_can_run) {
   EXPECT_EQ(status.error_message(), "token: 17, the limit is 16");
 }
 
-TEST_F(coordinator_calls, cancel_queued_leaves_started_closures_running) {
+TEST_F(coordinator_calls, cancel_queued_keeps_started_closures_running) {
   schedule(2, 5);
   auto const running = worker.read_closures();
   v1::ScheduleRequest delayed;

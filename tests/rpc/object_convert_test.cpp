@@ -94,7 +94,7 @@ TEST(object_convert, why_the_server_refuses_a_call_is_its_word_alone) {
   r.add_failure()->set_reason(v1::NO_ROOM_FOR_CALL);
   std::vector<object_hub::report> reports;
   ASSERT_EQ(from_wire(r, reports), "");
-  EXPECT_EQ(reports[0].answer.why.reason, core::failure_reason::unsaid)
+  EXPECT_EQ(reports[0].answer.why.reason, core::failure_reason::unspecified)
       << "a method could have its caller make an update twice";
 }
 

@@ -143,7 +143,7 @@ TEST_F(rank_tunnels, are_not_for_ranks_of_workers_that_open_none) {
   EXPECT_FALSE(ordered(worker).coordinated());
 }
 
-TEST_F(rank_tunnels, of_one_worker_are_limited) {
+TEST_F(rank_tunnels, tunnels_of_a_worker_are_limited) {
   hand_worker worker(server.address(), hello_with(key_of_first));
   begin_program(server);
   auto const order = ordered(worker);

@@ -235,14 +235,14 @@ TEST_F(resumable_stream, per_worker_values_are_resumed_by_token) {
   s.write(builder(5));
   EXPECT_EQ(s.read()->per_worker(0).value(), kept) << "asked again";
   EXPECT_TRUE(server.eventually([=](core::coordinator const& c) {
-    return c.per_worker().look(core::per_worker_id{kept}) &&
-           !c.per_worker().look(core::per_worker_id{dropped});
+    return c.per_worker().find(core::per_worker_id{kept}) &&
+           !c.per_worker().find(core::per_worker_id{dropped});
   }));
   v1::SessionRequest release;
   release.add_release_per_worker(kept);
   s.write(release);
   EXPECT_TRUE(server.eventually(
-      [=](core::coordinator const& c) { return !c.per_worker().look(core::per_worker_id{kept}); }));
+      [=](core::coordinator const& c) { return !c.per_worker().find(core::per_worker_id{kept}); }));
 }
 
 TEST_F(resumable_stream, wrong_builders_are_refused_with_the_field) {

@@ -108,7 +108,7 @@ TEST_F(session_logs, are_not_sent_to_who_has_not_asked) {
   EXPECT_EQ(m->log_size(), 0);
 }
 
-TEST_F(session_logs, a_flood_is_sent_within_its_rate_and_shows_what_is_missing) {
+TEST_F(session_logs, flood_is_rate_limited_and_omissions_are_shown) {
   hand_session s(server.address(), with_lines());
   begin(s);
   auto const began = std::chrono::steady_clock::now();  // the server sends lines from the first on
@@ -136,7 +136,7 @@ TEST_F(session_logs, a_flood_is_sent_within_its_rate_and_shows_what_is_missing) 
   EXPECT_TRUE(told);
 }
 
-TEST_F(session_logs, a_client_that_does_not_read_costs_no_more_than_is_kept_anyway) {
+TEST_F(session_logs, client_that_does_not_read_uses_no_extra_memory) {
   hand_session s(server.address(), with_lines());
   begin(s);
   std::string const text(1'000, 'x');
@@ -181,7 +181,7 @@ TEST_F(session_logs, go_on_where_a_broken_stream_ended) {
   EXPECT_EQ(all, (lines{"2", "again 0", "again 1", "again 2"}));
 }
 
-TEST_F(session_logs, numbers_of_an_earlier_server_are_none_of_ours) {
+TEST_F(session_logs, positions_of_an_earlier_server_are_ignored) {
   hand_session s(server.address(), with_lines(1'000'000));
   begin(s);
   say(1, {}, true);

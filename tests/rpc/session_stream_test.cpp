@@ -3,7 +3,7 @@
 #include <set>
 #include <thread>
 
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "tests/support/hand_worker.hpp"
 #include "tests/support/test_server.hpp"
 

@@ -112,7 +112,7 @@ TEST(worker_convert, cuts_long_failure_texts_between_characters) {
   EXPECT_EQ(text.substr(text.size() - 5), "ä…");
 }
 
-TEST(worker_convert, leaves_out_an_exception_that_is_too_long) {
+TEST(worker_convert, omits_a_too_long_exception) {
   for (auto const over : {0u, 1u}) {
     auto m = two_answers();
     m.mutable_value(0)->clear();
@@ -260,7 +260,7 @@ TEST(worker_convert, inputs_go_beside_bytes_with_their_forms) {
             (std::vector<std::uint64_t>{6, 5}));
 }
 
-TEST(worker_convert, a_worker_of_before_is_given_one_json) {
+TEST(worker_convert, older_worker_gets_a_single_json_argument) {
   proto::outbox<v1::ServerMessage> out;
   to_wire(in_bytes(), 3, false, out);
   auto const& m = out.tail();
@@ -275,7 +275,7 @@ TEST(worker_convert, a_worker_of_before_is_given_one_json) {
   EXPECT_EQ(out.tail().args(1), "call");
 }
 
-TEST(worker_convert, takes_machines) {
+TEST(worker_convert, accepts_machines) {
   v1::Machine m;
   m.set_cpu(1.5);
   m.set_cpus(-1);

@@ -79,7 +79,7 @@ TEST(worker_loss, killed_worker_is_seen_at_once_and_its_closures_run_elsewhere_a
   EXPECT_EQ(given->attempt(0), 2u);
 
   auto const lost =
-      server.on_engine([](server::hub& h) { return *h.state().workers().look("worker", 0); });
+      server.on_engine([](server::hub& h) { return *h.state().workers().find("worker", 0); });
   EXPECT_EQ(lost.state, core::task_state::error);
   EXPECT_EQ(lost.error, "connection lost");
   auto const page =
@@ -95,7 +95,7 @@ TEST(worker_loss, cancelled_stream_is_an_error_not_a_leave) {
   hand_worker worker(server.address(), make_hello());
   worker.cancel();
   EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
-    return c.workers().look("worker", 0)->state == core::task_state::error;
+    return c.workers().find("worker", 0)->state == core::task_state::error;
   }));
 }
 
@@ -111,10 +111,10 @@ TEST(worker_loss, closure_that_kills_workers_fails) {
     victim.kill_it();
   }
   EXPECT_TRUE(server.eventually([&](core::coordinator const& c) {
-    return c.sessions().look(job)->state == core::job_state::failed;
+    return c.sessions().find(job)->state == core::job_state::failed;
   }));
   auto const error =
-      server.on_engine([&](server::hub& h) { return h.state().sessions().look(job)->error; });
+      server.on_engine([&](server::hub& h) { return h.state().sessions().find(job)->error; });
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
 }
 
@@ -138,7 +138,7 @@ TEST(worker_loss, ended_process_is_a_loss_of_its_closure_alone) {
   }
   EXPECT_EQ(worker.finish().error_code(), grpc::StatusCode::ABORTED);
   auto const error =
-      server.on_engine([&](server::hub& h) { return h.state().sessions().look(job)->error; });
+      server.on_engine([&](server::hub& h) { return h.state().sessions().find(job)->error; });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, core::failure_kind::worker_lost);
   EXPECT_EQ(
@@ -150,7 +150,7 @@ TEST(worker_loss, ended_process_is_a_loss_of_its_closure_alone) {
   ASSERT_TRUE(again);
   EXPECT_TRUE(next.answer(*again));
   EXPECT_TRUE(server.eventually([&](core::coordinator const& c) {
-    return c.sessions().look(other)->state == core::job_state::succeeded;
+    return c.sessions().find(other)->state == core::job_state::succeeded;
   }));
 }
 

@@ -53,7 +53,7 @@ struct worker_reports : testing::Test {
   }
   bool answered() {
     return server.eventually([&](core::coordinator const& c) {
-      return c.sessions().look(job)->state == core::job_state::succeeded;
+      return c.sessions().find(job)->state == core::job_state::succeeded;
     });
   }
 };

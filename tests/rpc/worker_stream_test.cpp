@@ -99,7 +99,7 @@ TEST(worker_stream, half_close_gives_back_what_it_holds) {
   ASSERT_TRUE(first.half_close());
   EXPECT_TRUE(first.finish().ok());
   EXPECT_TRUE(server.eventually([](core::coordinator const& c) {
-    return c.workers().look("worker", 0)->state == core::task_state::disconnected;
+    return c.workers().find("worker", 0)->state == core::task_state::disconnected;
   }));
   hand_worker second(server.address(), make_hello({"f"}, 1, 1, 2));
   auto const again = second.read_closures();

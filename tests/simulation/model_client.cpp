@@ -25,7 +25,7 @@ void model_client::start() {
 // it, or has a builder's error.
 void model_client::create_value() {
   core::create_per_worker e;
-  auto const doomed = world_.server().workers().look("worker", doomed_);
+  auto const doomed = world_.server().workers().find("worker", doomed_);
   only_doomed_builds_ =
       doomed && doomed->state == core::task_state::connected && world_.dice().chance(30);
   e.function = only_doomed_builds_ ? doomed_builder_ : functions_.front();
@@ -174,10 +174,10 @@ void model_client::on_outcome(core::outcome const& o) {
 
 void model_client::on_notice(core::notice_kind n) {
   if (gone_ || n != core::notice_kind::drained) return;
-  if (!outstanding_.empty() && !world_.server().sessions().look(session_)->open)
+  if (!outstanding_.empty() && !world_.server().sessions().find(session_)->open)
     throw violation("a session drained with " + std::to_string(outstanding_.size()) +
                     " closures unanswered");
-  auto const job = world_.server().sessions().look(session_);
+  auto const job = world_.server().sessions().find(session_);
   if (job && !job->open && outstanding_.empty()) {
     gone_ = true;
     auto const id = session_;
@@ -234,7 +234,7 @@ void model_client::follow(core::session_reply const& opened) {
   world_.ask(core::join_session{{}, session_, core::never}, [this, n](core::reply const& r) {
     auto const& j = std::get<core::join_reply>(r.body);
     if (!j.done) throw violation("a join without deadline returned before the end");
-    auto const job = *world_.server().sessions().look(session_);
+    auto const job = *world_.server().sessions().find(session_);
     if (job.counts.succeeded + job.counts.failed + job.counts.cancelled != n)
       throw violation("a job ended with closures missing");
     if (j.state == core::job_state::succeeded && job.counts.succeeded != n)
@@ -254,7 +254,7 @@ void model_client::follow(core::session_reply const& opened) {
 // Checks that exactly the closures without success run again, in their order.
 bool model_client::retry(core::session_id id) {
   auto const& server = world_.server();
-  auto const old = *server.sessions().look(id);
+  auto const old = *server.sessions().find(id);
   if (stopped_ || old.counts.failed + old.counts.cancelled == 0) return false;
   if (fancy_ && !doomed_is_known()) return false;  // some may have waited for the doomed worker
   if (!world_.dice().chance(40)) return false;
@@ -280,7 +280,7 @@ bool model_client::retry(core::session_id id) {
   });
   ++world_.counts[opened.session == core::session_id{} ? "refused_retries" : "retries"];
   if (opened.session == core::session_id{}) return false;
-  auto const again = server.sessions().look(opened.session);
+  auto const again = server.sessions().find(opened.session);
   if (!again || again->retry_of != id) throw violation("a retry does not say of what");
   if (functions_of(opened.session, true) != bad || opened.closures.size() != bad.size())
     throw violation("a retry has other closures than those that did not succeed");

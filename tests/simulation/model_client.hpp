@@ -34,7 +34,7 @@ class model_client {
   void ask_for_a_worker(core::closure_extras& x);
   static void make_gang(std::vector<core::closure_spec>& batch);
   bool doomed_is_known() const {
-    return world_.server().workers().look("worker", doomed_).has_value();
+    return world_.server().workers().find("worker", doomed_).has_value();
   }
   void create_value();
   void release_value();

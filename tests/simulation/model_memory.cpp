@@ -44,7 +44,7 @@ void model_memory::gone(std::uint64_t process) {
 }
 
 void model_memory::learn(core::closure_id id) {
-  auto const view = world_.server().closures().look(id);
+  auto const view = world_.server().closures().find(id);
   if (!view || view->state != core::closure_state::succeeded) return;
   std::string const name(view->data.view());
   if (!core::names_blob(name)) return;
@@ -92,7 +92,7 @@ void model_memory::copy(std::string const& name) {
 void model_memory::sweep() {
   auto const now = world_.now();
   for (auto const& [id, name] : std::map(named_by_)) {
-    auto const view = world_.server().closures().look(id);
+    auto const view = world_.server().closures().find(id);
     if (!view || !view->released.empty() || view->data.view() != name) unname(id);
   }
   core::values_moved lost;

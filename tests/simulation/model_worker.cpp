@@ -231,7 +231,7 @@ void model_worker::check_values(core::assignment const& a) const {
       if (value.encoding() != core::encoding::json)
         throw violation("an input in bytes was put into JSON arguments");
   auto const given_up = [this](core::per_worker_id v) {
-    auto const view = world_.server().per_worker().look(v);
+    auto const view = world_.server().per_worker().find(v);
     return view && std::any_of(view->components.begin(), view->components.end(), [](auto& part) {
              return part.state == core::value_state::ready && part.error &&
                     part.error->kind != core::failure_kind::user;

@@ -158,7 +158,7 @@ void resumable_client::release_some() {
   world_.counts["released"] += e.tokens.size();
   world_.ask(std::move(e), [](core::reply const&) {});
   for (auto const id : gone)  // a large value may be an input of others
-    if (auto const left = world_.server().closures().look(id);
+    if (auto const left = world_.server().closures().find(id);
         left && left->released.empty() && !core::names_blob(left->data.view()))
       throw violation("a released value is still there");
 }
@@ -236,7 +236,7 @@ void resumable_client::on_outcome(core::outcome const& o) {
     });
 }
 
-void resumable_client::on_notice(core::session_notice const& n) {
+void resumable_client::on_notice(core::session_notification const& n) {
   if (by_call_ || !connected_) return;
   if (n.kind == core::notice_kind::failed) failure_seen(n.generation);
   if (n.kind == core::notice_kind::drained) drained_seen(n.generation);
@@ -253,7 +253,7 @@ void resumable_client::drained_seen(std::uint32_t generation) {
   if (!draining_) throw violation("drained without a reason");
   auto const own = std::count_if(pending_.begin(), pending_.end(),
                                  [](auto const& p) { return p.second.spec.own_error; });
-  if (world_.server().sessions().look(session_)->counts.running > static_cast<std::uint64_t>(own))
+  if (world_.server().sessions().find(session_)->counts.running > static_cast<std::uint64_t>(own))
     throw violation("raised while something of the generation runs");
   generation_ = generation + 1;
   if (has_failed_) {
@@ -269,11 +269,11 @@ void resumable_client::leave() {
   auto const held = held_;
   ended();
   world_.apply(core::close_session{id});
-  if (auto const left = world_.server().sessions().look(id);
+  if (auto const left = world_.server().sessions().find(id);
       left && left->state == core::job_state::running)
     throw violation("a closed session is still there");
   for (auto const& [token, closure] : held)
-    if (world_.server().closures().look(closure))
+    if (world_.server().closures().find(closure))
       throw violation("a closed session's value is still there");
 }
 
@@ -335,7 +335,7 @@ void resumable_client::schedule_by_call() {
                collected(r);
                auto const* j = std::get_if<core::join_reply>(&r.body);
                if (life != life_ || !session_open_ || !r.status.ok() || !j) return;
-               if (j->has_error && world_.server().sessions().look(session_)->counts.running > 0)
+               if (j->has_error && world_.server().sessions().find(session_)->counts.running > 0)
                  throw violation("raised while something of the generation runs");
                if (j->has_error) return;
                core::schedule e{{}, session_, {}, 0};

@@ -23,7 +23,7 @@ class resumable_client {
   core::session_id session() const { return session_; }
 
   void on_outcome(core::outcome const& o);
-  void on_notice(core::session_notice const& n);
+  void on_notice(core::session_notification const& n);
 
  private:
   struct pending {

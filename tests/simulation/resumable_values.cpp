@@ -12,7 +12,7 @@ bool resumable_client::used(core::per_worker_id v) const {
 
 // Closures that run again can still use a released value: they were scheduled before its release.
 bool resumable_client::kept(core::per_worker_id v) const {
-  return world_.server().per_worker().look(v) && !world_.needed_again(v);
+  return world_.server().per_worker().find(v) && !world_.needed_again(v);
 }
 
 void resumable_client::own_values() {
@@ -57,7 +57,7 @@ void resumable_client::resume_values(core::resume_session& e) {
 
 void resumable_client::check_values() const {
   for (auto const& [token, id] : built_)
-    if (!world_.server().per_worker().look(id))
+    if (!world_.server().per_worker().find(id))
       throw violation("a wanted per-worker value is gone");
   for (auto const id : dropped_)
     if (kept(id)) throw violation("an unwanted per-worker value is still there");

@@ -5,7 +5,7 @@
 
 #include "server/core/api/explanation.hpp"
 #include "server/core/api/id_text.hpp"
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 
 namespace muster::simulation {
 
@@ -73,7 +73,7 @@ void world::check_invariants() const {
 }
 
 void world::forget(core::call_id call) {
-  if (calls_.erase(call) == 1) apply(core::call_gone{call});
+  if (calls_.erase(call) == 1) apply(core::call_abandoned{call});
 }
 
 void world::arm() {
@@ -121,7 +121,7 @@ std::string world::left_again() const {
 
 bool world::needed_again(core::per_worker_id v) const {
   return std::any_of(again_.begin(), again_.end(), [&](core::closure_id id) {
-    auto const c = server_->closures().look(id);
+    auto const c = server_->closures().find(id);
     return c && std::count(c->per_worker.begin(), c->per_worker.end(), v) > 0;
   });
 }
@@ -150,7 +150,7 @@ void world::fold(core::effects const& fx) {
     if (o.failure) fold(static_cast<std::uint64_t>(o.failure->kind)), fold(o.failure->attempt);
   }
   for (auto const& n : fx.notices) fold(raw(n.session)), fold(static_cast<std::uint64_t>(n.kind));
-  for (auto const& m : past_->log().said()) fold(static_cast<std::uint64_t>(m.kind));
+  for (auto const& m : past_->log().pending_events()) fold(static_cast<std::uint64_t>(m.kind));
   for (auto const& v : fx.value_moves)
     fold(raw(v.closure)), fold(static_cast<std::uint64_t>(v.kind));
   for (auto const& r : fx.replies)

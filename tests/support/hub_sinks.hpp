@@ -73,7 +73,7 @@ struct hub_worker : worker_sink {
 
 struct recording_session : session_sink {
   void on_outcome(core::outcome const& o) override { tokens.push_back(o.token); }
-  void on_notice(core::session_notice const& n) override { notices.push_back(n.kind); }
+  void on_notice(core::session_notification const& n) override { notices.push_back(n.kind); }
   void on_removed(muster::status const& why) override { gone = why.message; }
   void on_replaced() override { taken_over = true; }
   void on_journal_failure(muster::status const& why) override { lost = why.message; }

@@ -86,7 +86,7 @@ constexpr exception with_more_collaborators[] = {
     {"web/server/server.cpp", "web_server::impl", 8},
     {"server/core/coordination/transitions/barrier_service.hpp", "barrier_service", 7},
     {"server/core/coordination/transitions/error_propagation.hpp", "error_propagation", 7},
-    {"server/core/durable/last_words.hpp", "last_words", 7},
+    {"server/core/durable/durable_records.hpp", "durable_records", 7},
     {"server/core/queries/session_queries.hpp", "session_queries", 7},
     {"server/core/queries/value_queries.hpp", "per_worker_queries", 7},
     {"server/core/transitions/lifecycle/value_keeping.hpp", "value_keeping", 7},

@@ -87,7 +87,7 @@ TEST(torch_keys, a_barrier_lets_all_go_when_the_last_has_come) {
   EXPECT_EQ(*s.keys.find("b"), "4");
 }
 
-TEST(torch_keys, are_as_a_model_says) {
+TEST(torch_keys, keys_match_a_model) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);

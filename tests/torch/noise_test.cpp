@@ -68,17 +68,17 @@ TEST(torch_noise, leaves_all_counts_right) {
           at += piece.size();
         }
       }
-      if (n.below(50) == 0) s.station.begin_attempt(attempt_cause::asked, s.now);
+      if (n.below(50) == 0) s.tcp_store.begin_attempt(attempt_cause::asked, s.now);
       if (s.is_refused(c) || n.below(60) == 0) {
         s.close(c);
         open.erase(open.begin() + which);
       }
-      s.station.view(5);
-      ASSERT_EQ(s.station.invalid(), "");
-      ASSERT_LE(s.station.view(1).attempts.size(), 2u);
+      s.tcp_store.view(5);
+      ASSERT_EQ(s.tcp_store.invalid(), "");
+      ASSERT_LE(s.tcp_store.view(1).attempts.size(), 2u);
     }
     for (auto const c : open) s.close(c);
-    ASSERT_EQ(s.station.invalid(), "");
+    ASSERT_EQ(s.tcp_store.invalid(), "");
   }
 }
 
@@ -88,7 +88,7 @@ TEST(torch_noise, of_bytes_alone) {
     clients s(n.below(2) ? numbering::a : numbering::b);
     auto const c = s.open();
     for (int i = 0; i < 20 && !s.is_refused(c); ++i) s.send(c, n.some_bytes(60));
-    ASSERT_EQ(s.station.invalid(), "") << "seed " << seed;
+    ASSERT_EQ(s.tcp_store.invalid(), "") << "seed " << seed;
     s.close(c);
   }
 }

@@ -186,7 +186,7 @@ TEST_F(torch_training, four_processes_train_and_do_so_again) {
 
 // The other ranks keep using the store after rank 0 was killed. Torch's own store would have ended
 // with it.
-TEST_F(torch_training, a_rank_is_killed_and_all_start_again_while_the_others_live) {
+TEST_F(torch_training, all_ranks_restart_after_one_is_killed) {
   auto const program = c.write("survivor.py", R"(import datetime, os, sys, time
 import torch.distributed as dist
 dist.init_process_group("gloo")

@@ -32,7 +32,7 @@ class torch_sockets : public ::testing::Test {
     o.limits = l;
     o.from = *muster::server::parse_networks({from});
     o.now = [] { return core::time_point(std::chrono::seconds(1)); };
-    o.tell = [this](told_incident i) {
+    o.tell = [this](store_incident i) {
       std::lock_guard lock(mutex_);
       told_.push_back(i.cluster + ": " + i.what.text);
     };
@@ -44,10 +44,10 @@ class torch_sockets : public ::testing::Test {
   }
 
   template <class F>
-  auto at_station(F f) {
-    std::promise<decltype(f(std::declval<station&>()))> told;
+  auto on_torch_store(F f) {
+    std::promise<decltype(f(std::declval<tcp_store&>()))> told;
     auto value = told.get_future();
-    server_->visit(1, [&](station* s) { told.set_value(f(*s)); });
+    server_->visit(1, [&](tcp_store* s) { told.set_value(f(*s)); });
     return value.get();
   }
   std::vector<std::string> told() {
@@ -70,7 +70,7 @@ TEST_F(torch_sockets, answer_and_wake_each_other) {
   b.send(say::validate() + say::set("/k", "v") + say::get("/k"));
   EXPECT_EQ(read_from(b, 9), text("v"));
   EXPECT_EQ(read_from(a, 1), byte(0));
-  EXPECT_EQ(at_station([](station& s) { return s.view(10).shown.at(0).pid; }), 7u);
+  EXPECT_EQ(on_torch_store([](tcp_store& s) { return s.view(10).shown.at(0).pid; }), 7u);
 }
 
 TEST_F(torch_sockets, from_elsewhere_are_closed_at_once) {
@@ -86,12 +86,13 @@ TEST_F(torch_sockets, of_a_client_that_is_refused_leave_the_silent_one_open) {
   raw_socket silent(port), web(port);
   web.send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(web.ends());
-  while (at_station([](station& s) { return s.connections(); }) != 1) std::this_thread::yield();
+  while (on_torch_store([](tcp_store& s) { return s.connections(); }) != 1)
+    std::this_thread::yield();
   silent.send(say::validate() + say::get("/k"));
   EXPECT_EQ(read_from(silent, 8), u64(0));
 }
 
-TEST_F(torch_sockets, are_told_of_at_a_pace) {
+TEST_F(torch_sockets, connection_log_is_rate_limited) {
   auto const port = serve();
   for (int i = 0; i < 30; ++i) {
     raw_socket web(port);
@@ -110,11 +111,11 @@ TEST_F(torch_sockets, take_their_time_with_who_reads_slowly) {
   ASSERT_TRUE(slow.send(all));
   other.send(say::validate() + say::wait({"/k"}));
   EXPECT_EQ(read_from(other, 1), byte(0));
-  EXPECT_LE(at_station([](station& s) { return s.unread_bytes(); }), (3u << 20) + 8);
+  EXPECT_LE(on_torch_store([](tcp_store& s) { return s.unread_bytes(); }), (3u << 20) + 8);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(read_from(slow, value.size() + 8) == text(value));
 }
 
-TEST_F(torch_sockets, beyond_the_limit_wait_until_one_has_left) {
+TEST_F(torch_sockets, connections_beyond_the_limit_wait_for_a_free_place) {
   limits l;
   l.connections = 1;
   auto const port = serve(l);
@@ -122,7 +123,7 @@ TEST_F(torch_sockets, beyond_the_limit_wait_until_one_has_left) {
   first.send(say::validate() + say::ping(1));
   EXPECT_EQ(read_from(first, 4).size(), 4u);
   second.send(say::validate() + say::ping(2));
-  EXPECT_EQ(at_station([](station& s) { return s.connections(); }), 1u);
+  EXPECT_EQ(on_torch_store([](tcp_store& s) { return s.connections(); }), 1u);
   first.close();
   EXPECT_EQ(read_from(second, 4), u64(2).substr(0, 4));
 }

@@ -110,7 +110,7 @@ struct station_model {
   void write_address(connection_id id, std::uint32_t rank) {
     auto& c = clients.at(id);
     if (is_anothers(of(c), rank, id)) {
-      if (is_anothers(*attempts.back(), rank, id)) begin(attempt_cause::rank_anew);
+      if (is_anothers(*attempts.back(), rank, id)) begin(attempt_cause::rank_restarted);
       c.attempt = attempts.size();
     }
     c.rank = rank;
@@ -216,7 +216,7 @@ class walk {
     std::advance(it, below(static_cast<unsigned>(talkers_.size())));
     if (n < 10 || model_.clients.at(it->first).refused) return go(it->first);
     if (n < 11) {
-      server_.station.begin_attempt(attempt_cause::asked, server_.now);
+      server_.tcp_store.begin_attempt(attempt_cause::asked, server_.now);
       server_.take();
       return model_.begin(attempt_cause::asked);
     }
@@ -315,7 +315,7 @@ class walk {
 };
 
 void walk::compare() {
-  ASSERT_EQ(server_.station.invalid(), "");
+  ASSERT_EQ(server_.tcp_store.invalid(), "");
   for (auto const& [id, t] : talkers_) {
     ASSERT_EQ(server_.read(id), std::exchange(model_.got[id], {})) << "connection " << id;
     ASSERT_EQ(server_.is_refused(id), model_.clients.at(id).refused) << "connection " << id;
@@ -329,7 +329,7 @@ void walk::compare() {
     if (k == incident::kind::attempt_began) ++began[model_.attempts.back()->cause];
   }
 
-  auto const seen = server_.station.view(100);
+  auto const seen = server_.tcp_store.view(100);
   ASSERT_EQ(seen.shown.size(), model_.clients.size());
   for (auto const& c : seen.shown) {
     SCOPED_TRACE("connection " + std::to_string(c.id));
@@ -349,7 +349,7 @@ void walk::compare() {
     ASSERT_EQ(seen.attempts[i].connections, model_.connections(numbers[i]));
     ASSERT_EQ(seen.attempts[i].keys, m.keys.entries());
     std::map<std::string, std::size_t> there, expected;
-    auto const keys = server_.station.keys(numbers[i], "", "", 100);
+    auto const keys = server_.tcp_store.keys(numbers[i], "", "", 100);
     ASSERT_TRUE(keys);
     for (auto const& k : *keys) there[k.key] = k.bytes;
     for (auto const& [k, v] : m.keys.keys) expected[k] = v.size();
@@ -368,7 +368,7 @@ void walk::compare() {
   ASSERT_TRUE(std::equal(seen.missing.begin(), seen.missing.end(), missing.begin(), missing.end()));
 }
 
-TEST(torch_station_model, holds_whoever_comes_and_goes_whenever) {
+TEST(torch_tcp_store_model, station_matches_the_model_in_random_walks) {
   unsigned cut_off = 0, left_waiting = 0, refused = 0;
   std::map<attempt_cause, unsigned> began;
   for (unsigned seed = 1; seed <= 200; ++seed) {
@@ -392,7 +392,7 @@ TEST(torch_station_model, holds_whoever_comes_and_goes_whenever) {
   EXPECT_GT(refused, 100u);
   EXPECT_GT(began[attempt_cause::asked], 100u);
   EXPECT_GT(began[attempt_cause::all_left], 100u);
-  EXPECT_GT(began[attempt_cause::rank_anew], 100u);
+  EXPECT_GT(began[attempt_cause::rank_restarted], 100u);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-#include "server/torch/station.hpp"
-
 #include <gtest/gtest.h>
 
+#include "server/torch/tcp_store.hpp"
 #include "tests/torch/torch_clients.hpp"
 
 namespace muster::torch {
@@ -20,13 +19,13 @@ connection_id begin(clients& s, std::uint32_t pid, std::string const& peer = "10
   return c;
 }
 
-TEST(torch_station, a_rank_that_is_missing_is_named) {
+TEST(torch_tcp_store, a_rank_that_is_missing_is_named) {
   clients s;
   auto const zero = begin(s, 100), one = begin(s, 101, "10.0.0.2:2000");
   s.send(zero, say::set(address_of(0), "a"));
   s.send(one, say::set(address_of(1), "b") + say::wait({address_of(2)}));
   s.now += 5s;
-  auto const v = s.station.view(100);
+  auto const v = s.tcp_store.view(100);
   EXPECT_EQ(v.missing, std::vector<std::uint32_t>{2});
   ASSERT_EQ(v.waits.size(), 1u);
   EXPECT_EQ(v.waits[0].rank, 2u);
@@ -41,18 +40,18 @@ TEST(torch_station, a_rank_that_is_missing_is_named) {
   EXPECT_EQ(v.shown[1].waits_for, 1u);
 }
 
-TEST(torch_station, nobody_is_missing_at_a_barrier_that_has_a_ranks_key) {
+TEST(torch_tcp_store, nobody_is_missing_at_a_barrier_that_has_a_ranks_key) {
   clients s;
   auto const c = begin(s, 100);
   s.send(c, byte(18) + text(address_of(2)) + u64(2));
-  auto const v = s.station.view(100);
+  auto const v = s.tcp_store.view(100);
   ASSERT_EQ(v.waits.size(), 1u);
   EXPECT_TRUE(v.waits[0].barrier);
   EXPECT_FALSE(v.waits[0].rank);
   EXPECT_EQ(v.missing, std::vector<std::uint32_t>{});
 }
 
-TEST(torch_station, who_waits_is_answered_when_the_key_comes) {
+TEST(torch_tcp_store, who_waits_is_answered_when_the_key_comes) {
   clients s;
   auto const a = begin(s, 1), b = begin(s, 2);
   s.send(a, say::wait({"/x", "/y"}));
@@ -62,7 +61,7 @@ TEST(torch_station, who_waits_is_answered_when_the_key_comes) {
   EXPECT_EQ(s.read(a), byte(0));
 }
 
-TEST(torch_station, whatever_comes_next_withdraws_a_wait) {
+TEST(torch_tcp_store, whatever_comes_next_withdraws_a_wait) {
   clients s;
   auto const a = begin(s, 1), b = begin(s, 2);
   s.send(a, say::wait({"/x"}));
@@ -73,28 +72,28 @@ TEST(torch_station, whatever_comes_next_withdraws_a_wait) {
   EXPECT_EQ(s.read(a), u64(0));
 }
 
-TEST(torch_station, when_all_have_left_the_next_find_no_keys) {
+TEST(torch_tcp_store, when_all_have_left_the_next_find_no_keys) {
   clients s;
   auto const a = begin(s, 1);
   s.send(a, say::set("/k", "old"));
   s.close(a);
-  EXPECT_EQ(s.station.keys(1, "", "", 10)->size(), 2u);  // the keys remain visible
+  EXPECT_EQ(s.tcp_store.keys(1, "", "", 10)->size(), 2u);  // the keys remain visible
   auto const b = begin(s, 2);
   s.send(b, say::get("/k"));
   EXPECT_EQ(s.read(b), u64(0));
-  auto const v = s.station.view(10);
+  auto const v = s.tcp_store.view(10);
   ASSERT_EQ(v.attempts.size(), 2u);
   EXPECT_EQ(v.attempts[0].number, 2u);
   EXPECT_EQ(v.attempts[0].cause, attempt_cause::all_left);
-  EXPECT_EQ(s.station.keys(1, "/", "", 10)->front().key, "/k");
-  EXPECT_FALSE(s.station.keys(7, "", "", 10));
+  EXPECT_EQ(s.tcp_store.keys(1, "/", "", 10)->front().key, "/k");
+  EXPECT_FALSE(s.tcp_store.keys(7, "", "", 10));
 }
 
-TEST(torch_station, an_attempt_that_is_asked_for_leaves_others_alone) {
+TEST(torch_tcp_store, an_attempt_that_is_asked_for_leaves_others_alone) {
   clients s;
   auto const old = begin(s, 1);
   s.send(old, say::set("/k", "old"));
-  EXPECT_EQ(s.station.begin_attempt(attempt_cause::asked, s.now), 2u);
+  EXPECT_EQ(s.tcp_store.begin_attempt(attempt_cause::asked, s.now), 2u);
   auto const fresh = begin(s, 2);
   s.send(fresh, say::get("/k"));
   s.send(old, say::get("/k"));
@@ -102,7 +101,7 @@ TEST(torch_station, an_attempt_that_is_asked_for_leaves_others_alone) {
   EXPECT_EQ(s.read(old), text("old"));
 }
 
-TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_follow) {
+TEST(torch_tcp_store, a_rank_that_comes_again_begins_an_attempt_and_the_others_follow) {
   clients s;
   auto const old0 = begin(s, 10), old1 = begin(s, 11);
   s.send(old0, say::set(address_of(0), "old0"));
@@ -117,24 +116,25 @@ TEST(torch_station, a_rank_that_comes_again_begins_an_attempt_and_the_others_fol
   EXPECT_EQ(s.read(two), byte(0) + text("new0"));
   s.send(old1, say::get(address_of(0)));
   EXPECT_EQ(s.read(old1), text("old0"));
-  auto const v = s.station.view(10);
+  auto const v = s.tcp_store.view(10);
   EXPECT_EQ(v.attempts[0].number, 2u);
-  EXPECT_EQ(v.attempts[0].cause, attempt_cause::rank_anew);
+  EXPECT_EQ(v.attempts[0].cause, attempt_cause::rank_restarted);
   EXPECT_EQ(v.attempts[0].connections, 3u);
-  EXPECT_EQ(s.station.invalid(), "");
+  EXPECT_EQ(s.tcp_store.invalid(), "");
 }
 
 // With NCCL, all ranks except 0 only read.
-TEST(torch_station, ranks_that_their_launcher_names_are_known_and_those_that_have_not_come_missed) {
+TEST(torch_tcp_store,
+     ranks_that_their_launcher_names_are_known_and_those_that_have_not_come_missed) {
   clients s;
-  s.station.begin_attempt(attempt_cause::launched, s.now);
-  s.station.expect(4);
-  EXPECT_TRUE(s.station.view(10).missing.empty()) << "nobody has come, nobody needs to";
+  s.tcp_store.begin_attempt(attempt_cause::launched, s.now);
+  s.tcp_store.expect(4);
+  EXPECT_TRUE(s.tcp_store.view(10).missing.empty()) << "nobody has come, nobody needs to";
   auto const one = s.open("10.0.0.1:1", 1);
   s.open("10.0.0.1:2", 1);
   auto const three = s.open("10.0.0.2:3", 3);
   s.send(one, say::validate() + say::ping(71) + say::wait({"/nccl"}));
-  auto const v = s.station.view(10);
+  auto const v = s.tcp_store.view(10);
   EXPECT_EQ(v.attempts[0].cause, attempt_cause::launched);
   EXPECT_EQ(v.expected, 4u);
   EXPECT_EQ(v.missing, (std::vector<std::uint32_t>{0, 2}));
@@ -144,35 +144,36 @@ TEST(torch_station, ranks_that_their_launcher_names_are_known_and_those_that_hav
   EXPECT_EQ(v.shown[1].rank, 1u) << "its second one";
   EXPECT_EQ(v.ranks[1].peer, "10.0.0.2:3");
   s.close(three);
-  EXPECT_FALSE(s.station.view(10).ranks[1].connected);
-  EXPECT_EQ(s.station.view(10).missing, (std::vector<std::uint32_t>{0, 2})) << "it was there";
+  EXPECT_FALSE(s.tcp_store.view(10).ranks[1].connected);
+  EXPECT_EQ(s.tcp_store.view(10).missing, (std::vector<std::uint32_t>{0, 2})) << "it was there";
   ASSERT_EQ(s.told.size(), 1u) << "its program tells of attempts, and of this one nothing else";
   EXPECT_EQ(s.told[0].text, "rank 3 (10.0.0.2:3) has closed its connection");
-  s.station.begin_attempt(attempt_cause::launched, s.now);
+  s.tcp_store.begin_attempt(attempt_cause::launched, s.now);
   auto const next = s.open("10.0.0.1:4", 1);
   s.send(next, say::validate() + say::get("/nccl"));
   EXPECT_EQ(s.read(next), u64(0));
-  EXPECT_EQ(s.station.view(10).missing, (std::vector<std::uint32_t>{0, 2, 3}));
-  EXPECT_EQ(s.station.invalid(), "");
+  EXPECT_EQ(s.tcp_store.view(10).missing, (std::vector<std::uint32_t>{0, 2, 3}));
+  EXPECT_EQ(s.tcp_store.invalid(), "");
 }
 
-TEST(torch_station, a_known_rank_that_comes_twice_is_no_restart_while_its_first_connection_lives) {
+TEST(torch_tcp_store,
+     a_known_rank_that_comes_twice_is_no_restart_while_its_first_connection_lives) {
   clients s;
   auto const first = s.open("10.0.0.1:1", 0), second = s.open("10.0.0.1:2", 0);
   s.send(first, say::validate() + say::set(address_of(0), "a"));
   s.send(second, say::validate() + say::set(address_of(0), "b"));
-  EXPECT_EQ(s.station.view(10).attempts[0].number, 1u);
+  EXPECT_EQ(s.tcp_store.view(10).attempts[0].number, 1u);
   s.close(first);
   s.close(second);
   s.open("10.0.0.1:3", 1);  // otherwise all clients would have left
   auto const again = s.open("10.0.0.1:4", 0);
   s.send(again, say::validate() + say::set(address_of(0), "c"));
-  EXPECT_EQ(s.station.view(10).attempts[0].cause, attempt_cause::all_left);
+  EXPECT_EQ(s.tcp_store.view(10).attempts[0].cause, attempt_cause::all_left);
 }
 
 // A new process cannot be distinguished from an old process whose rank had not written yet.
 // docs/pytorch.md documents the alternative.
-TEST(torch_station, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {
+TEST(torch_tcp_store, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_for_one_of_it) {
   clients s;
   auto const old = begin(s, 100);
   s.send(old, say::set(address_of(0), "a"));
@@ -180,23 +181,23 @@ TEST(torch_station, a_rank_beside_a_start_that_has_not_come_to_its_end_is_taken_
   s.send(one, say::set(address_of(1), "new"));
   s.send(zero, say::set(address_of(0), "new") + say::wait({address_of(1)}));
   EXPECT_EQ(s.read(zero), "");
-  EXPECT_EQ(s.station.view(100).missing, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(s.tcp_store.view(100).missing, std::vector<std::uint32_t>{1});
 }
 
-TEST(torch_station, a_second_connection_of_the_same_process_is_no_restart) {
+TEST(torch_tcp_store, a_second_connection_of_the_same_process_is_no_restart) {
   clients s;
   auto const first = begin(s, 10), second = begin(s, 10);
   s.send(first, say::set(address_of(0), "a"));
   s.send(second, say::set(address_of(0), "b"));
-  EXPECT_EQ(s.station.view(10).attempts.size(), 1u);
+  EXPECT_EQ(s.tcp_store.view(10).attempts.size(), 1u);
   s.close(first);
   auto const again = begin(s, 10);
   s.send(second, say::set("/x", ""));
   s.send(again, say::set(address_of(0), "c"));
-  EXPECT_EQ(s.station.view(10).attempts[0].number, 1u) << "the second one's, which lives";
+  EXPECT_EQ(s.tcp_store.view(10).attempts[0].number, 1u) << "the second one's, which lives";
 }
 
-TEST(torch_station, says_when_a_rank_has_gone_and_what_it_waited_for) {
+TEST(torch_tcp_store, says_when_a_rank_has_gone_and_what_it_waited_for) {
   clients s;
   auto const a = begin(s, 77, "10.0.0.9:5");
   s.send(a, say::set(address_of(4), "a") + say::wait({"/x"}));
@@ -209,7 +210,7 @@ TEST(torch_station, says_when_a_rank_has_gone_and_what_it_waited_for) {
       "rank 4 (10.0.0.9:5, pid 77) has closed its connection while it waited for /x (for 3 s)");
 }
 
-TEST(torch_station, who_sends_what_is_no_command_is_refused_and_told_of) {
+TEST(torch_tcp_store, who_sends_what_is_no_command_is_refused_and_told_of) {
   clients s;
   auto const web = s.open("10.0.0.9:5");
   s.send(web, "GET / HTTP/1.1\r\n\r\n");
@@ -224,7 +225,7 @@ TEST(torch_station, who_sends_what_is_no_command_is_refused_and_told_of) {
   s.close(number);
 }
 
-TEST(torch_station, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
+TEST(torch_tcp_store, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
   limits l;
   l.keys = 3;
   clients s(numbering::a, l);
@@ -234,13 +235,13 @@ TEST(torch_station, keys_and_their_bytes_have_a_limit_and_old_ones_make_room) {
   auto const b = begin(s, 2);
   s.send(b, say::set("/1", "") + say::set("/2", ""));
   EXPECT_FALSE(s.is_refused(b));
-  EXPECT_FALSE(s.station.keys(1, "", "", 10)) << "it was forgotten";
+  EXPECT_FALSE(s.tcp_store.keys(1, "", "", 10)) << "it was forgotten";
   s.send(b, say::set("/3", ""));
-  EXPECT_EQ(s.station.refusal(b),
+  EXPECT_EQ(s.tcp_store.refusal(b),
             "keys and values: the limit is reached: 3 keys and 1073741824 bytes");
 }
 
-TEST(torch_station, bytes_have_a_limit) {
+TEST(torch_tcp_store, bytes_have_a_limit) {
   limits l;
   l.bytes = 1000;
   clients s(numbering::a, l);
@@ -249,16 +250,16 @@ TEST(torch_station, bytes_have_a_limit) {
   EXPECT_TRUE(s.is_refused(a));
 }
 
-TEST(torch_station, an_answer_has_a_limit) {
+TEST(torch_tcp_store, answer_size_is_limited) {
   limits l;
   l.answer_bytes = 50;
   clients s(numbering::a, l);
   auto const a = begin(s, 1);
   s.send(a, say::set("/1", std::string(40, 'x')) + say::keys(10, {"/1", "/1"}));
-  EXPECT_EQ(s.station.refusal(a), "MULTI_GET: an answer of 96 bytes, the limit is 50");
+  EXPECT_EQ(s.tcp_store.refusal(a), "MULTI_GET: an answer of 96 bytes, the limit is 50");
 }
 
-TEST(torch_station, keys_that_are_waited_for_have_a_limit) {
+TEST(torch_tcp_store, awaited_keys_are_limited) {
   limits l;
   l.awaited_keys = 3;
   clients s(numbering::a, l);
@@ -269,7 +270,7 @@ TEST(torch_station, keys_that_are_waited_for_have_a_limit) {
   EXPECT_TRUE(s.is_refused(b));
 }
 
-TEST(torch_station, what_has_come_in_part_has_a_limit) {
+TEST(torch_tcp_store, incomplete_requests_are_limited) {
   limits l;
   l.unfinished_bytes = 10'000;
   clients s(numbering::a, l);
@@ -281,10 +282,10 @@ TEST(torch_station, what_has_come_in_part_has_a_limit) {
   EXPECT_TRUE(s.is_refused(b));
   s.close(a);
   s.close(b);
-  EXPECT_EQ(s.station.invalid(), "");
+  EXPECT_EQ(s.tcp_store.invalid(), "");
 }
 
-TEST(torch_station, who_does_not_read_is_not_answered_further) {
+TEST(torch_tcp_store, client_that_does_not_read_gets_no_more_answers) {
   limits l;
   l.unread_bytes = 5 << 20;
   clients s(numbering::a, l);
@@ -292,29 +293,29 @@ TEST(torch_station, who_does_not_read_is_not_answered_further) {
   s.send(a, say::set("/k", std::string(600'000, 'x')));
   std::string much;
   for (int i = 0; i < 10; ++i) much += say::get("/k");
-  EXPECT_TRUE(s.station.receive(a, much, s.now));
-  auto const first = s.station.take_unsent(a);
+  EXPECT_TRUE(s.tcp_store.receive(a, much, s.now));
+  auto const first = s.tcp_store.take_unsent(a);
   EXPECT_EQ(first.size(), 2 * 600'008u);
-  s.station.note_unread(a, first.size());
-  EXPECT_TRUE(s.station.go_on(a, s.now));
-  EXPECT_EQ(s.station.take_unsent(a), "");
-  s.station.note_unread(a, 0);
-  EXPECT_TRUE(s.station.go_on(a, s.now));
-  EXPECT_EQ(s.station.take_unsent(a).size(), 2 * 600'008u);
-  s.station.note_unread(a, 6 << 20);
+  s.tcp_store.note_unread(a, first.size());
+  EXPECT_TRUE(s.tcp_store.go_on(a, s.now));
+  EXPECT_EQ(s.tcp_store.take_unsent(a), "");
+  s.tcp_store.note_unread(a, 0);
+  EXPECT_TRUE(s.tcp_store.go_on(a, s.now));
+  EXPECT_EQ(s.tcp_store.take_unsent(a).size(), 2 * 600'008u);
+  s.tcp_store.note_unread(a, 6 << 20);
   EXPECT_TRUE(s.is_refused(a));
 }
 
-TEST(torch_station, connections_have_a_limit) {
+TEST(torch_tcp_store, connections_are_limited) {
   limits l;
   l.connections = 2;
   clients s(numbering::a, l);
   s.open();
-  EXPECT_TRUE(s.station.has_room());
+  EXPECT_TRUE(s.tcp_store.has_room());
   auto const last = s.open();
-  EXPECT_FALSE(s.station.has_room());
+  EXPECT_FALSE(s.tcp_store.has_room());
   s.close(last);
-  EXPECT_TRUE(s.station.has_room());
+  EXPECT_TRUE(s.tcp_store.has_room());
 }
 
 }  // namespace

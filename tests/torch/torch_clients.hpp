@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/torch/station.hpp"
+#include "server/torch/tcp_store.hpp"
 
 namespace muster::torch {
 
@@ -14,32 +14,32 @@ namespace muster::torch {
 class clients {
  public:
   explicit clients(numbering early = numbering::a, limits const& l = {})
-      : station(l, early,
-                {[this](connection_id c) { touched.push_back(c); },
-                 [this](incident const& i) { told.push_back(i); }}) {}
+      : tcp_store(l, early,
+                  {[this](connection_id c) { touched.push_back(c); },
+                   [this](incident const& i) { told.push_back(i); }}) {}
 
   connection_id open(std::string const& peer = "10.0.0.1:1000",
                      std::optional<std::uint32_t> rank = {}) {
-    return station.open(peer, now, rank);
+    return tcp_store.open(peer, now, rank);
   }
   void send(connection_id c, std::string_view bytes) {
-    bool more = station.receive(c, bytes, now);
+    bool more = tcp_store.receive(c, bytes, now);
     take();
-    for (; more; take()) more = station.go_on(c, now);  // the client has read its data
+    for (; more; take()) more = tcp_store.go_on(c, now);  // the client has read its data
   }
-  void close(connection_id c) { station.close(c, now); }
+  void close(connection_id c) { tcp_store.close(c, now); }
   void take() {
-    for (auto const c : std::exchange(touched, {})) got[c] += station.take_unsent(c);
+    for (auto const c : std::exchange(touched, {})) got[c] += tcp_store.take_unsent(c);
   }
   /// Returns the data sent since the last call.
   std::string read(connection_id c) { return std::exchange(got[c], {}); }
-  bool is_refused(connection_id c) const { return !station.refusal(c).empty(); }
+  bool is_refused(connection_id c) const { return !tcp_store.refusal(c).empty(); }
 
   core::time_point now{std::chrono::seconds(1'000'000)};
   std::vector<connection_id> touched;
   std::map<connection_id, std::string> got;
   std::vector<incident> told;
-  torch::station station;
+  torch::tcp_store tcp_store;
 };
 
 inline std::string u64(std::uint64_t n) {

@@ -89,7 +89,7 @@ void replay(fs::path const& file, pieces how) {
         ASSERT_EQ(answer, l.bytes);
       got.erase(0, l.bytes.size());
     }
-    ASSERT_EQ(server.station.invalid(), "");
+    ASSERT_EQ(server.tcp_store.invalid(), "");
   }
   for (auto const& [id, got] : server.got) EXPECT_EQ(got, "") << "not in the recording: " << id;
   for (auto const& i : server.told) EXPECT_NE(i.what, incident::kind::refused) << i.text;

@@ -99,7 +99,7 @@ TEST_F(agent_tasks, filters_apply_to_both) {
   EXPECT_EQ(get("/api/v1/clusters/nope/tasks").status, 404u);
 }
 
-TEST_F(agent_tasks, one_name_may_stand_for_two) {
+TEST_F(agent_tasks, worker_and_agent_can_have_the_same_name) {
   add_worker(worker::habit::hold, 1);
   EXPECT_EQ(text_at(get_json(path + "/worker/1"), "/kind"), "agent");
   EXPECT_EQ(text_at(get_json(path + "/worker/1?kind=agent"), "/state"), "MISSING");
@@ -112,7 +112,7 @@ TEST_F(agent_tasks, one_name_may_stand_for_two) {
   EXPECT_EQ(post(path + "/worker/2/drain").status, 404u);
 }
 
-TEST_F(agent_tasks, a_victim_is_told_from_its_casualties) {
+TEST_F(agent_tasks, failed_task_is_distinguished_from_tasks_it_took_down) {
   agents a(core_engine());
   a.join(4);
   a.enter(0, "step");

@@ -78,7 +78,7 @@ TEST_F(append, a_refusal_names_the_line_it_is_about) {
       2);
 }
 
-TEST_F(append, a_full_queue_tells_how_far_it_came) {
+TEST_F(append, full_queue_reports_the_number_of_appended_lines) {
   core::config config;
   config.queue_capacity = 1'500;
   open(config);
@@ -90,7 +90,7 @@ TEST_F(append, a_full_queue_tells_how_far_it_came) {
   EXPECT_NE(r.header("Retry-After"), "");
 }
 
-TEST_F(append, a_line_has_a_limit_and_the_whole_has_none) {
+TEST_F(append, line_is_limited_and_the_whole_body_is_not) {
   web_options options;
   options.body_limit_bytes = 10'000;
   open({}, options);
@@ -106,7 +106,7 @@ TEST_F(append, a_line_has_a_limit_and_the_whole_has_none) {
   EXPECT_EQ(total(), 50);
 }
 
-TEST_F(append, what_broke_off_is_sent_again_and_adds_nothing_twice) {
+TEST_F(append, repeated_upload_adds_no_duplicates) {
   open();
   path_ += "?first=0";
   std::string text;

@@ -76,7 +76,7 @@ TEST_F(barrier_wait, ends_with_its_client) {
   EXPECT_TRUE(answered(first) && answered(second));
 }
 
-TEST_F(barrier_wait, says_what_is_wrong_with_the_question) {
+TEST_F(barrier_wait, invalid_request_names_the_error) {
   struct {
     std::string target;
     unsigned status;

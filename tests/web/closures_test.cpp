@@ -47,7 +47,7 @@ TEST_F(closures, one_tells_its_state_and_attempts) {
 
 // The format is b"MPY2", callable, pickle, text, its length, b"MPYR". With an input, flags, their
 // number and b"MPYI" follow.
-TEST_F(closures, a_pickled_call_tells_what_its_client_says_of_the_arguments) {
+TEST_F(closures, pickled_call_shows_the_argument_text_of_its_client) {
   auto const text_of = [&](std::string const& call) {
     auto const body = R"({"closures":[{"function":"python:3.11","args":[{"$bytes":")" +
                       absl::Base64Escape(call) + R"("}]}]})";

@@ -125,7 +125,7 @@ TEST_F(cluster_topics, heartbeats_are_a_column_of_ages_and_no_rows) {
   EXPECT_TRUE(delta.at("rows").as_object().empty()) << json::serialize(delta);
 }
 
-TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was) {
+TEST_F(cluster_topics, last_heartbeat_of_a_failed_task_is_kept) {
   agents a(core_engine());
   a.join(3);
   a.beat(2);
@@ -141,7 +141,7 @@ TEST_F(cluster_topics, the_last_heartbeat_of_who_beats_no_more_stays_what_it_was
 
 // The first client received the heartbeat before the task failed. The second subscribes right
 // afterwards.
-TEST_F(cluster_topics, a_page_that_opens_as_an_agent_ends_is_not_told_an_age_of_before) {
+TEST_F(cluster_topics, new_subscriber_gets_no_outdated_age) {
   agents a(core_engine());
   a.join(3);
   socket first(port());

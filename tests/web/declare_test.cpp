@@ -114,7 +114,7 @@ TEST_F(declare, clusters_are_listed_in_pages) {
   EXPECT_EQ(get("/api/v1/clusters?who=x").status, 400u);
 }
 
-TEST_F(declare, a_forgotten_cluster_answers_whoever_waits_in_it) {
+TEST_F(declare, deleting_a_cluster_answers_its_parked_calls) {
   post_json("/api/v1/clusters", R"({"name":"a","jobs":{"w":2}})", 201);
   agents a(core_engine(), "a");
   auto const waiting = a.wait_for_key(0, "k");

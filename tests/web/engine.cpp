@@ -26,12 +26,13 @@ server::blob_store_options blob_options() {
 engine::engine(core::config config, std::uint32_t agents, core::coordination::limits limits,
                bool keeps_tokens)
     : gate_(clock_now),
-      keeper_(gate_, {.now = clock_now,
-                      .arm = [](core::time_point) {},
-                      .tell = [this](server::log_event const& n) { events_.add(clock_now(), n); },
-                      .ended = [this](std::string const& id) { on_token_ended(id); },
-                      .write_down = keeps_tokens ? [](core::token_fact const&) {}
-                                                 : std::function<void(core::token_fact const&)>()}),
+      keeper_(gate_,
+              {.now = clock_now,
+               .arm = [](core::time_point) {},
+               .tell = [this](server::log_event const& n) { events_.add(clock_now(), n); },
+               .ended = [this](std::string const& id) { on_token_ended(id); },
+               .write_down = keeps_tokens ? [](core::token_change const&) {}
+                                          : std::function<void(core::token_change const&)>()}),
       blobs_(blob_options(),
              {.now = clock_now,
               .post = [this](std::function<void()> work) { context_.post(std::move(work)); },

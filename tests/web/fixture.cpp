@@ -34,14 +34,14 @@ void web_fixture::read_tokens(std::string const& text) {
   engine_->run([&](engine_services&) { engine_->tokens().replace_file(all); });
 }
 
-std::string web_fixture::make_token(server::wanted_token const& w) {
+std::string web_fixture::make_token(server::token_request const& w) {
   return engine_->run(
       [&](engine_services&) { return engine_->tokens().create(w, nullptr).value().credential; });
 }
 
 std::string web_fixture::make_token(core::role r, std::vector<std::string> clusters,
                                     bool allow_exec) {
-  server::wanted_token w;
+  server::token_request w;
   w.role = r;
   w.clusters = std::move(clusters);
   w.allow_exec = allow_exec;

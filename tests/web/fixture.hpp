@@ -31,7 +31,7 @@ class web_fixture : public ::testing::Test {
   void read_tokens(std::string const& text);
   std::string make_token(core::role r, std::vector<std::string> clusters = {},
                          bool allow_exec = false);
-  std::string make_token(server::wanted_token const& w);
+  std::string make_token(server::token_request const& w);
   /// Sends a request with this token; empty: none.
   http_response send_as(std::string const& token, std::string const& method,
                         std::string const& path, std::string const& body = {});

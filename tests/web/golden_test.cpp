@@ -111,7 +111,7 @@ TEST(golden, counters) {
 TEST(golden, logs) {
   log_topic topic("logs:cl_0000000100000000", {{}, core::closure_id{1}}, 0);
   auto const news = [](std::uint64_t seq) {
-    log_news n;
+    log_update n;
     n.now = start;
     n.lines.emplace_back();
     n.lines.back().seq = seq;

@@ -35,7 +35,7 @@ TEST_F(half_open, a_connection_that_never_speaks_has_the_time_of_a_header) {
   EXPECT_EQ(metric(dropped("header_timeout")), 1);
 }
 
-TEST_F(half_open, a_header_that_trickles_is_cut_off) {
+TEST_F(half_open, slow_header_is_closed) {
   web_options options;
   options.timeouts.header = 200ms;
   start(options);
@@ -62,7 +62,7 @@ TEST_F(half_open, an_idle_connection_may_be_so_for_longer_than_a_header_takes) {
   EXPECT_NE(s.receive_until("ok\n").find("200 OK"), std::string::npos);
 }
 
-TEST_F(half_open, a_body_that_trickles_is_cut_off) {
+TEST_F(half_open, slow_body_is_closed) {
   web_options options;
   options.timeouts.body = 200ms;
   start(options);
@@ -109,7 +109,7 @@ TEST_F(half_open, connections_whose_request_was_whole_are_no_half_open_ones) {
   }
 }
 
-TEST_F(half_open, who_has_said_least_makes_room_when_all_places_are_taken) {
+TEST_F(half_open, connection_least_far_in_its_request_is_closed_when_full) {
   web_options options;
   options.connections_max = 4;
   start(options);

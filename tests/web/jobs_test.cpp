@@ -184,7 +184,7 @@ TEST_F(jobs, a_finished_job_can_be_forgotten_and_a_running_one_cannot) {
   EXPECT_EQ(get("/api/v1/jobs/" + id).status, 404u);
 }
 
-TEST_F(jobs, unknown_jobs_are_not_found_by_any_verb) {
+TEST_F(jobs, unknown_job_gives_404_for_every_method) {
   for (std::string const id : {"job_00000000000000ff", "job_x", "nonsense"}) {
     auto const path = "/api/v1/jobs/" + id;
     for (auto const* sub : {"", "/join", "/closures", "/results"}) {

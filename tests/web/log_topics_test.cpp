@@ -106,7 +106,7 @@ TEST_F(log_topics, a_resume_goes_on_where_it_was_or_gets_everything) {
   EXPECT_EQ(texts(other.receive("snap", of_closure)), (list{"1", "2"}));
 }
 
-TEST_F(log_topics, a_topic_that_was_given_up_begins_anew_with_higher_numbers) {
+TEST_F(log_topics, recreated_topic_continues_with_higher_numbers) {
   w->log("1", 0);
   socket s(port());
   s.send(sub(of_closure));
@@ -142,8 +142,8 @@ struct log_topic_parts : testing::Test {
   log_topic t{"logs:cl_0000000100000000", {{}, core::closure_id{1}}, 100};
   std::uint64_t seq = 0;
 
-  log_news lines(std::size_t n, std::size_t bytes = 1) {
-    log_news news;
+  log_update lines(std::size_t n, std::size_t bytes = 1) {
+    log_update news;
     for (std::size_t i = 0; i < n; ++i) {
       server::log_line l;
       l.seq = ++seq;
@@ -178,7 +178,7 @@ TEST_F(log_topic_parts, bytes_are_bounded_too) {
   EXPECT_LT(t.snapshot()->size(), log_bytes_shown + 1'000);
 }
 
-TEST_F(log_topic_parts, lines_that_were_skipped_make_everybody_begin_anew) {
+TEST_F(log_topic_parts, skipped_lines_require_a_new_snapshot) {
   t.update(lines(3));
   auto const seen = t.seq();
   auto news = lines(2);
@@ -189,7 +189,7 @@ TEST_F(log_topic_parts, lines_that_were_skipped_make_everybody_begin_anew) {
   EXPECT_TRUE(t.can_serve(t.seq()));
 }
 
-TEST_F(log_topic_parts, numbers_of_another_life_are_not_served) {
+TEST_F(log_topic_parts, sequence_numbers_of_another_topic_instance_are_rejected) {
   t.update(lines(1));
   EXPECT_FALSE(t.can_serve(100));
   EXPECT_FALSE(t.can_serve(7));

@@ -94,7 +94,7 @@ TEST_F(server_that_waits, answers_503_and_who_serves_until_it_serves) {
   EXPECT_EQ(get("/readyz").status, 200u);
 }
 
-TEST_F(server_that_waits, has_those_wait_who_ask_while_nobody_serves) {
+TEST_F(server_that_waits, holds_requests_until_it_serves) {
   std::atomic<bool> asked = false, reads = true;
   web_options options;
   options.waiting = [&]() -> std::optional<not_serving> {
@@ -111,7 +111,7 @@ TEST_F(server_that_waits, has_those_wait_who_ask_while_nobody_serves) {
 
 class busy_engine : public web_fixture {};
 
-TEST_F(busy_engine, is_a_503_and_its_late_answers_go_nowhere) {
+TEST_F(busy_engine, gives_503_and_late_answers_are_dropped) {
   web_options options;
   options.timeouts.engine = std::chrono::milliseconds(50);
   start(options);

@@ -168,7 +168,7 @@ constexpr auto well = R"({"state":"CONNECTED","waits":[]})";
 constexpr auto late = R"({"state":"LATE","late_for":"epoch/7","late_since":5,"waits":[]})";
 constexpr auto ill = R"({"state":"ERROR","error":"out of memory","waits":[]})";
 
-TEST(agents_topic, who_comes_to_fare_alike_is_told_in_ranges) {
+TEST(agents_topic, equal_changes_are_sent_as_ranges) {
   agents_topic topic;
   topic.update({agent(0, well), agent(1, well), agent(2, well), agent(3, well)}, 0, start, "");
   topic.update({agent(0, late), agent(1, late), agent(2, ill), agent(3, late)}, 0, start, "");
@@ -199,7 +199,7 @@ TEST(agents_topic, who_registers_comes_whole) {
 }
 
 // A task that left and returned between two deltas is sent as a full row.
-TEST(agents_topic, who_went_and_came_back_comes_whole) {
+TEST(agents_topic, returned_task_is_sent_as_a_full_row) {
   agents_topic topic;
   topic.update({agent(0, well)}, 0, start, "");
   topic.update({}, 0, start, "");
@@ -234,7 +234,7 @@ TEST(agents_topic, the_same_ages_later_are_told_again) {
 }
 
 // 7,000 of 10,000 tasks become late for a barrier: consecutive ones, and at random.
-TEST(agents_topic, thousands_that_turn_late_at_once_are_a_small_message) {
+TEST(agents_topic, thousands_of_late_tasks_fit_in_a_small_message) {
   for (bool const scattered : {false, true}) {
     agents_topic topic;
     std::vector<agent_row> before, after;

@@ -24,9 +24,9 @@ class torch_stores final : public torch::torch_stores {
   std::string address(std::uint64_t cluster) const override {
     return stores_.contains(cluster) ? "127.0.0.1:29500" : "";
   }
-  void visit(std::uint64_t cluster, std::function<void(torch::station*)> f) override {
+  void visit(std::uint64_t cluster, std::function<void(torch::tcp_store*)> f) override {
     auto const at = stores_.find(cluster);
-    f(at == stores_.end() ? nullptr : &at->second->station);
+    f(at == stores_.end() ? nullptr : &at->second->tcp_store);
   }
 
   torch::clients& of(std::uint64_t cluster) { return *stores_.at(cluster); }

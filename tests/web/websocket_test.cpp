@@ -254,7 +254,7 @@ TEST_F(websocket, a_message_beyond_4096_bytes_ends_the_connection) {
   EXPECT_EQ(get("/livez").status, 200u);
 }
 
-TEST_F(websocket, the_client_beyond_the_limit_is_refused_until_one_leaves) {
+TEST_F(websocket, client_beyond_the_limit_is_refused_until_another_disconnects) {
   auto options = quick();
   options.websocket_clients_max = 64;
   start(options);

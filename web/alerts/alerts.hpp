@@ -90,11 +90,11 @@ struct agents_facts {
   /// Missing, late or in error; the first agents_max.
   std::vector<coordination::agent_view> troubled;
   std::vector<stuck_barrier> stuck;
-  coordination::unheard_notices unheard;
+  coordination::unreachable_tasks unheard;
 };
 
 /// The state of writes to --data-dir or --store.
-struct journal_facts {
+struct journal_stats {
   core::time_point failed_since = core::never;
   std::string failure;
   core::time_point full_since = core::never;
@@ -105,7 +105,7 @@ struct alert_facts {
   core::time_point now{};
   core::duration late_after{};
   std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
-  journal_facts journal;       ///< of the server
+  journal_stats journal;       ///< of the server
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
   /// Tokens exist, but the server requires them only after a restart.
@@ -136,8 +136,8 @@ void failing_builds(pool_facts const& p, alerts& out);
 void nearly_full(pool_facts const& p, alerts& out);
 void disk_fails(pool_facts const& p, alerts& out);
 void short_of_memory(pool_facts const& p, alerts& out);
-void journal_fails(journal_facts const& j, alerts& out);
-void disk_full(journal_facts const& j, alerts& out);
+void journal_fails(journal_stats const& j, alerts& out);
+void disk_full(journal_stats const& j, alerts& out);
 void tokens_ignored(alert_facts const& f, alerts& out);
 void failed_run(agents_facts const& a, alerts& out);
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out);

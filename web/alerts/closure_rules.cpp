@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"
@@ -303,7 +303,7 @@ void disk_fails(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-void journal_fails(journal_facts const& j, alerts& out) {
+void journal_fails(journal_stats const& j, alerts& out) {
   if (j.failed_since == core::never) return;
   alert item{.rule = "journal-fails", .subject = {}};
   item.title = "Nothing can be written to --data-dir";
@@ -314,7 +314,7 @@ void journal_fails(journal_facts const& j, alerts& out) {
 }
 
 // After a failed write, free space is not enough: the server must be restarted.
-void disk_full(journal_facts const& j, alerts& out) {
+void disk_full(journal_stats const& j, alerts& out) {
   if (j.full_since == core::never || j.failed_since != core::never) return;
   alert item{.rule = "disk-full", .subject = {}};
   item.title = "The disk is full: new durable work is refused";

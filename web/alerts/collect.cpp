@@ -20,7 +20,7 @@ namespace {
 using coordination::cluster_id;
 
 constexpr std::size_t clusters_max = 100;
-constexpr core::duration end_is_news = std::chrono::hours(1);
+constexpr core::duration recent_failure_period = std::chrono::hours(1);
 
 // Returns "HOST:PORT" with the port of the main cluster, or an empty text. The reader replaces
 // HOST: the server does not know by which name it is reached.
@@ -52,10 +52,10 @@ void copy_tasks(server::hub& h, pool_facts& p) {
 }
 
 void copy_jobs(server::hub& h, pool_facts& p) {
-  p.failed = history::jobs_failed_since(h.past(), h.state(), h.now() - end_is_news,
+  p.failed = history::jobs_failed_since(h.past(), h.state(), h.now() - recent_failure_period,
                                         pool_facts::failed_jobs_max);
-  p.failed_sessions = history::sessions_failed_since(h.past(), h.state(), h.now() - end_is_news,
-                                                     pool_facts::failed_sessions_max);
+  p.failed_sessions = history::sessions_failed_since(
+      h.past(), h.state(), h.now() - recent_failure_period, pool_facts::failed_sessions_max);
   p.waits_since = h.state().sessions().waits_since();
 }
 
@@ -67,14 +67,15 @@ void copy_waiting(server::hub& h, pool_facts& p) {
 
 void copy_programs(server::hub& h, pool_facts& p) {
   auto const& all = h.state().programs();
-  for (auto const& one : all.failed_since(h.now() - end_is_news, pool_facts::programs_max))
+  for (auto const& one :
+       all.failed_since(h.now() - recent_failure_period, pool_facts::programs_max))
     p.failed_programs.push_back(
         {one.id, one.spec.name, one.cause ? one.cause->text : std::string(), one.finished});
   for (auto const& one : all.list({}, pool_facts::programs_max, core::program_state::pending))
     p.waiting_programs.push_back(
         {one.id, one.spec.name, one.waits_for, one.created, one.cannot_start});
   for (auto const id : h.programs().doctor().hanging(pool_facts::programs_max))
-    if (auto const one = all.look(id)) {
+    if (auto const one = all.find(id)) {
       auto const what = *h.programs().doctor().hang_of(id);
       p.hung_programs.push_back({id, one->spec.name, core::text(what), what.since, what.rank >= 0});
     }
@@ -122,7 +123,7 @@ first_look begin_look(engine_services& services) {
   return l;
 }
 
-first_look look_around(engine_services& services, server::cluster_scope const& scope) {
+first_look check_surroundings(engine_services& services, server::cluster_scope const& scope) {
   auto l = begin_look(services);
   services.pools.for_each([&](server::hub& h) {
     if (scope.sees(h.cluster())) l.pools.push_back(h.cluster());
@@ -134,7 +135,7 @@ first_look look_around(engine_services& services, server::cluster_scope const& s
   return l;
 }
 
-muster::result<first_look> look_at_one(engine_services& services, std::string const& cluster) {
+muster::result<first_look> check_one(engine_services& services, std::string const& cluster) {
   auto const pool = services.pools.named(cluster);
   if (!pool) return pool.error();
   auto l = begin_look(services);
@@ -183,7 +184,7 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   agents_facts a;
   a.view = all.view(c, now);
   copy_stuck(all.current(c), now, a);
-  a.unheard = all.current(c).notices_unheard();
+  a.unheard = all.current(c).unreachable_by_notices();
   return a;
 }
 
@@ -207,7 +208,7 @@ coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agent
   co_return muster::status{};
 }
 
-coro::task<muster::result<alert_facts>> look_closer(engine_link& engine, first_look known) {
+coro::task<muster::result<alert_facts>> check_details(engine_link& engine, first_look known) {
   auto facts = std::move(known.facts);
   for (auto const& name : known.pools) {
     auto pool = co_await collect_pool(engine, name);
@@ -229,18 +230,18 @@ coro::task<muster::result<alert_facts>> look_closer(engine_link& engine, first_l
 }  // namespace
 
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine, std::string cluster) {
-  auto first = [cluster](engine_services& services) { return look_at_one(services, cluster); };
+  auto first = [cluster](engine_services& services) { return check_one(services, cluster); };
   auto known = co_await engine.on_engine(std::move(first));
   if (!known) co_return known.error();
-  co_return co_await look_closer(engine, std::move(*known));
+  co_return co_await check_details(engine, std::move(*known));
 }
 
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine,
                                                        server::shared_scope scope) {
-  auto first = [scope](engine_services& services) { return look_around(services, *scope); };
+  auto first = [scope](engine_services& services) { return check_surroundings(services, *scope); };
   auto known = co_await engine.on_engine(std::move(first));
   if (!known) co_return known.error();
-  co_return co_await look_closer(engine, std::move(*known));
+  co_return co_await check_details(engine, std::move(*known));
 }
 
 }  // namespace muster::web

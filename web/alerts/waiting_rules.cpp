@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/alerts/alerts.hpp"
 #include "web/alerts/words.hpp"

@@ -93,7 +93,7 @@ struct answer_wait {
   coro::task<void> until(std::chrono::steady_clock::time_point deadline);
 
   boost::asio::steady_timer timer;
-  bool peer_gone = false;
+  bool peer_disconnected = false;
 };
 
 template <class R>
@@ -170,13 +170,13 @@ using answer = typename answer_of<R>::type;
 /// immediately is sent once the current state of the id's session is durable.
 template <class Id, class F>
 struct pool_work {
-  static constexpr bool is_told_durably = true;
+  static constexpr bool waits_until_durable = true;
 
   template <class... Args>
   decltype(auto) operator()(engine_services& services, Args&&... args) {
     return work(services.pools.of(id), std::forward<Args>(args)...);
   }
-  void when_durable(engine_services& services, server::commit_queue::told told) const {
+  void when_durable(engine_services& services, server::commit_queue::callback told) const {
     services.pools.of(id).when_durable(id, std::move(told));
   }
   Id id;
@@ -214,7 +214,7 @@ class engine_link {
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
                                         answer_handle<R> const& slot) mutable {
-      if constexpr (requires { F::is_told_durably; }) {
+      if constexpr (requires { F::waits_until_durable; }) {
         if (services.coordination.waits_for_disk()) {
           auto value = std::make_shared<R>(enter(services, work));
           return work.when_durable(services, [slot, value](muster::status const& lost) {
@@ -252,13 +252,13 @@ class engine_link {
       if (!engine_.post(std::move(run))) co_return stopping();
     }
     state->waiter = &wait;
-    leave_guard<R> guard(*this, state, peer);
-    if (peer) peer->arm(wait.timer, wait.peer_gone);
+    disconnect_guard<R> guard(*this, state, peer);
+    if (peer) peer->arm(wait.timer, wait.peer_disconnected);
     co_await wait.until(std::chrono::steady_clock::now() + limit);
     if (state->value) co_return std::move(*state->value);
     if (!state->failure.ok()) co_return std::move(state->failure);
     if (state->dropped) co_return stopping();
-    co_return wait.peer_gone ? client_left() : too_slow(limit);
+    co_return wait.peer_disconnected ? client_left() : too_slow(limit);
   }
 
   /// Waits for at most the configured limit.
@@ -274,11 +274,11 @@ class engine_link {
 
  private:
   template <class R>
-  struct leave_guard {
-    leave_guard(engine_link& l, std::shared_ptr<answer_state<R>> c, peer_watch* p)
+  struct disconnect_guard {
+    disconnect_guard(engine_link& l, std::shared_ptr<answer_state<R>> c, peer_watch* p)
         : link(l), state(std::move(c)), peer(p) {}
-    leave_guard(leave_guard const&) = delete;
-    ~leave_guard() {
+    disconnect_guard(disconnect_guard const&) = delete;
+    ~disconnect_guard() {
       state->waiter = nullptr;
       if (!peer) return;
       peer->disarm();

@@ -105,8 +105,8 @@ struct route {
   bool scoped = false;  // without `cluster`, answers for all clusters that the caller may see
 
   /// Adds the answer of success.
-  route& tells(std::string_view answer, web::schema::json (*schema_of_it)() = {},
-               unsigned status = 200) {
+  route& responds_with(std::string_view answer, web::schema::json (*schema_of_it)() = {},
+                       unsigned status = 200) {
     outcomes.push_back({status, summary, answer, schema_of_it});
     return *this;
   }

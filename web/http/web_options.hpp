@@ -13,13 +13,13 @@
 #include "base/connection_counts.hpp"
 #include "base/notice_totals.hpp"
 #include "base/version.hpp"
-#include "server/history/metrics/past_point.hpp"
+#include "server/history/metrics/chart_point.hpp"
 #include "server/net/service_manager.hpp"
 #include "server/net/tls_files.hpp"
 
 namespace muster::server {
 class gate;
-class past_reader;
+class history_reader;
 }  // namespace muster::server
 
 namespace muster::web {
@@ -55,17 +55,17 @@ struct web_tls {
 };
 
 /// Continues the charts of the whole server across a restart. Web thread.
-struct past_charts {
+struct history_charts {
   /// Returns the points of the previous process, oldest first. Called once, when the engine
   /// answers.
-  std::function<std::vector<history::past_point>()> earlier = [] {
-    return std::vector<history::past_point>();
+  std::function<std::vector<history::chart_point>()> earlier = [] {
+    return std::vector<history::chart_point>();
   };
-  std::function<void(history::past_point const&)> keep = [](auto const&) {};
+  std::function<void(history::chart_point const&)> keep = [](auto const&) {};
 };
 
 /// Sends alerts to people without an open dashboard. Web thread.
-struct web_notices {
+struct web_notifications {
   /// Sends a notice as JSON in Slack's format; null: notices are off.
   std::function<void(std::string json)> send;
   /// Base URL of links, for example "https://muster.example"; empty: no links.
@@ -74,11 +74,11 @@ struct web_notices {
 };
 
 /// Services outside the web layer that it uses.
-struct web_outlets {
-  past_charts charts;
+struct external_services {
+  history_charts charts;
   /// Reads history from disk; null: there is none. Outlives the server.
-  server::past_reader* past = nullptr;
-  web_notices notices;
+  server::history_reader* past = nullptr;
+  web_notifications notices;
 };
 
 struct web_options {
@@ -127,7 +127,7 @@ struct web_options {
   std::string main_cluster = "default";
   std::string version = std::string(muster::version());
   std::uint64_t boot = 0;  // random; identifies this run of the server
-  web_outlets outlets;
+  external_services outlets;
   /// The server is read-only: it shows the data of a stopped server and refuses changes.
   bool read_only = false;
   std::string dashboard_dir;  // for developers: serve the dashboard from this directory

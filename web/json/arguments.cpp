@@ -189,7 +189,7 @@ std::vector<schema::named> argument_schemas() {
           {"PlainArgument", schema::any_of(plain)}};
 }
 
-std::string shown_arguments(core::closure_view const& c) {
+std::string display_arguments(core::closure_view const& c) {
   return core::fill_gaps(c.args.view(), c.extras->inputs, [&](std::size_t i) {
     return "{\"$remote_value\":\"" + server::value_text(c.inputs[i]) + "\"}";
   });

@@ -30,6 +30,6 @@ schema::json named_arguments_schema(std::string_view of = "Argument");
 std::vector<schema::named> argument_schemas();
 
 /// Returns the arguments as text for display, with references as they were sent.
-std::string shown_arguments(core::closure_view const& c);
+std::string display_arguments(core::closure_view const& c);
 
 }  // namespace muster::web

@@ -56,7 +56,7 @@ void meeting_members(member_list const& m, with_rank<core::attempt_record::meeti
 }
 
 void latecomer_members(member_list const& m,
-                       with_rank<core::attempt_record::latecomer> const& one) {
+                       with_rank<core::attempt_record::late_task> const& one) {
   late_task_members(m, one.of.task, one.of);
   m.when(one.rank.has_value())("rank", one.rank.value_or(0), "rank of this task");
 }
@@ -114,7 +114,7 @@ void members(member_list const& m, attempt_detail const& a) {
          "failures reported by the coordination cluster, and lost workers");
   m.list("barriers", with_ranks(a, r.barriers, &record::meeting::last), meeting_members,
          "the newest barriers at which all tasks arrived, newest first");
-  m.list("latecomers", with_ranks(a, r.latecomers, &record::latecomer::task), latecomer_members,
+  m.list("latecomers", with_ranks(a, r.latecomers, &record::late_task::task), latecomer_members,
          "lateness at these and earlier barriers; the latest task first");
   m("stacks", groups_of(r), "stacks of killed ranks, smallest group first");
   m.list("ended", r.ranks, rank_members,

@@ -63,13 +63,13 @@ json_kind<std::string> a_name() {
 
 // Accepts any text. The core checks the type.
 json_kind<std::string> a_type() {
-  return {schema::one_of({"standalone"}), a_text(1'024).read};
+  return {schema::one_of({"standalone"}), text_kind(1'024).read};
 }
 
 // Reads a duration as answers contain it, for example "heartbeat_timeout_ms": 30000.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
-  auto number = an_integer(positive ? 1 : 0, most);
+  auto number = integer_kind(positive ? 1 : 0, most);
   auto read = [read = std::move(number.read)](json_check& check, json_ref const& at) {
     return core::duration(std::chrono::milliseconds(read(check, at)));
   };
@@ -133,18 +133,18 @@ json_kind<muster::code> a_failure_code() {
 
 json_object<coordination::fail_cluster> const& failure_table() {
   using e = coordination::fail_cluster;
-  auto reason = a_text(reason_bytes_max);
+  auto reason = text_kind(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
   reason.missing = "required, why the run failed";
   static json_object<e> const all({required("message", &e::message, reason),
                                    field("code", &e::code, a_failure_code()),
-                                   field("refuse_calls", &e::refuses, a_flag())});
+                                   field("refuse_calls", &e::refuses, flag_kind())});
   return all;
 }
 
 json_object<coordination::report_error> const& task_error_table() {
   using e = coordination::report_error;
-  auto reason = a_text(reason_bytes_max);
+  auto reason = text_kind(reason_bytes_max);
   reason.schema = schema::text(1, reason_bytes_max);
   reason.missing = "required, what went wrong in the task";
   static json_object<e> const all(

@@ -19,7 +19,7 @@ struct decimal {
   static schema::json schema() { return schema::matching("^[0-9]{1,20}$"); }
 };
 
-maybe_ms age(core::time_point t, core::time_point now) {
+optional_ms age(core::time_point t, core::time_point now) {
   if (t == core::time_point{}) return {};
   return {ms_since(t, now)};
 }
@@ -46,7 +46,7 @@ void late_host_members(member_list const& m, history::straggler_view::host const
 
 }  // namespace
 
-maybe_ms time_left(core::time_point deadline, core::time_point now) {
+optional_ms time_left(core::time_point deadline, core::time_point now) {
   if (deadline == core::never) return {};
   return {ms_since(now, deadline)};
 }

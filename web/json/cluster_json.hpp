@@ -44,6 +44,6 @@ void members(member_list const& m, coordination::key_view const& k, bool with_va
 void members(member_list const& m, server::event const& e);
 
 /// Returns the time until `deadline`; null if it is `never`.
-maybe_ms time_left(core::time_point deadline, core::time_point now);
+optional_ms time_left(core::time_point deadline, core::time_point now);
 
 }  // namespace muster::web

@@ -9,7 +9,7 @@ constexpr std::size_t names_max = 64;
 
 }  // namespace
 
-json_kind<std::vector<std::string>> some_texts(std::size_t max) {
+json_kind<std::vector<std::string>> text_list_kind(std::size_t max) {
   auto read = [max](json_check& check, json_ref const& at) {
     std::vector<std::string> all;
     if (!check.is(at, json_type::array)) return all;
@@ -34,7 +34,7 @@ json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names) {
 }
 
 json_kind<core::named_amounts> named_amounts() {
-  auto const amount = an_integer(1, UINT32_MAX);
+  auto const amount = integer_kind(1, UINT32_MAX);
   auto read = [amount](json_check& check, json_ref const& at) {
     core::named_amounts all;
     if (!check.is(at, json_type::object)) return all;

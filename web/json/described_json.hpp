@@ -21,7 +21,7 @@
 namespace muster::web {
 
 /// Reads strings of at most `max` characters each.
-json_kind<std::vector<std::string>> some_texts(std::size_t max);
+json_kind<std::vector<std::string>> text_list_kind(std::size_t max);
 /// Reads an object that maps names to strings of at most `max` characters. `names` is the maximum
 /// number of names; 0 means unlimited.
 json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names);
@@ -74,15 +74,15 @@ template <class V>
 json_kind<V> kind_of(core::field_facts const& f) {
   auto const most = static_cast<std::size_t>(f.most);
   if constexpr (std::is_same_v<V, bool>)
-    return a_flag();
+    return flag_kind();
   else if constexpr (named_enum<V>)
-    return a_word<V>();
+    return enum_kind<V>();
   else if constexpr (std::is_same_v<V, std::string>)
-    return a_text(most);
+    return text_kind(most);
   else if constexpr (std::is_same_v<V, core::duration>)
-    return a_duration(core::duration(static_cast<std::int64_t>(f.most)), f.least > 0);
+    return duration_kind(core::duration(static_cast<std::int64_t>(f.most)), f.least > 0);
   else if constexpr (std::is_same_v<V, std::vector<std::string>>)
-    return some_texts(most);
+    return text_list_kind(most);
   else if constexpr (std::is_same_v<V, core::named_texts>)
     return named_texts(most, f.names);
   else
@@ -101,7 +101,7 @@ std::vector<json_field<T>> described_fields() {
     constexpr bool chosen = named_enum<value> || std::is_same_v<value, bool>;
     if (f.shown == core::shown::never || (f.most == 0 && !chosen)) return;
     if constexpr (std::is_integral_v<value> && !chosen) {
-      auto kind = an_integer(f.least, static_cast<std::int64_t>(f.most));
+      auto kind = integer_kind(f.least, static_cast<std::int64_t>(f.most));
       all.push_back(
           {f.name, std::move(kind.schema),
            [f, read = std::move(kind.read)](json_check& check, json_ref const& at, T& to) {

@@ -26,17 +26,17 @@ problem too_long(json_ref const& at, core::duration longest) {
 
 }  // namespace
 
-json_kind<bool> a_flag() {
+json_kind<bool> flag_kind() {
   return {schema::boolean(), [](json_check& check, json_ref const& at) { return check.flag(at); }};
 }
 
-json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max) {
+json_kind<std::int64_t> integer_kind(std::int64_t min, std::int64_t max) {
   return {
       schema::integer(min, static_cast<std::uint64_t>(max)),
       [min, max](json_check& check, json_ref const& at) { return check.integer(at, min, max); }};
 }
 
-json_kind<std::string> a_text(std::size_t max) {
+json_kind<std::string> text_kind(std::size_t max) {
   return {schema::text(0, max),
           [max](json_check& check, json_ref const& at) { return check.text(at, max); }};
 }
@@ -54,7 +54,7 @@ json_kind<std::string> a_function(std::string_view missing) {
           read, missing};
 }
 
-json_kind<core::duration> a_duration(core::duration longest, bool positive) {
+json_kind<core::duration> duration_kind(core::duration longest, bool positive) {
   auto read = [longest, positive](json_check& check, json_ref const& at) -> core::duration {
     auto const text = check.text(at, duration_characters_max);
     if (check.failed()) return {};

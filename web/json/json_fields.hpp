@@ -29,23 +29,23 @@ struct json_kind {
   std::string_view missing = {};  // the error message if the member is missing
 };
 
-json_kind<bool> a_flag();
-json_kind<std::int64_t> an_integer(std::int64_t min, std::int64_t max);
+json_kind<bool> flag_kind();
+json_kind<std::int64_t> integer_kind(std::int64_t min, std::int64_t max);
 /// Reads a string of at most `max` characters and at most `max` bytes.
-json_kind<std::string> a_text(std::size_t max);
+json_kind<std::string> text_kind(std::size_t max);
 /// Reads the name of a function: 1 to 256 characters without control characters. `missing` is also
 /// the error message for an empty name.
 json_kind<std::string> a_function(std::string_view missing = "required, the name of a function");
 /// The core limits bytes to the same number.
 inline constexpr std::size_t function_characters_max = 256;
 /// Reads a duration such as "30s"; 422 if it exceeds `longest`. `positive`: also rejects 0.
-json_kind<core::duration> a_duration(core::duration longest, bool positive = false);
+json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);
 /// Reads a JSON object of at most `max` bytes as text, unchanged.
 json_kind<std::string> an_object_text(std::size_t max);
 /// Reads one of these strings and returns its position.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
 template <named_enum E>
-json_kind<E> a_word() {
+json_kind<E> enum_kind() {
   static constexpr auto words = all_names<E>();
   auto kind = one_of_words(words);
   return {std::move(kind.schema),

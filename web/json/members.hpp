@@ -33,7 +33,7 @@ struct value_id {
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
 /// A time in milliseconds; null if the event has not happened.
-struct maybe_ms {
+struct optional_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
   static schema::json schema() { return schema::nullable(schema::count()); }
@@ -50,7 +50,7 @@ class member_list {
  public:
   explicit member_list(json_out& out) : out_(&out) {}
   /// Appends the schemas of the members to `told`. REQUIRES: `told` outlives the list.
-  explicit member_list(std::vector<schema::member>& told) : told_(&told) {}
+  explicit member_list(std::vector<schema::member>& told) : schema_members_(&told) {}
 
   /// Returns a list for optional members. They are written only if `there`.
   member_list when(bool there) const {
@@ -64,7 +64,7 @@ class member_list {
   /// are written by name, times and durations in milliseconds.
   template <class V>
   void operator()(std::string_view name, V const& value, std::string_view words = {}) const {
-    if (told_) return tell(name, &schema_of_value<V>, words);
+    if (schema_members_) return tell(name, &schema_of_value<V>, words);
     if (there_) write_value_of(out_->key(name), value);
   }
   /// Writes an optional member; omits it if it is empty, zero, false or null.
@@ -74,21 +74,23 @@ class member_list {
   }
   void word(std::string_view name, std::string_view value,
             std::initializer_list<std::string_view> words) const {
-    if (told_) return told_->push_back({name, schema::one_of(words), required_});
+    if (schema_members_)
+      return schema_members_->push_back({name, schema::one_of(words), required_});
     if (there_) out_->key(name).string(value);
   }
   /// Writes a member whose value is the JSON that `write(out)` writes.
   template <class Write>
   void json(std::string_view name, schema::json (*schema)(), Write const& write,
             std::string_view words = {}) const {
-    if (told_) return tell(name, schema, words);
+    if (schema_members_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
   }
   /// Writes an object; `say(list)` writes its members.
   template <class Say>
   void object(std::string_view name, Say const& say, std::string_view words = {}) const {
-    if (told_)
-      return told_->push_back({name, schema::described(object_schema(say), words), required_});
+    if (schema_members_)
+      return schema_members_->push_back(
+          {name, schema::described(object_schema(say), words), required_});
     if (!there_) return;
     auto const object = out_->key(name).object();
     say(member_list(*out_));
@@ -111,13 +113,13 @@ class member_list {
             std::string_view words = {}) const {
     using element = std::ranges::range_value_t<Range>;
     constexpr bool objects = std::is_invocable_v<Each const&, member_list const&, element const&>;
-    if (told_) {
+    if (schema_members_) {
       schema::json items;
       if constexpr (objects)
         items = object_schema([&each](member_list const& of) { each(of, element{}); });
       else
         items = schema_of_value<std::decay_t<std::invoke_result_t<Each const&, element const&>>>();
-      return told_->push_back(
+      return schema_members_->push_back(
           {name, schema::described(schema::array(std::move(items)), words), required_});
     }
     if (!there_) return;
@@ -151,11 +153,11 @@ class member_list {
       return value == V{};
   }
   void tell(std::string_view name, schema::json (*schema)(), std::string_view words) const {
-    told_->push_back({name, schema::described(schema(), words), required_});
+    schema_members_->push_back({name, schema::described(schema(), words), required_});
   }
 
   json_out* out_ = nullptr;
-  std::vector<schema::member>* told_ = nullptr;
+  std::vector<schema::member>* schema_members_ = nullptr;
   bool there_ = true;
   bool required_ = true;
 };
@@ -194,7 +196,7 @@ schema::json schema_of_call(void (*say)(member_list const&, View...)) {
       [say](member_list const& m) { say(m, std::remove_cvref_t<View>{}...); });
 }
 template <auto say>
-schema::json schema_told_by() {
+schema::json schema_of_members() {
   return schema_of_call(say);
 }
 

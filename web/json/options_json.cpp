@@ -50,7 +50,7 @@ json_object<core::session_spec> const& job_options_table() {
   static json_object<s> const table = [] {
     auto all = described_fields<s>();
     std::erase_if(all, [](auto const& f) { return !is_job_option(f.name); });
-    auto failures = an_integer(0, core::worker_failures_max);
+    auto failures = integer_kind(0, core::worker_failures_max);
     auto read = [read = std::move(failures.read)](json_check& check, json_ref const& at, s& spec) {
       spec.max_worker_failures = static_cast<std::uint32_t>(read(check, at));
       spec.unlimited_worker_failures = spec.max_worker_failures == 0;

@@ -154,7 +154,7 @@ std::string to_json(problem const& p) {
 }
 
 schema::json problem_schema() {
-  return schema_told_by<problem_members>();
+  return schema_of_members<problem_members>();
 }
 
 }  // namespace muster::web

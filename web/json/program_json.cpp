@@ -20,7 +20,7 @@ struct group_members {
 json_object<group_members> const& group_table() {
   using g = group_members;
   static json_object<g> const table = [] {
-    std::vector<json_field<g>> all{field("count", &g::count, an_integer(1, UINT32_MAX))};
+    std::vector<json_field<g>> all{field("count", &g::count, integer_kind(1, UINT32_MAX))};
     for (auto& f : described_fields<core::program_tasks>())
       all.push_back(nested(&g::tasks, std::move(f)));
     return json_object<g>(std::move(all));
@@ -66,9 +66,9 @@ json_object<program_request> const& program_table() {
     put_field(of_spec, field("metadata", &s::metadata, an_object_text(program_metadata_bytes_max)));
     put_field(of_spec, field("step_pattern", &s::step_pattern, a_step_pattern()));
     std::vector<json_field<r>> all{
-        field("cluster", &r::cluster, a_text(program_cluster_characters_max))};
+        field("cluster", &r::cluster, text_kind(program_cluster_characters_max))};
     for (auto& f : of_spec) all.push_back(nested(&r::spec, std::move(f)));
-    put_field(all, field("store", &r::store, a_word<core::store_place>()));
+    put_field(all, field("store", &r::store, enum_kind<core::store_place>()));
     return json_object<r>(std::move(all));
   }();
   return table;
@@ -106,7 +106,7 @@ void group_members_of(member_list const& m, core::program_tasks const& t) {
 }
 
 schema::json tasks_schema() {
-  return schema::map(schema_told_by<group_members_of>());
+  return schema::map(schema_of_members<group_members_of>());
 }
 
 void write_tasks(json_out& out, std::vector<core::program_tasks> const& tasks) {

@@ -65,13 +65,13 @@ class stream_writer {
     m.list("functions", a_.functions, [](auto const& named) { return named.second; });
     m.list("jobs", jobs_, text_or_none<core::session_id>,
            "ids of jobs; empty for sums and closures of the server");
-    m.object("bars", [this](member_list const& of) { say_spans(of); });
+    m.object("bars", [this](member_list const& of) { write_spans(of); });
     m.object(
-        "running", [this](member_list const& of) { say_running(of); },
+        "running", [this](member_list const& of) { write_running(of); },
         "closures that workers execute now");
     m.when(!a_.minutes.empty())
         .object(
-            "minutes", [this](member_list const& of) { say_minutes(of); },
+            "minutes", [this](member_list const& of) { write_minutes(of); },
             "work before since_ms; only in the first response");
   }
 
@@ -86,7 +86,7 @@ class stream_writer {
   std::size_t place(core::session_id id) const { return job_position_.at(id); }
   offset since_base(core::time_point t) const { return {us(t) - us(base_)}; }
 
-  void say_spans(member_list const& m) const {
+  void write_spans(member_list const& m) const {
     auto const& spans = a_.spans;
     using span = core::span_view const&;
     m.list("lane", spans, [](span b) { return b.lane; });
@@ -116,7 +116,7 @@ class stream_writer {
         "job", spans, [this](span b) { return place(b.job); }, "index in jobs");
   }
 
-  void say_running(member_list const& m) const {
+  void write_running(member_list const& m) const {
     auto const& all = a_.running;
     using row = core::running_view const&;
     m.list("lane", all, [](row r) { return r.lane; });
@@ -126,7 +126,7 @@ class stream_writer {
     m.list("job", all, [this](row r) { return place(r.job); });
   }
 
-  void say_minutes(member_list const& m) const {
+  void write_minutes(member_list const& m) const {
     auto const& all = a_.minutes;
     using row = core::minute_view const&;
     m.list("lane", all, [](row r) { return r.lane; });
@@ -200,8 +200,8 @@ void trace_json::next() {
   text_ += '\n';
 }
 
-void trace_json::tell_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
-                           std::string_view name) {
+void trace_json::write_thread_name(std::string_view kind, std::uint32_t process,
+                                   std::uint32_t thread, std::string_view name) {
   next();
   json_out out(text_);
   auto const event = out.object();
@@ -222,7 +222,7 @@ std::uint32_t trace_json::thread_for(std::uint32_t process, std::string_view tas
   if (it == all.end() && all.size() < threads_max) {
     it = all.insert(all.end(), {++last_thread_, {}});
     auto const more = all.size() > 1 ? " #" + std::to_string(all.size()) : std::string();
-    tell_name("thread_name", process, it->number, std::string(task) + more);
+    write_thread_name("thread_name", process, it->number, std::string(task) + more);
   }
   if (it == all.end()) --it;
   it->free = std::max(it->free, s.started + s.lasted);
@@ -234,7 +234,7 @@ void trace_json::add(std::string_view process, std::string_view task, span const
   if (it == processes_.end()) {
     auto const number = static_cast<std::uint32_t>(processes_.size() + 1);
     it = processes_.emplace(process, number).first;
-    tell_name("process_name", number, 0, process);
+    write_thread_name("process_name", number, 0, process);
   }
   auto const thread = thread_for(it->second, task, s);
   next();

@@ -73,8 +73,8 @@ class trace_json {
     std::uint32_t number = 0;
     core::time_point free{};  // from this time on
   };
-  void tell_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
-                 std::string_view name);
+  void write_thread_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
+                         std::string_view name);
   std::uint32_t thread_for(std::uint32_t process, std::string_view task, span const& s);
   void next();
 

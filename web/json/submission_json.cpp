@@ -107,7 +107,7 @@ json_object<job_members> const& job_table() {
       schema::described(std::move(metadata.schema),
                         "any object of at most " + std::to_string(metadata_bytes_max) + " bytes");
   std::vector<json_field<j>> fields{
-      field("cluster", &j::cluster, a_text(name_bytes_max)),
+      field("cluster", &j::cluster, text_kind(name_bytes_max)),
       field("closures", &j::closures, kept(schema::array(schema::ref("Closure")))),
       field("map", &j::map, kept(map_table().schema())),
       {"options", job_options_table().schema(), read_options},
@@ -130,7 +130,7 @@ struct retry_members {
 
 json_object<retry_members> const& retry_table() {
   static json_object<retry_members> const table(
-      {field("name", &retry_members::name, a_text(name_bytes_max))});
+      {field("name", &retry_members::name, text_kind(name_bytes_max))});
   return table;
 }
 
@@ -144,8 +144,8 @@ json_object<per_worker_members> const& per_worker_table() {
   using r = per_worker_request;
   static json_object<p> const table(
       {nested(&p::request, required("function", &r::function, a_function())),
-       nested(&p::request, field("name", &r::name, a_text(name_bytes_max))),
-       nested(&p::request, field("cluster", &r::cluster, a_text(name_bytes_max))),
+       nested(&p::request, field("name", &r::name, text_kind(name_bytes_max))),
+       nested(&p::request, field("cluster", &r::cluster, text_kind(name_bytes_max))),
        field("args", &p::args, kept(arguments_schema("PlainArgument"))),
        field("kwargs", &p::kwargs, kept(named_arguments_schema("PlainArgument")))});
   return table;

@@ -30,16 +30,17 @@ json_kind<std::vector<std::string>> some_clusters() {
           }};
 }
 
-json_object<server::wanted_token> const& token_table() {
-  using w = server::wanted_token;
-  static auto const limit = [] { return an_integer(0, static_cast<std::int64_t>(limit_max)); };
-  auto role = a_word<core::role>();
+json_object<server::token_request> const& token_table() {
+  using w = server::token_request;
+  static auto const limit = [] { return integer_kind(0, static_cast<std::int64_t>(limit_max)); };
+  auto role = enum_kind<core::role>();
   role.missing = "required, viewer, submitter, worker or admin";
   static json_object<w> const table(
-      {required("role", &w::role, std::move(role)), field("name", &w::name, a_text(name_max)),
+      {required("role", &w::role, std::move(role)), field("name", &w::name, text_kind(name_max)),
        field("clusters", &w::clusters, some_clusters()),
-       field("expires", &w::expires_in, a_duration(std::chrono::years(100), true)),
-       field("allow_exec", &w::allow_exec, a_flag()), field("queued_max", &w::queued_max, limit()),
+       field("expires", &w::expires_in, duration_kind(std::chrono::years(100), true)),
+       field("allow_exec", &w::allow_exec, flag_kind()),
+       field("queued_max", &w::queued_max, limit()),
        field("sessions_max", &w::sessions_max, limit()),
        field("value_bytes_max", &w::value_bytes_max, limit())});
   return table;
@@ -49,7 +50,7 @@ struct sign_in {
   std::string token;
 };
 json_object<sign_in> const& sign_in_table() {
-  auto kind = a_text(server::credential_bytes_max);
+  auto kind = text_kind(server::credential_bytes_max);
   kind.missing = "missing";
   static json_object<sign_in> const table({required("token", &sign_in::token, std::move(kind))});
   return table;
@@ -79,8 +80,8 @@ void session_members(member_list const& m, session_state const& s) {
 
 }  // namespace
 
-server::wanted_token read_token(json_check& check, json_ref const& body) {
-  server::wanted_token w;
+server::token_request read_token(json_check& check, json_ref const& body) {
+  server::token_request w;
   token_table().read(check, body, w);
   return w;
 }

@@ -8,7 +8,7 @@
 namespace muster::web {
 
 /// Reads the body of POST /api/v1/tokens.
-server::wanted_token read_token(json_check& check, json_ref const& body);
+server::token_request read_token(json_check& check, json_ref const& body);
 /// Reads the token in the body of POST /api/v1/session.
 std::string read_sign_in(json_check& check, json_ref const& body);
 

@@ -4,8 +4,8 @@
 
 #include "base/text.hpp"
 #include "server/core/api/closure_fields.hpp"
-#include "server/core/words/attempt_words.hpp"
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/attempt_texts.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "web/json/arguments.hpp"
 #include "web/json/described_json.hpp"
 #include "web/json/json_in.hpp"
@@ -220,7 +220,7 @@ void members(member_list const& m, core::closure_view const& c,
   m.some("value_released", c.released);
   m.when(bool(c.args)).json("args", schema::any, [&c](json_out& out) {
     if (c.extras && c.args.encoding() == core::encoding::json)
-      out.raw(shown_arguments(c));
+      out.raw(display_arguments(c));
     else
       write_value(out, c.args);
   });

@@ -51,9 +51,9 @@ void agents_topic::update(std::vector<agent_row> rows, std::size_t more, core::t
   keep_if(rows_, [](row const& r) { return r.present; });
   if (std::exchange(more_, more) != more) change();
   ages_ = std::move(ages);
-  if (now - ages_told_at_ < heartbeat_ages::every) return;
-  ages_told_at_ = now;
-  ages_told_ = change();
+  if (now - ages_sent_at_ < heartbeat_ages::every) return;
+  ages_sent_at_ = now;
+  ages_sent_at_seq_ = change();
 }
 
 void agents_topic::write_body(json_out& out, std::uint64_t const* from) const {
@@ -63,9 +63,9 @@ void agents_topic::write_body(json_out& out, std::uint64_t const* from) const {
   out.end_object();
   if (from) write_changes(out, *from);
   auto const there = [this](key const& name) { return rows_.contains(name); };
-  write_gone(out, from, there, [&out](key const& name) { out.string(text(name)); });
+  write_removed(out, from, there, [&out](key const& name) { out.string(text(name)); });
   out.key("more").number(more_);
-  if (!ages_.empty() && (!from || ages_told_ > *from)) out.key("ages").raw(ages_);
+  if (!ages_.empty() && (!from || ages_sent_at_seq_ > *from)) out.key("ages").raw(ages_);
 }
 
 void agents_topic::write_changes(json_out& out, std::uint64_t from) const {

@@ -48,8 +48,9 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   std::map<key, row> rows_;
   std::size_t more_ = 0;
   std::string ages_;
-  std::uint64_t ages_told_ = 0;  // sequence number of the last delta with ages; its time is below
-  core::time_point ages_told_at_{};
+  std::uint64_t ages_sent_at_seq_ =
+      0;  // sequence number of the last delta with ages; its time is below
+  core::time_point ages_sent_at_{};
 };
 
 }  // namespace muster::web

@@ -157,12 +157,12 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
 
 // Returns whether the agent's heartbeats have ended. The row then contains the time of the last
 // one.
-bool beats_no_more(coordination::agent_view const& a) {
+bool heartbeats_have_ended(coordination::agent_view const& a) {
   return a.health == coordination::agent_health::error ||
          a.health == coordination::agent_health::disconnected;
 }
 
-std::string who_it_is(named_agent const& n) {
+std::string agent_identity_json(named_agent const& n) {
   auto const& a = n.view;
   return object_text([&](member_list const& m) {
     m("cluster", n.cluster);
@@ -172,14 +172,14 @@ std::string who_it_is(named_agent const& n) {
     m("address", a.peer);
     m("registered", a.registered_at);
     m.some("unheard", a.unheard);
-    m.when(beats_no_more(a))("seen", a.last_heartbeat);
+    m.when(heartbeats_have_ended(a))("seen", a.last_heartbeat);
     m("devices", a.devices);
     m.some("device_names", a.device_names);
   });
 }
 
-std::string how_it_fares(coordination::agent_view const& a, core::time_point now) {
-  bool const waits = a.waits_since != core::never && a.waits_since + wait_is_news <= now;
+std::string agent_status_json(coordination::agent_view const& a, core::time_point now) {
+  bool const waits = a.waits_since != core::never && a.waits_since + shortest_shown_wait <= now;
   return object_text([&](member_list const& m) {
     m("state", a.health);
     if (a.error) {
@@ -264,9 +264,9 @@ coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, t
     if (!page) co_return page.error();
     at = page->second;
     for (auto const& a : page->first) {
-      rows.agents.push_back({a.cluster + "/" + a.view.job, a.view.index, who_it_is(a),
-                             how_it_fares(a.view, rows.now)});
-      auto const seen = beats_no_more(a.view) ? core::time_point{} : a.view.last_heartbeat;
+      rows.agents.push_back({a.cluster + "/" + a.view.job, a.view.index, agent_identity_json(a),
+                             agent_status_json(a.view, rows.now)});
+      auto const seen = heartbeats_have_ended(a.view) ? core::time_point{} : a.view.last_heartbeat;
       ages.add(a.cluster, a.view.job, seen, rows.now, a.heartbeat_timeout);
     }
   }

@@ -36,7 +36,7 @@ inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with
 inline constexpr std::size_t missing_shown = 50;           // of a barrier
 inline constexpr std::size_t events_shown = 300;
 /// Shorter waits are not shown: they begin and end with each training step.
-inline constexpr core::duration wait_is_news = std::chrono::seconds(2);
+inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);
 
 /// Returns whether the cluster belongs to a program that is ending or has ended, so that its tasks
 /// will not return. Engine thread.

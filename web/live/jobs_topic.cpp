@@ -53,7 +53,7 @@ void jobs_topic::write_body(json_out& out, std::uint64_t const* from) const {
     if (!from || e.changed > *from) write_job(out, e.view);
   out.end_array();
   auto const shown = [this](core::session_id id) { return jobs_.contains(id); };
-  write_gone(out, from, shown, [&out](core::session_id id) { out.string(core::text(id)); });
+  write_removed(out, from, shown, [&out](core::session_id id) { out.string(core::text(id)); });
 }
 
 }  // namespace muster::web

@@ -9,11 +9,11 @@ namespace muster::web {
 
 namespace {
 
-log_news look(server::pools& pools, log_interest const& interest,
-              server::cluster_scope const& scope) {
+log_update look(server::pools& pools, log_position const& interest,
+                server::cluster_scope const& scope) {
   bool const of_job = interest.of.closure == core::closure_id{};
   auto& h = of_job ? pools.of(interest.of.job) : pools.of(interest.of.closure);
-  log_news news;
+  log_update news;
   news.name = interest.name;
   news.now = h.now();
   if (!scope.sees(h.cluster())) {
@@ -21,7 +21,7 @@ log_news look(server::pools& pools, log_interest const& interest,
     return news;
   }
   auto of = of_job ? log_target_of(h, interest.of.job) : log_target_of(h, interest.of.closure);
-  auto log = of ? look_at_log(h, *of, interest.after, log_lines_shown, true) : of.error();
+  auto log = of ? read_log_page(h, *of, interest.after, log_lines_shown, true) : of.error();
   if (!log) {
     news.known = false;
     return news;
@@ -40,12 +40,11 @@ log_news look(server::pools& pools, log_interest const& interest,
 
 }  // namespace
 
-coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_interest> interests,
-                                                               server::shared_scope scope) {
+coro::task<muster::result<std::vector<log_update>>> collect_logs(
+    engine_link& engine, std::vector<log_position> interests, server::shared_scope scope) {
   auto work = [interests = std::move(interests),
                scope = std::move(scope)](engine_services& services) {
-    std::vector<log_news> all;
+    std::vector<log_update> all;
     for (auto const& w : interests) all.push_back(look(services.pools, w, *scope));
     return all;
   };
@@ -62,7 +61,7 @@ std::optional<server::log_target> log_topic::target_named(std::string_view name)
   return {};
 }
 
-void log_topic::update(log_news news) {
+void log_topic::update(log_update news) {
   bool const first = !live;
   live = true;
   if (!first && news.lines.empty() && news.same_state(state_)) return;

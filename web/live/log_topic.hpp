@@ -11,7 +11,7 @@
 
 #include "server/hub/access/cluster_scope.hpp"
 #include "web/engine/engine_link.hpp"
-#include "web/live/log_look.hpp"
+#include "web/live/log_page_reading.hpp"
 #include "web/live/topic.hpp"
 
 namespace muster::web {
@@ -21,13 +21,13 @@ inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
 
 /// The position up to which a topic has the lines.
-struct log_interest {
+struct log_position {
   std::string name;
   server::log_target of;
   std::uint64_t after = 0;
 };
 
-struct log_news {
+struct log_update {
   std::string name;
   core::time_point now{};
   std::vector<server::log_line> lines;
@@ -37,15 +37,14 @@ struct log_news {
   bool known = true;  // false: the job is unknown, or its record was removed
   std::optional<server::closure_progress> progress;
 
-  bool same_state(log_news const& o) const {
+  bool same_state(log_update const& o) const {
     return dropped == o.dropped && ended == o.ended && known == o.known && progress == o.progress;
   }
 };
 
 /// Reads all these logs in one step on the engine. A log of a cluster outside the scope is unknown.
-coro::task<muster::result<std::vector<log_news>>> collect_logs(engine_link& engine,
-                                                               std::vector<log_interest> interests,
-                                                               server::shared_scope scope);
+coro::task<muster::result<std::vector<log_update>>> collect_logs(
+    engine_link& engine, std::vector<log_position> interests, server::shared_scope scope);
 
 class log_topic final : public topic {
  public:
@@ -56,8 +55,8 @@ class log_topic final : public topic {
   log_topic(std::string name, server::log_target of, std::uint64_t seq)
       : topic(name, seq), named_(std::move(name)), of_(of), too_old_(seq) {}
 
-  log_interest interest() const { return {named_, of_, last_}; }
-  void update(log_news news);
+  log_position interest() const { return {named_, of_, last_}; }
+  void update(log_update news);
 
   bool can_serve(std::uint64_t from) const override { return from > too_old_ && from <= seq(); }
 
@@ -84,7 +83,7 @@ class log_topic final : public topic {
   // Clients at this sequence number or below receive a snapshot.
   std::uint64_t too_old_;
   bool earlier_ = false;  // older lines exist
-  log_news state_;        // without its lines
+  log_update state_;      // without its lines
 };
 
 }  // namespace muster::web

@@ -54,10 +54,10 @@ void copy_cluster(engine_services& services, program_copy& p) {
   auto const views = all.current(*id).views();
   auto const now = services.coordination.now();
   // Viewers need to see at once which agents the others are waiting for.
-  p.agents = views.tasks(now, 0, p.ranks.size(), wait_is_news);
+  p.agents = views.tasks(now, 0, p.ranks.size(), shortest_shown_wait);
   p.barriers = views.barriers_from(0, barriers_shown);
   std::erase_if(p.barriers, [now](auto const& b) {
-    return b.state != coordination::barrier_state::running || b.started + wait_is_news > now;
+    return b.state != coordination::barrier_state::running || b.started + shortest_shown_wait > now;
   });
 }
 
@@ -65,7 +65,7 @@ std::optional<program_copy> copy_one(engine_services& services, core::program_id
                                      server::cluster_scope const& scope) {
   auto& h = services.pools.of(id);
   auto const& programs = h.state().programs();
-  auto p = programs.look(id);
+  auto p = programs.find(id);
   if (!p || !scope.sees(h.cluster())) return {};
   program_copy c{std::move(*p), *programs.ranks(id), *programs.attempts_of(id), {}, {}};
   c.program.cluster = h.state().configuration().cluster;

@@ -22,7 +22,7 @@ void rows_topic::write_body(json_out& out, std::uint64_t const* from) const {
     if (!from || r.changed > *from) out.key(name).raw(r.json);
   out.end_object();
   auto const there = [this](std::string const& name) { return rows_.contains(name); };
-  write_gone(out, from, there, [&out](std::string const& name) { out.string(name); });
+  write_removed(out, from, there, [&out](std::string const& name) { out.string(name); });
   out.key("more").number(more_);
 }
 

@@ -41,16 +41,16 @@ subscriber::~subscriber() {
 }
 
 void subscriber::receive(std::string_view text) {
-  if (last_words_) return;
+  if (final_message_) return;
   if (check_json(text))
-    return say_error("INVALID_ARGUMENT",
-                     R"(not JSON; send an object such as {"t":"sub","topic":"jobs"})");
+    return send_error("INVALID_ARGUMENT",
+                      R"(not JSON; send an object such as {"t":"sub","topic":"jobs"})");
   json_check check;
   json_ref const body(text);
   std::string type;
   if (!has_type(body, type))
-    return say_error("INVALID_ARGUMENT",
-                     R"(expected an object with 't', such as {"t":"sub","topic":"jobs"})");
+    return send_error("INVALID_ARGUMENT",
+                      R"(expected an object with 't', such as {"t":"sub","topic":"jobs"})");
   if (type == "sub" || type == "unsub") {
     receive_topic(check, body, type == "sub");
   } else if (type == "resume") {
@@ -58,11 +58,11 @@ void subscriber::receive(std::string_view text) {
   } else if (type == "rows") {
     receive_rows(check, body);
   } else if (type != "ack") {
-    return say_error("INVALID_ARGUMENT",
-                     "unknown message type; 't' is sub, unsub, resume, rows or ack");
+    return send_error("INVALID_ARGUMENT",
+                      "unknown message type; 't' is sub, unsub, resume, rows or ack");
   }
-  if (check.failed()) return say_error("INVALID_ARGUMENT", check.failure().detail);
-  heard_ = clock::now();
+  if (check.failed()) return send_error("INVALID_ARGUMENT", check.failure().detail);
+  last_message_at_ = clock::now();
 }
 
 void subscriber::receive_topic(json_check& check, json_ref const& body, bool on) {
@@ -71,7 +71,7 @@ void subscriber::receive_topic(json_check& check, json_ref const& body, bool on)
     if (m.key() == "topic") topic = check.text(m.value(), word_bytes_max);
   auto const t = topic_named(topic);
   if (!t && !on && watched_.erase(topic) > 0) return;
-  if (!t && on && topic_set::can_watch(topic)) {
+  if (!t && on && topic_set::is_topic_name(topic)) {
     if (auto* p = place_of(topic); p && !p->on) p->on = p->wants_snapshot = true;
     return;
   }
@@ -92,7 +92,7 @@ std::size_t subscriber::subscriptions() const {
 subscriber::place* subscriber::place_of(std::string const& name) {
   if (auto const known = watched_.find(name); known != watched_.end()) return &known->second;
   if (watched_.size() >= websocket_watched_max || subscriptions() >= websocket_subscriptions_max) {
-    say_error(
+    send_error(
         "RESOURCE_EXHAUSTED",
         "the limit is 4 subscriptions to logs and single programs; unsubscribe from one first");
     return nullptr;
@@ -104,8 +104,8 @@ subscriber::place* subscriber::place_of(std::string const& name) {
 
 void subscriber::subscribe(topic_name t) {
   if (subscriptions() >= websocket_subscriptions_max)
-    return say_error("RESOURCE_EXHAUSTED",
-                     "the limit is 32 subscriptions; unsubscribe from one first");
+    return send_error("RESOURCE_EXHAUSTED",
+                      "the limit is 32 subscriptions; unsubscribe from one first");
   at(t).on = true;
   if (!topics_->topic_of(t).live) hub_.hurry();
 }
@@ -120,7 +120,7 @@ void subscriber::receive_resume(json_check& check, json_ref const& body) {
     for (json_walk topics(m.value()); topics.next() && !check.failed();) {
       auto const t = topic_named(topics.key());
       auto const seq = check.integer(topics.value(), 0, INT64_MAX);
-      bool const named = !t && topic_set::can_watch(topics.key());
+      bool const named = !t && topic_set::is_topic_name(topics.key());
       if (!t && !named) return check.unknown(topics.value());
       auto* const found = named ? place_of(std::string(topics.key())) : &at(*t);
       if (!found) return;
@@ -163,10 +163,10 @@ shared_text subscriber::next_of(place& p, topic& topic) {
 }
 
 shared_text subscriber::next() {
-  if (last_words_) {
+  if (final_message_) {
     if (ended_) return nullptr;
     ended_ = true;
-    return last_words_;
+    return final_message_;
   }
   for (auto const t : topic_names)
     if (auto text = next_of(at(t), topics_->topic_of(t))) return text;
@@ -177,12 +177,12 @@ shared_text subscriber::next() {
 }
 
 void subscriber::end_with(std::string text) {
-  last_words_ = std::make_shared<std::string const>(std::move(text));
+  final_message_ = std::make_shared<std::string const>(std::move(text));
   wake();
 }
 
-void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retry) {
-  if (last_words_) return;
+void subscriber::send_bye(std::string_view reason, std::chrono::milliseconds retry) {
+  if (final_message_) return;
   end_with(object_text([&](member_list const& m) {
     m("t", "bye");
     m("reason", reason);
@@ -190,8 +190,8 @@ void subscriber::say_bye(std::string_view reason, std::chrono::milliseconds retr
   }));
 }
 
-void subscriber::say_error(std::string_view code, std::string_view detail) {
-  if (last_words_) return;
+void subscriber::send_error(std::string_view code, std::string_view detail) {
+  if (final_message_) return;
   refused_ = true;
   end_with(object_text([&](member_list const& m) {
     m("t", "err");

@@ -50,10 +50,10 @@ class subscriber {
   bool ended() const { return ended_; }
   bool refused() const { return refused_; }
   /// Returns whether a last message exists, even if it is not sent yet.
-  bool leaving() const { return last_words_ != nullptr; }
+  bool leaving() const { return final_message_ != nullptr; }
 
-  void say_bye(std::string_view reason, std::chrono::milliseconds retry);
-  void say_error(std::string_view code, std::string_view text);
+  void send_bye(std::string_view reason, std::chrono::milliseconds retry);
+  void send_error(std::string_view code, std::string_view text);
   void wake() { connection_.wake(); }
   void abort() { connection_.abort(); }
   bool has_access() const { return connection_.has_access(); }
@@ -61,7 +61,7 @@ class subscriber {
   topic_set const& topics() const { return *topics_; }
   bool subscribed(topic_name t) const { return at(t).on; }
   bool watches(std::string const& name) const { return watched_.contains(name); }
-  clock::time_point heard() const { return heard_; }
+  clock::time_point heard() const { return last_message_at_; }
   /// Set by the session during each write.
   std::optional<clock::time_point> writing_since;
 
@@ -78,7 +78,7 @@ class subscriber {
   std::size_t subscriptions() const;
   void subscribe(topic_name t);
   /// Returns null if there are too many subscriptions; the connection then ends with an `err`.
-  /// REQUIRES: topic_set::can_watch(name).
+  /// REQUIRES: topic_set::is_topic_name(name).
   place* place_of(std::string const& name);
   void receive_topic(json_check& check, json_ref const& body, bool on);
   void receive_resume(json_check& check, json_ref const& body);
@@ -92,10 +92,10 @@ class subscriber {
   std::array<place, topic_names.size()> places_;
   std::map<std::string, place> watched_;  // by the topic's name; at most websocket_watched_max
   std::vector<std::uint32_t> rows_;
-  shared_text last_words_;
+  shared_text final_message_;
   bool ended_ = false;
   bool refused_ = false;
-  clock::time_point heard_ = clock::now();
+  clock::time_point last_message_at_ = clock::now();
 };
 
 }  // namespace muster::web

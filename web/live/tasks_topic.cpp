@@ -85,7 +85,7 @@ void tasks_topic::write_rows(json_out& out, std::span<row_entry const* const> ro
   column("error", [&](row const& r) { out.string(r.error); });
   out.end_object();
   auto const there = [this](std::uint32_t id) { return rows_.contains(id); };
-  write_gone(out, from, there, [&out](std::uint32_t id) { out.number(id); });
+  write_removed(out, from, there, [&out](std::uint32_t id) { out.number(id); });
 }
 
 void tasks_topic::write_body(json_out& out, std::uint64_t const* from) const {

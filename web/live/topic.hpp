@@ -103,11 +103,11 @@ class changing_rows : public topic {
   /// Returns the current sequence number, and records it as that of the last change.
   std::uint64_t change() { return last_change_ = seq(); }
   void forget(Id id) {
-    if (gone_.size() == gone_max) {
-      forgotten_ = gone_.front().first;
-      gone_.pop_front();
+    if (removed_.size() == removed_max) {
+      forgotten_ = removed_.front().first;
+      removed_.pop_front();
     }
-    gone_.emplace_back(change(), std::move(id));
+    removed_.emplace_back(change(), std::move(id));
   }
   /// Removes the rows for which `stays` returns false, and records their ids as removed.
   template <class Rows, class Stays>
@@ -121,11 +121,11 @@ class changing_rows : public topic {
   /// Writes the member "gone": calls `write_id(id)` for each row removed since `from` that has not
   /// been added again.
   template <class IsThere, class WriteId>
-  void write_gone(json_out& out, std::uint64_t const* from, IsThere const& is_there,
-                  WriteId const& write_id) const {
+  void write_removed(json_out& out, std::uint64_t const* from, IsThere const& is_there,
+                     WriteId const& write_id) const {
     out.key("gone").begin_array();
     if (from)
-      for (auto const& [seq, id] : gone_)
+      for (auto const& [seq, id] : removed_)
         if (seq > *from && !is_there(id)) write_id(id);
     out.end_array();
   }
@@ -133,10 +133,10 @@ class changing_rows : public topic {
  private:
   // At the limit, the oldest entry is removed, and clients with an older sequence number get a
   // snapshot.
-  static constexpr std::size_t gone_max = 4096;
+  static constexpr std::size_t removed_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> gone_;  // with the sequence numbers of their removal
-  // The highest sequence number of an entry that was dropped from `gone_`.
+  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence numbers of their removal
+  // The highest sequence number of an entry that was dropped from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;
 };

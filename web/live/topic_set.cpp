@@ -108,15 +108,15 @@ coro::task<void> topic_set::gather() {
     co_return;
   }
   forget_unwatched();
-  co_await gather_numbers();
+  co_await update_counters();
   co_await gather_clusters();
-  co_await gather_alerts();
+  co_await update_alerts();
   co_await gather_programs();
   co_await gather_logs();
 }
 
 // If the engine does not answer, the topics stay unchanged.
-coro::task<void> topic_set::gather_numbers() {
+coro::task<void> topic_set::update_counters() {
   bool const tasks = wanted(topic_name::tasks), jobs = wanted(topic_name::jobs);
   auto all = co_await ask(tasks, jobs);
   if (!all) co_return;
@@ -155,7 +155,7 @@ coro::task<void> topic_set::gather_clusters() {
 }
 
 // Alerts are updated at most once per second.
-coro::task<void> topic_set::gather_alerts() {
+coro::task<void> topic_set::update_alerts() {
   bool const on = wanted(topic_name::alerts);
   auto const due = !alerts_.live || clock::now() - alerts_at_ >= alerts_every;
   if (on && due) {
@@ -170,7 +170,7 @@ coro::task<void> topic_set::gather_alerts() {
   alerts_.live = on;
 }
 
-bool topic_set::can_watch(std::string_view name) {
+bool topic_set::is_topic_name(std::string_view name) {
   return log_topic::target_named(name) || program_named(name);
 }
 
@@ -220,7 +220,7 @@ coro::task<void> topic_set::gather_programs() {
 
 coro::task<void> topic_set::gather_logs() {
   if (logs_.empty()) co_return;
-  std::vector<log_interest> interests;
+  std::vector<log_position> interests;
   for (auto const& [name, topic] : logs_) interests.push_back(topic->interest());
   auto all = co_await collect_logs(engine_, std::move(interests), scope_);
   if (!all) co_return;

@@ -44,11 +44,11 @@ class topic_set {
 
   /// Returns whether a topic outside topic_name can have this name: of a log, "logs:cl_…" or
   /// "logs:job_…", or of a program, "program:prog_…".
-  static bool can_watch(std::string_view name);
+  static bool is_topic_name(std::string_view name);
   /// Returns null if the topic has no subscribers.
   topic* watched(std::string const& name);
   /// Creates the topic if necessary, and keeps it while a client is subscribed to it. REQUIRES:
-  /// can_watch(name).
+  /// is_topic_name(name).
   void watch(std::string const& name);
 
   std::unordered_set<subscriber*> const& clients() const { return clients_; }
@@ -59,9 +59,9 @@ class topic_set {
   struct gathered;
 
   bool wanted(topic_name t) const;
-  coro::task<void> gather_numbers();
+  coro::task<void> update_counters();
   coro::task<void> gather_clusters();
-  coro::task<void> gather_alerts();
+  coro::task<void> update_alerts();
   coro::task<void> gather_programs();
   coro::task<void> gather_logs();
   void forget_unwatched();

@@ -101,14 +101,14 @@ void websocket_hub::check_clients() {
   auto const now = clock::now();
   auto const clients = clients_;  // a copy: abort and bye may remove clients
   for (auto* c : clients) {
-    if (!c->has_access()) c->say_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
+    if (!c->has_access()) c->send_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
       ++metrics_.websocket_slow;
       c->writing_since.reset();  // counted once
       c->abort();
     } else if (now - c->heard() > options_.timeouts.websocket_ack && !c->leaving()) {
       ++metrics_.websocket_slow;
-      c->say_bye("slow", retry_after_slow);
+      c->send_bye("slow", retry_after_slow);
     }
   }
 }
@@ -116,7 +116,7 @@ void websocket_hub::check_clients() {
 void websocket_hub::stop() {
   stopping_ = true;
   auto const clients = clients_;
-  for (auto* c : clients) c->say_bye("shutdown", retry_after_stop);
+  for (auto* c : clients) c->send_bye("shutdown", retry_after_stop);
   timer_.cancel();
 }
 

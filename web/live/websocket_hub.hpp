@@ -13,7 +13,7 @@
 #include "web/engine/engine_link.hpp"
 #include "web/http/web_options.hpp"
 #include "web/json/problem.hpp"
-#include "web/live/notice_watch.hpp"
+#include "web/live/notification_watch.hpp"
 #include "web/live/topic_set.hpp"
 
 namespace muster::web {
@@ -70,7 +70,7 @@ class websocket_hub {
   web_metrics& metrics_;
   core::time_point const started_;
   shared_topics const whole_;
-  notice_watch notices_;
+  notification_watch notices_;
   std::vector<shared_topics> bound_;
   std::uint64_t bound_made_ = 0;
   std::unordered_set<subscriber*> clients_;  // of all sets

@@ -125,7 +125,7 @@ void write_functions(metric_text& m, measured_closures const& c) {
 void add_steps(server::hub& h, std::vector<measured_steps>& to) {
   for (auto const& [id, attempt] : h.programs().steps().table().attempts()) {
     if (to.size() == stepping_programs_measured) return;
-    auto const p = h.state().programs().look(id);
+    auto const p = h.state().programs().find(id);
     auto const all = h.programs().steps().table().whole(id, attempt, false);
     if (p && all && p->attempt == attempt && p->state == core::program_state::running)
       to.push_back({core::text(id), p->spec.name, all->least, all->took});

@@ -98,11 +98,11 @@ void sample_history::series::keep(point const& p) {
 }
 
 void sample_history::series::say(member_list const& m) const {
-  say_points(m, step_, points_);
+  write_points(m, step_, points_);
 }
 
-void say_points(member_list const& m, core::duration step,
-                std::deque<sample_history::point> const& points) {
+void write_points(member_list const& m, core::duration step,
+                  std::deque<sample_history::point> const& points) {
   using point = sample_history::point;
   auto const column = [&](std::string_view name, point::figure which, std::string_view words) {
     m.list(

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/history/metrics/chart_point.hpp"
 #include "server/history/metrics/closure_meter.hpp"
-#include "server/history/metrics/past_point.hpp"
 #include "web/metrics/counters.hpp"
 
 namespace muster::web {
@@ -32,7 +32,7 @@ class sample_history {
  public:
   static constexpr std::string_view spans[] = {"5m", "1h", "24h"};
 
-  using point = history::past_point;
+  using point = history::chart_point;
 
   sample_history();
 
@@ -76,8 +76,8 @@ class sample_history {
 };
 
 /// Writes these points as columns. REQUIRES: `points` is in order of time.
-void say_points(member_list const& m, core::duration step,
-                std::deque<sample_history::point> const& points);
+void write_points(member_list const& m, core::duration step,
+                  std::deque<sample_history::point> const& points);
 
 /// Returns the percentile `p` of the durations that `now` has in addition to `then`, in ms. The
 /// result is within the bucket that contains it.

@@ -73,7 +73,7 @@ std::string headline(notice const& n) {
 
 }  // namespace
 
-notice notice_board::look(alerts const& now) {
+notice notification_board::look(alerts const& now) {
   notice n;
   for (auto& [key, k] : known_) k.here = false;
   for (auto const& a : now) {
@@ -83,7 +83,7 @@ notice notice_board::look(alerts const& now) {
     if (anew && known_.size() >= known_max) continue;
     if (anew) it = known_.emplace(key, known{a}).first;
     auto& k = it->second;
-    bool const of_before = !looked_ && (a.since == core::never || a.since < started_);
+    bool const of_before = !checked_once_ && (a.since == core::never || a.since < started_);
     if (anew ? of_before : !k.told) {
       k.told = true;
       if (!of_before) n.began.push_back(a);
@@ -99,7 +99,7 @@ notice notice_board::look(alerts const& now) {
     if (it->second.told && is_live(it->second.what)) n.over.push_back(std::move(it->second.what));
     it = known_.erase(it);
   }
-  looked_ = true;
+  checked_once_ = true;
   return n;
 }
 

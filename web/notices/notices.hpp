@@ -22,12 +22,12 @@ struct notice {
   bool empty() const { return began.empty() && over.empty(); }
 };
 
-class notice_board {
+class notification_board {
  public:
   /// Alerts that are remembered; at the limit, further alerts are not sent.
   static constexpr std::size_t known_max = 10'000;
 
-  explicit notice_board(core::time_point started) : started_(started) {}
+  explicit notification_board(core::time_point started) : started_(started) {}
 
   /// Takes all current alerts and returns the notice to send.
   notice look(alerts const& now);
@@ -40,7 +40,7 @@ class notice_board {
   };
 
   core::time_point const started_;
-  bool looked_ = false;
+  bool checked_once_ = false;
   std::map<std::string, known> known_;  // by key_of
 };
 

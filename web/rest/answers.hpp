@@ -22,7 +22,7 @@ struct as_json {
   }
 };
 /// For values that are already JSON text.
-struct as_it_is {
+struct as_raw_json {
   response operator()(std::string text) const { return json_response(std::move(text)); }
 };
 
@@ -32,7 +32,7 @@ response object_response(Say const& say, View const&... views) {
   return json_response(object_line([&](member_list const& m) { say(m, views...); }));
 }
 template <auto say>
-inline constexpr auto as_told_by = [](auto const& view) { return object_response(say, view); };
+inline constexpr auto as_members = [](auto const& view) { return object_response(say, view); };
 
 inline coro::task<response> answered(response r) {
   co_return r;
@@ -53,7 +53,7 @@ inline coro::task<response> end_stream(exchange& ex, bool whole) {
 
 /// Runs `work(hub or services)` on the engine and answers with its value.
 template <class Work, class Tell = as_json>
-coro::task<response> look(web_context& context, Work work, Tell tell = {}) {
+coro::task<response> respond_with(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.on_engine(std::move(work));
   if (!value) co_return problem_response(value.error());
   co_return tell(std::move(*value));

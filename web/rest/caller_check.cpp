@@ -36,21 +36,21 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   }
   if (auto const value = server::parse_per_worker(id)) {
     auto& h = services.pools.of(*value);
-    auto const v = h.state().per_worker().look(*value);
+    auto const v = h.state().per_worker().find(*value);
     if (v && v->owner == core::session_id{}) return whose{h.cluster(), v->submitted_by};
     if (v) session = v->owner;
     return of_hub(h);
   }
   if (auto const program = server::parse_program(id)) {
     auto& h = services.pools.of(*program);
-    auto const p = h.state().programs().look(*program);
+    auto const p = h.state().programs().find(*program);
     return whose{h.cluster(), p ? p->spec.submitted_by : std::string()};
   }
   auto closure = server::parse_closure(id);
   if (!closure) closure = server::parse_value(id);
   if (!closure) return {};
   auto& h = services.pools.of(*closure);
-  if (auto const v = h.state().closures().look(*closure)) session = v->job;
+  if (auto const v = h.state().closures().find(*closure)) session = v->job;
   return of_hub(h);
 }
 
@@ -142,7 +142,7 @@ coro::task<std::optional<problem>> check_access(web_context& context, exchange& 
     auto const found = co_await context.engine.on_engine(std::move(work));
     if (!found) co_return to_problem(found.error());
     if (!*found) co_return p;
-    if (own_only && !core::may_change(who, (*found)->submitter))
+    if (own_only && !core::can_change(who, (*found)->submitter))
       co_return make_problem(403, muster::code::permission_denied,
                              "'" + id + "' was submitted with '" + (*found)->submitter +
                                  "', and token '" + who->id + "' is not an admin token");

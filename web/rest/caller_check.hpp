@@ -64,7 +64,7 @@ muster::status room_for(engine_services& services, core::caller const& who, adde
 /// Returns work for the engine: `work(hub, slot)` if the token has room for `added(hub)`. Check and
 /// work are one step of the engine, so that concurrent requests cannot take the same room.
 template <class Added, class Work>
-auto taking_in(core::caller who, target at, Added added, Work work) {
+auto with_room_for(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),
           work = std::move(work)](engine_services& services, auto const& slot) mutable {
     auto const hub = hub_at(services, at);

@@ -49,7 +49,7 @@ muster::result<server::hub*> pool_of(engine_services& services, core::session_id
 }
 
 struct looked {
-  core::closure_look look;
+  core::search_step look;
   core::time_point now;
 };
 
@@ -62,7 +62,7 @@ coro::task<muster::result<looked>> look_once(web_context& context, listing_reque
     if (!pool) return pool.error();
     auto const now = (*pool)->now();
     if (q.at == core::time_point{}) q.at = now;
-    auto found = history::look((*pool)->past(), (*pool)->state(), q, from, within);
+    auto found = history::search_closures((*pool)->past(), (*pool)->state(), q, from, within);
     if (!found) return found.error();
     return looked{std::move(*found), now};
   };
@@ -109,8 +109,8 @@ char order_of(core::closure_query const& q) {
   return static_cast<char>(static_cast<unsigned>(q.order) | (q.descending ? 0x80u : 0u));
 }
 
-std::optional<listing_place> parsed(std::string_view text, core::closure_query const& q) {
-  listing_place p;
+std::optional<listing_cursor> parsed(std::string_view text, core::closure_query const& q) {
+  listing_cursor p;
   if (text.size() == 8) {
     if (order_of(q) != 0) return {};
     p.from.at = get(text);
@@ -118,7 +118,7 @@ std::optional<listing_place> parsed(std::string_view text, core::closure_query c
   }
   constexpr std::size_t head = 2 + 4 * 8, entry = 2 * 8;
   if (text.size() < head || (text.size() - head) % entry != 0 ||
-      (text.size() - head) / entry > listing_place::carried_max || text[0] != order_of(q) ||
+      (text.size() - head) / entry > listing_cursor::carried_max || text[0] != order_of(q) ||
       text[1] < 0 || text[1] > core::closure_cursor::end)
     return {};
   p.from.part = static_cast<core::closure_cursor::part_kind>(text[1]);
@@ -158,7 +158,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
     ordered = look.in_order;
     if (r.query.at == core::time_point{}) r.query.at = step->now;
     if (!ordered && !best) {
-      if (resumed) r.limit = std::min(r.limit, listing_place::carried_max - 1);
+      if (resumed) r.limit = std::min(r.limit, listing_cursor::carried_max - 1);
       best.emplace(r.limit + 1, std::move(r.from.best));
     }
     at = look.next;
@@ -177,7 +177,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
   if (best) {
     auto& found = best->cut();
     if (page.next) {
-      found.resize(std::min(found.size(), listing_place::carried_max));
+      found.resize(std::min(found.size(), listing_cursor::carried_max));
       page.next->after = r.from.after;
       page.next->at = r.query.at;
       page.next->best = std::move(found);
@@ -197,7 +197,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
   co_return page;
 }
 
-std::string listing_token(char kind, listing_place const& p, core::closure_query const& q) {
+std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q) {
   std::string text;
   if (p.after == core::found_closure{} && p.best.empty() && p.at == core::time_point{})
     return page_token(kind, p.from.at);  // of a walk in the order of the page
@@ -214,10 +214,10 @@ std::string listing_token(char kind, listing_place const& p, core::closure_query
   return page_token(kind, std::string_view(text));
 }
 
-muster::result<listing_place> listing_place_of(query_check& query, char kind,
-                                               core::closure_query const& q) {
+muster::result<listing_cursor> listing_place_of(query_check& query, char kind,
+                                                core::closure_query const& q) {
   auto const text = query.page_text(kind);
-  if (text.empty()) return listing_place{};
+  if (text.empty()) return listing_cursor{};
   if (auto place = parsed(text, q)) return std::move(*place);
   return muster::status{
       muster::code::invalid_argument,

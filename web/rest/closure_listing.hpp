@@ -19,7 +19,7 @@ namespace muster::web {
 /// Approximate time limit for the search of a request.
 inline constexpr std::chrono::milliseconds listing_time{250};
 
-struct listing_place {
+struct listing_cursor {
   /// Maximum number of entries in a token. Pages after such a token have at most one fewer.
   static constexpr std::size_t carried_max = 51;
 
@@ -33,13 +33,13 @@ struct listing_request {
   core::closure_query query;
   std::string cluster;  // for a query without a session: its cluster
   std::size_t limit = 0;
-  listing_place from;
+  listing_cursor from;
   std::chrono::milliseconds time = listing_time;
 };
 
 struct listing_page {
   std::vector<reported_closure> closures;
-  std::optional<listing_place> next;
+  std::optional<listing_cursor> next;
   std::uint64_t looked_at = 0, of = 0;
 };
 
@@ -48,11 +48,11 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
 
 /// Returns a page token. `kind`: of the listing's tokens. It is valid only for the order and
 /// direction of `q`.
-std::string listing_token(char kind, listing_place const& p, core::closure_query const& q);
+std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
 /// Returns the position in the request's token; the start if there is none. INVALID_ARGUMENT: the
 /// token is invalid or has another order.
-muster::result<listing_place> listing_place_of(query_check& query, char kind,
-                                               core::closure_query const& q);
+muster::result<listing_cursor> listing_place_of(query_check& query, char kind,
+                                                core::closure_query const& q);
 /// Writes a page; `each` returns the element of a closure or writes its members.
 template <class Each>
 void listing_members(member_list const& m, std::string_view name, char kind,

@@ -30,7 +30,7 @@ void add_alert_routes(std::vector<route>& to) {
           "List the active alerts, one for each cause")
           .with({{"cluster", query_kind::text,
                   "only alerts of this cluster; default: all clusters that the caller can view"}})
-          .tells("Attention", alerts_schema)
+          .responds_with("Attention", alerts_schema)
           .also(404, "No such cluster"));
 }
 

@@ -37,7 +37,7 @@ coro::task<response> list_barriers(web_context& context, exchange& ex) {
       for (auto const& row : b.rows) write(out, row, b.now, false);
     });
   };
-  return look(context, std::move(work), std::move(tell));
+  return respond_with(context, std::move(work), std::move(tell));
 }
 
 muster::status no_barrier(engine_services& services, cluster_id c, std::string const& id) {
@@ -57,7 +57,7 @@ coro::task<response> get_barrier(web_context& context, exchange& ex) {
   auto text = [id = std::string(ex.req.capture("id"))](engine_services& services, cluster_id c) {
     return barrier_text(services, c, id);
   };
-  return look(context, in_cluster(ex, std::move(text)), as_it_is());
+  return respond_with(context, in_cluster(ex, std::move(text)), as_raw_json());
 }
 
 coro::task<response> get_stragglers(web_context& context, exchange& ex) {
@@ -65,7 +65,7 @@ coro::task<response> get_stragglers(web_context& context, exchange& ex) {
     auto const& hub = services.coordination;
     return history::stragglers(hub.late().of(c), hub.state().current(c).views());
   };
-  return look(context, in_cluster(ex, std::move(work)));
+  return respond_with(context, in_cluster(ex, std::move(work)));
 }
 
 // Refuses barriers that have not begun. An agent may cancel these, but in a REST request the id is
@@ -87,7 +87,8 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
     auto const then = [&services, c, id](auto&) { return barrier_text(services, c, id); };
     ask_cluster<std::string>(services, c, std::move(r), slot, then);
   };
-  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(cancel)), as_it_is());
+  return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(cancel)),
+                          as_raw_json());
 }
 
 // Returns a task such as "worker:3" as the service represents it.
@@ -191,20 +192,21 @@ coro::task<response> wait_at_barrier(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_barrier_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/clusters/{cluster}/barriers", list_barriers, "listBarriers",
-                   "List barriers: running barriers, then finished barriers, newest first")
-                   .with({limit_parameter, page_token_parameter("b")})
-                   .tells("BarrierPage", [] { return page_schema("barriers", "BarrierView"); }));
   to.push_back(
-      get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
-          "Get a barrier with the tasks that have arrived and the tasks that are missing")
-          .tells("BarrierView", schema_of<coordination::barrier_view, core::time_point, bool>));
+      get("/api/v1/clusters/{cluster}/barriers", list_barriers, "listBarriers",
+          "List barriers: running barriers, then finished barriers, newest first")
+          .with({limit_parameter, page_token_parameter("b")})
+          .responds_with("BarrierPage", [] { return page_schema("barriers", "BarrierView"); }));
+  to.push_back(get("/api/v1/clusters/{cluster}/barriers/{id}", get_barrier, "getBarrier",
+                   "Get a barrier with the tasks that have arrived and the tasks that are missing")
+                   .responds_with("BarrierView",
+                                  schema_of<coordination::barrier_view, core::time_point, bool>));
   to.push_back(get("/api/v1/clusters/{cluster}/stragglers", get_stragglers, "getStragglers",
                    "List the tasks that arrived late at the newest barriers of this run")
-                   .tells("Stragglers", schema_of<history::straggler_view>));
+                   .responds_with("Stragglers", schema_of<history::straggler_view>));
   to.push_back(post("/api/v1/clusters/{cluster}/barriers/{id}/cancel", cancel_barrier,
                     "cancelBarrier", "Cancel a running barrier; all waiting tasks get CANCELLED")
-                   .tells("BarrierView")
+                   .responds_with("BarrierView")
                    .also(409, "The barrier has already ended"));
   to.push_back(
       post("/api/v1/clusters/{cluster}/barriers/{id}/wait", wait_at_barrier, "waitAtBarrier",
@@ -220,7 +222,7 @@ void add_barrier_routes(std::vector<route>& to) {
                   .meaning = "participating tasks, such as worker:0,worker:3; default: all tasks",
                   .pattern = R"(^[^,]+:[0-9]{1,18}(,[^,]+:[0-9]{1,18})*,?$)"},
                  timeout_parameter})
-          .tells("BarrierPassed", schema_told_by<passed_members>)
+          .responds_with("BarrierPassed", schema_of_members<passed_members>)
           .also(409,
                 "The barrier failed, was cancelled, or other callers named different participants")
           .also(422, "The barrier id is too long")

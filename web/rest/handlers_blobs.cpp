@@ -279,7 +279,7 @@ void blob_count_members(member_list const& m, server::blob_figures const& f) {
 
 coro::task<response> get_blobs(web_context& context, exchange&) {
   auto work = [](engine_services& services) { return services.blobs.figures(); };
-  return look(context, std::move(work), as_told_by<blob_count_members>);
+  return respond_with(context, std::move(work), as_members<blob_count_members>);
 }
 
 }  // namespace
@@ -308,19 +308,19 @@ std::string blob_metrics(server::blob_figures const& f) {
 
 void add_blob_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/blobs", get_blobs, "getBlobs", "Get the number and size of blobs")
-                   .tells("BlobCounts", schema_told_by<blob_count_members>));
+                   .responds_with("BlobCounts", schema_of_members<blob_count_members>));
   to.push_back(get("/api/v1/blobs/{sha256}", get_blob, "getBlob",
                    "Get the bytes of a large argument or value")
                    .with({{"offset", query_kind::number, "first byte to send; default 0"}})
                    .as({"application/octet-stream"})
-                   .tells("")
+                   .responds_with("")
                    .also(404, "The blob does not exist: it was not uploaded or has been deleted")
                    .also(422, "The offset is beyond the end of the blob"));
   route put{"PUT", "/api/v1/blobs/{sha256}", put_blob, "putBlob",
             "Upload a blob under the SHA-256 of its bytes"};
   put.schema = "Octets";
   to.push_back(std::move(
-      put.tells("BlobView", schema_told_by<blob_members>, 201)
+      put.responds_with("BlobView", schema_of_members<blob_members>, 201)
           .also(200, "The blob already existed", "BlobView")
           .also(413, "The blob is larger than 1 GiB")
           .also(422, "The bytes do not match the SHA-256")

@@ -1,5 +1,5 @@
 #include "base/text.hpp"
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/history/closures.hpp"
 #include "server/hub/blob_store.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -66,12 +66,12 @@ std::optional<core::session_id> job_hint(query_check& query) {
 
 // Calls `work(services, hub, id, session)` for the closure in the path.
 template <class Work>
-coro::task<response> look_at_closure(web_context& context, exchange& ex, Work const& work) {
+coro::task<response> closure_snapshot(web_context& context, exchange& ex, Work const& work) {
   return with_id(ex, "closure", server::parse_closure, [&](core::closure_id id) {
     query_check query(ex.req);
     auto const of = job_hint(query);
     if (query.failed()) return refused(query.failure());
-    return look(context, [id, of, work](engine_services& services) {
+    return respond_with(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
       // A closure that has logged is known to belong to its session, too.
       auto const session = (of ? of : h.logs().job_of(id)).value_or(core::session_id{});
@@ -81,7 +81,7 @@ coro::task<response> look_at_closure(web_context& context, exchange& ex, Work co
 }
 
 coro::task<response> get_closure(web_context& context, exchange& ex) {
-  return look_at_closure(
+  return closure_snapshot(
       context, ex, [](engine_services&, server::hub& h, core::closure_id id, core::session_id of) {
         return closure_of(h, id, of);
       });
@@ -95,7 +95,7 @@ void place_members(member_list const& m, core::explanation const& why) {
     "workers that have the value in memory; for INPUT_MADE_AGAIN, workers that had it");
   auto const again = m.when(why.why == core::closure_reason::input_made_again);
   again("made_again_by", place.made_by, "the closure that computes the value again");
-  again("made_again_for_ms", place.made_for, "how long the value has been recomputed");
+  again("made_again_for_ms", place.recomputing_for, "how long the value has been recomputed");
 }
 
 struct explained {
@@ -135,7 +135,7 @@ muster::result<explained> explanation_of(engine_services& services, server::hub&
 }
 
 coro::task<response> explain_closure(web_context& context, exchange& ex) {
-  return look_at_closure(context, ex, explanation_of);
+  return closure_snapshot(context, ex, explanation_of);
 }
 
 coro::task<response> cancel_closure(web_context& context, exchange& ex) {
@@ -176,19 +176,19 @@ void add_closure_routes(std::vector<route>& to) {
                listing_order_parameter,
                limit_parameter,
                listing_token_parameter("c")})
-          .tells("ClosurePage", schema_told_by<closure_page_members>)
+          .responds_with("ClosurePage", schema_of_members<closure_page_members>)
           .also(422, another_order));
   to.push_back(
       get("/api/v1/closures/{id}", get_closure, "getClosure", "Get a closure with its attempts")
           .with({job_of})
-          .tells("ClosureView", schema_of<reported_closure>));
+          .responds_with("ClosureView", schema_of<reported_closure>));
   to.push_back(get("/api/v1/closures/{id}/explain", explain_closure, "explainClosure",
                    "Explain why a closure waits, moved to another worker or failed")
                    .with({job_of})
-                   .tells("Explanation", schema_of<explained>));
+                   .responds_with("Explanation", schema_of<explained>));
   to.push_back(
       post("/api/v1/closures/{id}/cancel", cancel_closure, "cancelClosure", "Cancel one closure")
-          .tells("ClosureView"));
+          .responds_with("ClosureView"));
 }
 
 }  // namespace muster::web

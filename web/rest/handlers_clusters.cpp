@@ -53,7 +53,7 @@ void task_members(member_list const& m, cluster_facts const& c) {
   m("total", std::accumulate(std::begin(all.by_health), std::end(all.by_health), std::size_t{0}));
 }
 
-void members(member_list const& m, cluster_facts const& c, bool with_past = false) {
+void members(member_list const& m, cluster_facts const& c, bool with_history = false) {
   members(m, c.view.spec);
   job_sizes(m.when(c.view.next.has_value()), "next_jobs", c.view.next ? *c.view.next : c.view.spec);
   m("main", c.main);
@@ -65,7 +65,7 @@ void members(member_list const& m, cluster_facts const& c, bool with_past = fals
   m.object("tasks", [&c](member_list const& of) { task_members(of, c); });
   m.when(c.workers.has_value())("worker_heartbeat_timeout_ms", c.worker_timeout);
   m("generation", c.view.generation);
-  m.when(with_past)("past", c.view.past, "not in listings");
+  m.when(with_history)("past", c.view.past, "not in listings");
 }
 
 response cluster_response(cluster_facts const& c) {
@@ -93,11 +93,11 @@ coro::task<response> list_clusters(web_context& context, exchange& ex) {
     }
     return page;
   };
-  return look(context, std::move(work), as_page{"clusters", 'c'});
+  return respond_with(context, std::move(work), as_page{"clusters", 'c'});
 }
 
 coro::task<response> get_cluster(web_context& context, exchange& ex) {
-  return look(context, in_cluster(ex, facts_of), cluster_response);
+  return respond_with(context, in_cluster(ex, facts_of), cluster_response);
 }
 
 muster::status open_torch(engine_services& services, coordination::cluster_id c) {
@@ -205,23 +205,24 @@ coro::task<response> delete_cluster(web_context& context, exchange& ex) {
 }  // namespace
 
 void add_cluster_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/clusters", list_clusters, "listClusters", "Clusters")
-                   .with({limit_parameter, page_token_parameter("c")})
-                   .tells("ClusterPage", [] { return page_schema("clusters", "ClusterView"); }));
+  to.push_back(
+      get("/api/v1/clusters", list_clusters, "listClusters", "Clusters")
+          .with({limit_parameter, page_token_parameter("c")})
+          .responds_with("ClusterPage", [] { return page_schema("clusters", "ClusterView"); }));
   to.push_back(post("/api/v1/clusters", create_cluster, "createCluster",
                     "Create a cluster and open a port for its coordination service")
                    .takes(body_kind::json, "Cluster", R"({"name":"train","jobs":{"worker":8}})")
-                   .tells("ClusterView", schema_of<cluster_facts, bool>, 201)
+                   .responds_with("ClusterView", schema_of<cluster_facts, bool>, 201)
                    .also(409, "A cluster with this name already exists")
                    .also(422, "A value exceeds the limits of a cluster")
                    .also(429, "The server has reached its limit of clusters or ports"));
   to.push_back(get("/api/v1/clusters/{cluster}", get_cluster, "getCluster",
                    "Get a cluster with its generations")
-                   .tells("ClusterView"));
+                   .responds_with("ClusterView"));
   to.push_back(post("/api/v1/clusters/{cluster}/fail", fail_cluster, "failCluster",
                     "Fail the run of a cluster and send the reason to every task")
                    .takes(body_kind::json, "ClusterFailure", R"({"message":"the disks are full"})")
-                   .tells("ClusterView")
+                   .responds_with("ClusterView")
                    .also(409, "No task is registered, or the run has ended")
                    .also(422, "The reason is too long"));
   to.push_back(

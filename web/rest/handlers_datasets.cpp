@@ -28,7 +28,7 @@ coro::task<response> list_datasets(web_context& context, exchange& ex) {
     if (page.items.size() == limit) page.next = page.items.back().id;
     return page;
   };
-  return look(context, in_pool_named(ex, std::move(work)), as_page{"datasets", 'd'});
+  return respond_with(context, in_pool_named(ex, std::move(work)), as_page{"datasets", 'd'});
 }
 
 struct wanted_dataset {
@@ -37,7 +37,7 @@ struct wanted_dataset {
 
 muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& w) {
   auto const id = server::parse_dataset(w.id).value_or(core::dataset_id{});
-  auto const* d = h.objects().state().look(id);
+  auto const* d = h.objects().state().find(id);
   if (!d) return muster::status{muster::code::not_found, "there is no dataset '" + w.id + "'"};
   if (w.submitter.empty() || d->submitter().empty() || d->submitter() == w.submitter)
     return d->view(id);
@@ -51,21 +51,22 @@ coro::task<response> get_dataset(web_context& context, exchange& ex) {
     return refused(std::move(*p));
   wanted_dataset w{std::string(ex.req.capture("id")), seen_by(ex.req)};
   auto work = [w = std::move(w)](server::hub& h) { return find_dataset(h, w); };
-  return look(context, in_pool_named(ex, std::move(work)));
+  return respond_with(context, in_pool_named(ex, std::move(work)));
 }
 
 }  // namespace
 
 void add_dataset_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/datasets", list_datasets, "listDatasets",
-                   "List datasets, newest first; only admins see datasets of other tokens")
-                   .with({cluster_parameter, limit_parameter, page_token_parameter("d")})
-                   .tells("DatasetPage", [] { return page_schema("datasets", "DatasetView"); })
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/datasets", list_datasets, "listDatasets",
+          "List datasets, newest first; only admins see datasets of other tokens")
+          .with({cluster_parameter, limit_parameter, page_token_parameter("d")})
+          .responds_with("DatasetPage", [] { return page_schema("datasets", "DatasetView"); })
+          .also(404, "No such cluster"));
   to.push_back(get("/api/v1/datasets/{id}", get_dataset, "getDataset",
                    "Get a dataset with the progress of its epoch and its consumers")
                    .with({cluster_parameter})
-                   .tells("DatasetView", schema_of<dataset_view>));
+                   .responds_with("DatasetView", schema_of<dataset_view>));
 }
 
 }  // namespace muster::web

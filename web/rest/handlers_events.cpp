@@ -5,7 +5,7 @@
 #include "web/json/cluster_json.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"
-#include "web/rest/past/past_reading.hpp"
+#include "web/rest/history/history_reading.hpp"
 
 namespace muster::web {
 
@@ -31,13 +31,13 @@ void members(member_list const& m, events_at const& e) {
 
 // Reads events from disk, which has all except those of the last second.
 coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
-  past_query q;
-  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  history_query q;
+  if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
   auto prepare = [q, subject = std::string(query.text("subject")),
                   severity = std::string(query.text("severity")),
                   scope = scope_of(context, ex.req)](engine_services& services) {
     auto const first = services.events.first(), last = services.events.last();
-    return [=, may = sight(services, scope)](server::history_store const& store) {
+    return [=, may = visible_clusters(services, scope)](server::history_store const& store) {
       auto page = read_page(
           store, server::history_kind::events, q, server::events_from, [&](server::event const& e) {
             return q.takes(e.at) &&
@@ -47,17 +47,17 @@ coro::task<response> past_events(web_context& context, exchange& ex, query_check
       return events_at{std::move(page.items), first, last, std::move(page.next)};
     };
   };
-  return look_back<events_at>(context, ex, std::move(prepare), as_json());
+  return answer_from_history<events_at>(context, ex, std::move(prepare), as_json());
 }
 
 coro::task<response> list_events(web_context& context, exchange& ex) {
   query_check query(ex.req);
-  bool const by_time = asks_for_past(query);
+  bool const by_time = has_time_range(query);
   if (by_time && !query.text("after").empty())
     return refused(impossible("after", "'after' cannot be combined with 'from_ms' or 'to_ms'"));
-  if (by_time && keeps_past(context)) return past_events(context, ex, query);
-  past_query q;
-  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  if (by_time && keeps_history(context)) return past_events(context, ex, query);
+  history_query q;
+  if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
   auto const limit = query.limit();
   constexpr auto newest = UINT64_MAX;
   auto const after = query.number("after", newest);
@@ -81,7 +81,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
       e.events = log.newest(after != newest ? after : 0, limit, fits);
     return e;
   };
-  return look(context, std::move(work));
+  return respond_with(context, std::move(work));
 }
 
 }  // namespace
@@ -99,8 +99,8 @@ void add_event_routes(std::vector<route>& to) {
                  from_parameter,
                  to_parameter,
                  limit_parameter,
-                 past_token_parameter})
-          .tells("Events", schema_of<events_at>)
+                 history_token_parameter})
+          .responds_with("Events", schema_of<events_at>)
           .also(422, "to_ms is before from_ms, or `after` is combined with a time")
           .also(429, "Too many requests for history are waiting"));
 }

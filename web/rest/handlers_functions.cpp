@@ -20,35 +20,37 @@ coro::task<response> list_functions(web_context& context, exchange& ex) {
     if (end < all.size()) page.next = end;
     return page;
   };
-  return look(context, in_pool_named(ex, std::move(work)), as_page{"functions", 'f'});
+  return respond_with(context, in_pool_named(ex, std::move(work)), as_page{"functions", 'f'});
 }
 
 coro::task<response> list_gangs(web_context& context, exchange& ex) {
-  return look(context,
-              in_pool_named(ex, [](server::hub& h) { return h.state().closures().gangs(); }));
+  return respond_with(
+      context, in_pool_named(ex, [](server::hub& h) { return h.state().closures().gangs(); }));
 }
 
 coro::task<response> list_unmet_demand(web_context& context, exchange& ex) {
-  return look(context, in_pool_named(
-                           ex, [](server::hub& h) { return h.state().closures().unmet_demand(); }));
+  return respond_with(context, in_pool_named(ex, [](server::hub& h) {
+                        return h.state().closures().unmet_demand();
+                      }));
 }
 
 }  // namespace
 
 void add_function_routes(std::vector<route>& to) {
-  to.push_back(get("/api/v1/functions", list_functions, "listFunctions",
-                   "List the functions that workers or calls have named")
-                   .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
-                   .tells("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/functions", list_functions, "listFunctions",
+          "List the functions that workers or calls have named")
+          .with({cluster_parameter, limit_parameter, page_token_parameter("f")})
+          .responds_with("FunctionPage", [] { return page_schema("functions", "FunctionView"); })
+          .also(404, "No such cluster"));
   to.push_back(get("/api/v1/gangs", list_gangs, "listGangs", "List waiting gangs, oldest first")
                    .with({cluster_parameter})
-                   .tells("Gangs", schema_of<core::gangs_view>)
+                   .responds_with("Gangs", schema_of<core::gangs_view>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/wishes", list_unmet_demand, "listWishes",
                    "List the resources that queued closures need and no connected worker has")
                    .with({cluster_parameter})
-                   .tells("Wishes", schema_of<core::unmet_demand_view>)
+                   .responds_with("Wishes", schema_of<core::unmet_demand_view>)
                    .also(404, "No such cluster"));
 }
 

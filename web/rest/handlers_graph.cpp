@@ -108,7 +108,7 @@ void add_graph_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/graph", get_graph, "getGraph",
                    "Get the graph of closures and their dependencies; grouped by function above "
                    "2,000 closures")
-                   .tells("Graph", schema_told_by<graph_members>));
+                   .responds_with("Graph", schema_of_members<graph_members>));
 }
 
 }  // namespace muster::web

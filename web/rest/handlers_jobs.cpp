@@ -47,7 +47,7 @@ void job_count_members(member_list const& m, listed_jobs const& l) {
 schema::json jobs_page_schema() {
   using namespace schema;
   auto const counts =
-      described(schema_told_by<job_count_members>(),
+      described(schema_of_members<job_count_members>(),
                 "all jobs and sessions of the cluster by state, ignoring the filter");
   return object(
       {{"jobs", array(ref("JobView"))}, {"counts", counts}, {"next_page_token", text(), optional}});
@@ -94,8 +94,8 @@ coro::task<response> list_jobs(web_context& context, exchange& ex) {
 
 coro::task<response> get_job(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
-    return look(context,
-                in_pool_of(id, [id](server::hub& h) { return h.state().sessions().look(id); }));
+    return respond_with(
+        context, in_pool_of(id, [id](server::hub& h) { return h.state().sessions().find(id); }));
   });
 }
 
@@ -107,7 +107,7 @@ coro::task<response> command(web_context& context, exchange& ex) {
       Event e;
       e.session = id;
       h.ask(e, [&h, slot, id](core::reply const& r) {
-        r.status.ok() ? slot->send(h.state().sessions().look(id)) : slot->send(r.status);
+        r.status.ok() ? slot->send(h.state().sessions().find(id)) : slot->send(r.status);
       });
     };
     return ask<core::job_view>(context, in_pool_of(id, std::move(work)));
@@ -132,12 +132,12 @@ coro::task<response> join_job(web_context& context, exchange& ex) {
       e.deadline = h.now() + timeout;
       auto const call = h.ask(e, [&h, slot, id](core::reply const& r) {
         bool const told = r.status.ok() || r.status.code == muster::code::deadline_exceeded;
-        told ? slot->send(h.state().sessions().look(id)) : slot->send(r.status);
+        told ? slot->send(h.state().sessions().find(id)) : slot->send(r.status);
       });
       slot->parked_as(call);
     };
     return wait<core::job_view>(context, ex, timeout, in_pool_of(id, std::move(work)),
-                                as_told_by<joined_members>);
+                                as_members<joined_members>);
   });
 }
 
@@ -171,22 +171,22 @@ void add_job_routes(std::vector<route>& to) {
                  cluster_parameter,
                  limit_parameter,
                  page_token_parameter("j")})
-          .tells("JobPage", jobs_page_schema)
+          .responds_with("JobPage", jobs_page_schema)
           .also(404, "No such cluster"));
   to.push_back(get("/api/v1/jobs/{id}", get_job, "getJob", "Get a job")
-                   .tells("JobView", schema_of<core::job_view>));
+                   .responds_with("JobView", schema_of<core::job_view>));
   to.push_back(
       remove("/api/v1/jobs/{id}", delete_job, "deleteJob", "Delete a finished job and its values")
           .also(409, "The job is not finished"));
   to.push_back(post("/api/v1/jobs/{id}/seal", command<core::seal_session>, "sealJob",
                     "Seal a job: accept no more closures")
-                   .tells("JobView"));
+                   .responds_with("JobView"));
   to.push_back(post("/api/v1/jobs/{id}/cancel", command<core::cancel_session>, "cancelJob",
                     "Cancel the unfinished closures of a job")
-                   .tells("JobView"));
+                   .responds_with("JobView"));
   to.push_back(get("/api/v1/jobs/{id}/join", join_job, "joinJob", "Wait until a job ends")
                    .with({timeout_parameter})
-                   .tells("Joined", schema_told_by<joined_members>)
+                   .responds_with("Joined", schema_of_members<joined_members>)
                    .also(429, "The server has reached its limit of waiting calls"));
   to.push_back(
       get("/api/v1/jobs/{id}/results", stream_results, "streamResults",
@@ -195,11 +195,11 @@ void add_job_routes(std::vector<route>& to) {
               {{"from", query_kind::number, "index of the first closure; default 0", 0, UINT32_MAX},
                {"wait", query_kind::flag, "follow: send each line when its closure has ended"}})
           .as({"application/x-ndjson"})
-          .tells("ResultLine", result_line_schema));
+          .responds_with("ResultLine", result_line_schema));
   to.push_back(get("/api/v1/jobs/{id}/results/page", list_results, "listResults",
                    "Get a page of results in schedule order, as JSON, of at most about 8 MiB")
                    .with({limit_parameter, page_token_parameter("r")})
-                   .tells("ResultPage", result_page_schema));
+                   .responds_with("ResultPage", result_page_schema));
 }
 
 }  // namespace muster::web

@@ -28,7 +28,7 @@ coro::task<response> list_keys(web_context& context, exchange& ex) {
   auto tell = [wanted](key_page const& page) {
     return object_response(key_page_members, page, wanted);
   };
-  return look(context, std::move(work), std::move(tell));
+  return respond_with(context, std::move(work), std::move(tell));
 }
 
 muster::status no_key(engine_services& services, cluster_id c, std::string const& key) {
@@ -165,7 +165,7 @@ coro::task<response> list_key_waits(web_context& context, exchange& ex) {
     if (w.more) w.keys.pop_back();
     return w;
   });
-  return look(context, std::move(work));
+  return respond_with(context, std::move(work));
 }
 
 }  // namespace
@@ -181,13 +181,13 @@ void add_key_value_routes(std::vector<route>& to) {
                  {"include_values", query_kind::flag, "false: omit the values"},
                  limit_parameter,
                  page_token_parameter("k", query_kind::page_text)})
-          .tells("KeyPage", schema_told_by<key_page_members>));
+          .responds_with("KeyPage", schema_of_members<key_page_members>));
   to.push_back(
       get(one, get_key, "getKey", "Get the value of a key, optionally waiting until the key exists")
           .with({{"timeout", query_kind::duration,
                   "how long to wait for the key, at most 10m; default: no wait"}})
           .as({"text/plain", "application/octet-stream"})
-          .tells("")
+          .responds_with("")
           .also(409, "The run has failed")
           .also(429, "The cluster has reached its limit of parked calls")
           .also(504, "The wait for the key timed out"));
@@ -195,7 +195,7 @@ void add_key_value_routes(std::vector<route>& to) {
                      "Write a value; with If-None-Match: * only if the key does not exist"}
                    .takes(body_kind::raw)
                    .only_if_new()
-                   .tells("KeyWritten", schema_of<written_key>)
+                   .responds_with("KeyWritten", schema_of<written_key>)
                    .also(201, "The key is new", "KeyWritten")
                    .also(409, "The run has failed")
                    .also(412, "The key exists, and If-None-Match: * was sent")
@@ -209,7 +209,7 @@ void add_key_value_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/kv_waits", list_key_waits, "listKeyWaits",
                    "List the tasks that wait for missing keys")
                    .with({prefix, limit_parameter})
-                   .tells("KeyWaits", schema_of<key_waits>));
+                   .responds_with("KeyWaits", schema_of<key_waits>));
 }
 
 }  // namespace muster::web

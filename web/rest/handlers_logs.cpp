@@ -1,5 +1,5 @@
 #include "server/hub/id_parsing.hpp"
-#include "web/live/log_look.hpp"
+#include "web/live/log_page_reading.hpp"
 #include "web/rest/answers.hpp"
 
 namespace muster::web {
@@ -18,7 +18,7 @@ struct log_query {
 using log_answer = muster::result<log_state>;
 
 log_answer lines(server::hub& h, server::log_target of, log_query const& q) {
-  return look_at_log(h, of, q.after, q.limit, q.newest);
+  return read_log_page(h, of, q.after, q.limit, q.newest);
 }
 
 // Waits in two places: in the log for a line, and in the core for the end or the deadline. The
@@ -118,7 +118,7 @@ route log_route(std::string_view pattern, handler run, std::string_view id,
                  limit_parameter,
                  {"wait", query_kind::duration,
                   "how long to wait for a line or the end if there is no line, at most 10m"}})
-          .tells("LogLines", schema_told_by<log_page_members>)
+          .responds_with("LogLines", schema_of_members<log_page_members>)
           .also(422, "`tail` and `after` are combined")
           .also(429, "The server has reached its limit of waiting calls"));
 }

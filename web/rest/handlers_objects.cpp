@@ -60,7 +60,7 @@ coro::task<response> list_objects(web_context& context, exchange& ex) {
     if (page.items.size() == limit) page.next = page.items.back().id;
     return page;
   };
-  return look(context, in_pool_named(ex, std::move(work)), as_page{"objects", 'o'});
+  return respond_with(context, in_pool_named(ex, std::move(work)), as_page{"objects", 'o'});
 }
 
 struct wanted {
@@ -70,8 +70,8 @@ struct wanted {
 muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {
   auto const& all = h.objects().state();
   auto const id = server::parse_object(w.name).value_or(core::object_id{});
-  auto const found = all.look(id) ? id : all.named(w.name);
-  auto const* o = all.look(found);
+  auto const found = all.find(id) ? id : all.named(w.name);
+  auto const* o = all.find(found);
   if (!o) return muster::status{muster::code::not_found, "there is no object '" + w.name + "'"};
   if (w.submitter.empty() || o->submitter.empty() || o->submitter == w.submitter) return found;
   return muster::status{muster::code::permission_denied,
@@ -94,9 +94,9 @@ coro::task<response> get_object(web_context& context, exchange& ex) {
     return refused(std::move(*p));
   auto then = [](server::hub& h, core::object_id id) -> muster::result<object_view> {
     auto const& all = h.objects().state();
-    return all.view(id, *all.look(id));
+    return all.view(id, *all.find(id));
   };
-  return look(context, with_object(ex, then));
+  return respond_with(context, with_object(ex, then));
 }
 
 coro::task<response> delete_object(web_context& context, exchange& ex) {
@@ -128,12 +128,12 @@ void add_object_routes(std::vector<route>& to) {
                           cluster_parameter,
                           limit_parameter,
                           page_token_parameter("o")})
-                   .tells("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
+                   .responds_with("ObjectPage", [] { return page_schema("objects", "ObjectView"); })
                    .also(404, "No such cluster"));
   to.push_back(
       get("/api/v1/objects/{id}", get_object, "getObject", "Get an object by its id or name")
           .with({cluster_parameter})
-          .tells("ObjectView", schema_of<object_view>));
+          .responds_with("ObjectView", schema_of<object_view>));
   to.push_back(remove("/api/v1/objects/{id}", delete_object, "deleteObject",
                       "Delete an object in any state; its unfinished calls fail with CANCELLED")
                    .with({cluster_parameter}));

@@ -33,19 +33,19 @@ coro::task<response> create_value(web_context& context, exchange& ex) {
     e.submitted_by = by;
     h.ask(std::move(e), [&h, slot](core::reply const& r) {
       if (!r.status.ok()) return slot->send(r.status);
-      slot->send(h.state().per_worker().look(std::get<core::per_worker_reply>(r.body).id));
+      slot->send(h.state().per_worker().find(std::get<core::per_worker_reply>(r.body).id));
     });
   };
   auto const added = [](server::hub&) { return added_entries{0, 1}; };
   return ask<core::per_worker_view>(
-      context, taking_in(ex.req.who, parsed->cluster, added, std::move(work)), created);
+      context, with_room_for(ex.req.who, parsed->cluster, added, std::move(work)), created);
 }
 
 coro::task<response> get_value(web_context& context, exchange& ex) {
   return with_id(ex, "per-worker value", server::parse_per_worker,
                  [&context](core::per_worker_id id) {
-                   auto work = [id](server::hub& h) { return h.state().per_worker().look(id); };
-                   return look(context, in_pool_of(id, std::move(work)));
+                   auto work = [id](server::hub& h) { return h.state().per_worker().find(id); };
+                   return respond_with(context, in_pool_of(id, std::move(work)));
                  });
 }
 
@@ -54,7 +54,8 @@ coro::task<response> list_values(web_context& context, exchange& ex) {
   auto const limit = query.limit();
   auto const after = core::per_worker_id{query.page_token('p')};
   auto work = [after, limit](server::hub& h) { return h.state().per_worker().list(after, limit); };
-  return look(context, in_pool_named(ex, std::move(work)), as_page{"per_worker_values", 'p'});
+  return respond_with(context, in_pool_named(ex, std::move(work)),
+                      as_page{"per_worker_values", 'p'});
 }
 
 coro::task<response> delete_value(web_context& context, exchange& ex) {
@@ -76,20 +77,20 @@ void add_per_worker_routes(std::vector<route>& to) {
            "Create a value on every worker that provides a function")
           .takes(body_kind::json, "PerWorkerRequest",
                  R"({"function":"muster.echo","name":"cache","args":[42]})")
-          .tells("PerWorkerView", schema_of<core::per_worker_view>, 201)
+          .responds_with("PerWorkerView", schema_of<core::per_worker_view>, 201)
           .also(404, "No such cluster")
           .also(422,
                 "The request is well-formed but cannot be carried out; `field` names the cause")
           .also(429, "The server has reached its limit of per-worker values"));
-  to.push_back(
-      get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
-          "List per-worker values in order of creation")
-          .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
-          .tells("PerWorkerPage", [] { return page_schema("per_worker_values", "PerWorkerView"); })
-          .also(404, "No such cluster"));
+  to.push_back(get("/api/v1/per_worker_values", list_values, "listPerWorkerValues",
+                   "List per-worker values in order of creation")
+                   .with({cluster_parameter, limit_parameter, page_token_parameter("p")})
+                   .responds_with("PerWorkerPage",
+                                  [] { return page_schema("per_worker_values", "PerWorkerView"); })
+                   .also(404, "No such cluster"));
   to.push_back(get("/api/v1/per_worker_values/{id}", get_value, "getPerWorkerValue",
                    "Get a per-worker value with its status on each worker")
-                   .tells("PerWorkerView"));
+                   .responds_with("PerWorkerView"));
   to.push_back(remove("/api/v1/per_worker_values/{id}", delete_value, "deletePerWorkerValue",
                       "Release a per-worker value; workers delete it when no closure needs it"));
 }

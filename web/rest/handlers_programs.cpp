@@ -41,7 +41,7 @@ void name_clusters(server::hub& h, core::program_view& p) {
 }
 
 muster::result<core::program_view> shown(server::hub& h, core::program_id id) {
-  auto p = h.state().programs().look(id);
+  auto p = h.state().programs().find(id);
   if (!p) return p;
   name_clusters(h, *p);
   h.programs().steps().fill(*p, true);
@@ -142,7 +142,7 @@ coro::task<response> submit_program(web_context& context, exchange& ex) {
     return is_repeated(h) ? added_entries{} : added_entries{1, ranks};
   };
   auto const now = co_await context.engine.call<answer_type>(
-      taking_in(ex.req.who, std::move(at), std::move(added), std::move(work)));
+      with_room_for(ex.req.who, std::move(at), std::move(added), std::move(work)));
   co_return now ? submitted(*now) : problem_response(program_problem(now.error()));
 }
 
@@ -168,7 +168,7 @@ coro::task<response> list_programs(web_context& context, exchange& ex) {
     page.next = last;
     return page;
   };
-  return look(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});
+  return respond_with(context, in_pool_named(ex, std::move(work)), as_page{"programs", 'g'});
 }
 
 template <class Look>
@@ -179,7 +179,7 @@ coro::task<response> look_at(web_context& context, exchange& ex, Look one) {
 
 coro::task<response> get_program(web_context& context, exchange& ex) {
   return look_at(context, ex, [](web_context& c, core::program_id id) {
-    return look(c, in_pool_of(id, [id](server::hub& h) { return shown(h, id); }));
+    return respond_with(c, in_pool_of(id, [id](server::hub& h) { return shown(h, id); }));
   });
 }
 
@@ -194,7 +194,7 @@ constexpr std::chrono::milliseconds last_lines_wait{1000};
 
 coro::task<void> await_last_lines(web_context& context, core::program_id id) {
   auto work = [id](server::hub& h, answer_handle<bool> const& slot) {
-    auto const p = h.state().programs().look(id);
+    auto const p = h.state().programs().find(id);
     if (!p) return slot->send(false);
     h.workers().refresh_lines(h.now(), {id, p->attempt, p->ranks}, [slot] { slot->send(true); });
   };
@@ -208,12 +208,12 @@ coro::task<response> answer_ranks(web_context& context, core::program_id id, boo
     auto const& programs = h.state().programs();
     auto all = programs.ranks(id);
     if (!all) return all.error();
-    auto const attempt = programs.look(id)->attempt;
+    auto const attempt = programs.find(id)->attempt;
     h.programs().steps().fill(id, attempt, *all);
     if (last_lines) h.workers().lines().fill(id, attempt, *all);
     return rank_list{std::move(*all)};
   };
-  co_return co_await look(context, in_pool_of(id, std::move(work)));
+  co_return co_await respond_with(context, in_pool_of(id, std::move(work)));
 }
 
 coro::task<response> get_ranks(web_context& context, exchange& ex) {
@@ -237,7 +237,7 @@ coro::task<response> get_attempts(web_context& context, exchange& ex) {
       if (!all) return all.error();
       return attempt_list{std::move(*all)};
     };
-    return look(context, in_pool_of(id, std::move(work)));
+    return respond_with(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -266,7 +266,7 @@ coro::task<response> get_attempt(web_context& context, exchange& ex) {
   return with_id(ex, "program", server::parse_program,
                  [&context, number = *number](core::program_id id) {
                    auto work = [id, number](server::hub& h) { return detail(h, id, number); };
-                   return look(context, in_pool_of(id, std::move(work)));
+                   return respond_with(context, in_pool_of(id, std::move(work)));
                  });
 }
 
@@ -280,7 +280,7 @@ coro::task<response> get_log(web_context& context, exchange& ex) {
   q.bytes_max = static_cast<std::uint32_t>(query.number("bytes", log_bytes_default));
   return with_id(ex, "program", server::parse_program, [&context, q](core::program_id id) {
     auto work = [id, q](server::hub& h, auto const& slot) {
-      auto const p = h.state().programs().look(id);
+      auto const p = h.state().programs().find(id);
       if (!p) return slot->send(p.error());
       auto asked = q;
       asked.rank.program = id;
@@ -296,7 +296,7 @@ coro::task<response> get_log(web_context& context, exchange& ex) {
   });
 }
 
-template <core::program_wish wish>
+template <core::program_command wish>
 coro::task<response> change(web_context& context, exchange& ex) {
   return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
     auto work = [id](server::hub& h, auto const& slot) {
@@ -323,19 +323,19 @@ coro::task<response> stop_at_step(web_context& context, exchange& ex, std::uint6
 }
 
 coro::task<response> stop_program(web_context& context, exchange& ex) {
-  if (ex.req.body.empty()) return change<core::program_wish::stop>(context, ex);
+  if (ex.req.body.empty()) return change<core::program_command::stop>(context, ex);
   json_check check;
   json_ref const body(ex.req.body);
   auto const request = read_stop(check, body);
   if (check.failed()) return refused(check.failure());
-  if (!request.at_step) return change<core::program_wish::stop>(context, ex);
+  if (!request.at_step) return change<core::program_command::stop>(context, ex);
   return stop_at_step(context, ex, *request.at_step);
 }
 
 coro::task<response> delete_program(web_context& context, exchange& ex) {
   return with_id(ex, "program", server::parse_program, [&context](core::program_id id) {
     auto work = [id](server::hub& h, auto const& slot) {
-      core::change_program e{{}, id, core::program_wish::forget};
+      core::change_program e{{}, id, core::program_command::forget};
       h.ask(e, [slot](core::reply const& r) { slot->send(r.status); });
     };
     return order(context, in_pool_of(id, std::move(work)));
@@ -352,7 +352,7 @@ void add_program_routes(std::vector<route>& to) {
               body_kind::json, "ProgramRequest",
               R"({"name":"train","command":["python","train.py"],"working_dir":"/srv/train","tasks":{"worker":8},"max_restarts":3})")
           .takes_idempotency_key()
-          .tells("ProgramView", schema_of<core::program_view>, 201)
+          .responds_with("ProgramView", schema_of<core::program_view>, 201)
           .also(200, "The program that was submitted earlier with this idempotency_key",
                 "ProgramView")
           .also(404, "No such cluster")
@@ -360,17 +360,18 @@ void add_program_routes(std::vector<route>& to) {
                 "The request is well-formed but cannot be carried out; `field` names the cause. "
                 "With `idempotency_key`: the key was used with another body")
           .also(429, "The server or the token has too many unfinished programs"));
-  to.push_back(get("/api/v1/programs", list_programs, "listPrograms", "List programs, newest first")
-                   .with({choice_parameter("state", states, "only programs in this state"),
-                          {"q", query_kind::text,
-                           "only programs whose name or id contains this text; case-insensitive"},
-                          cluster_parameter,
-                          limit_parameter,
-                          page_token_parameter("g")})
-                   .tells("ProgramPage", [] { return page_schema("programs", "ProgramView"); })
-                   .also(404, "No such cluster"));
+  to.push_back(
+      get("/api/v1/programs", list_programs, "listPrograms", "List programs, newest first")
+          .with({choice_parameter("state", states, "only programs in this state"),
+                 {"q", query_kind::text,
+                  "only programs whose name or id contains this text; case-insensitive"},
+                 cluster_parameter,
+                 limit_parameter,
+                 page_token_parameter("g")})
+          .responds_with("ProgramPage", [] { return page_schema("programs", "ProgramView"); })
+          .also(404, "No such cluster"));
   to.push_back(get("/api/v1/programs/{id}", get_program, "getProgram", "Get a program")
-                   .tells("ProgramView"));
+                   .responds_with("ProgramView"));
   to.push_back(remove("/api/v1/programs/{id}", delete_program, "deleteProgram",
                       "Delete a program that has ended")
                    .also(409, "The program has not ended"));
@@ -378,14 +379,14 @@ void add_program_routes(std::vector<route>& to) {
                    "List the ranks of the last attempt, by number")
                    .with({{"last_lines", query_kind::flag,
                            "ask the workers for the last line of each rank; takes at most 1 s"}})
-                   .tells("RankList", schema_of<rank_list>));
+                   .responds_with("RankList", schema_of<rank_list>));
   to.push_back(get("/api/v1/programs/{id}/attempts", get_attempts, "listAttempts",
                    "List the newest attempts, oldest first")
-                   .tells("AttemptList", schema_of<attempt_list>));
+                   .responds_with("AttemptList", schema_of<attempt_list>));
   to.push_back(get("/api/v1/programs/{id}/attempts/{attempt}", get_attempt, "getAttempt",
                    "Get the record of an attempt: failures, late barriers, lost workers, stacks of "
                    "killed ranks, and the last lines of each rank")
-                   .tells("AttemptDetail", schema_of<attempt_detail>));
+                   .responds_with("AttemptDetail", schema_of<attempt_detail>));
   to.push_back(
       get("/api/v1/programs/{id}/logs", get_log, "getRankLog", "Get the output of a rank")
           .with({{.name = "rank",
@@ -400,23 +401,23 @@ void add_program_routes(std::vector<route>& to) {
                  {"from_end", query_kind::flag, "true: count the offset backwards from the end"},
                  {"bytes", query_kind::number, "maximum number of bytes; default 65536", 1,
                   log_bytes_max}})
-          .tells("RankLog", schema_of<server::rank_log>)
+          .responds_with("RankLog", schema_of<server::rank_log>)
           .also(429, "Too many requests for logs are waiting for workers"));
   to.push_back(
       post("/api/v1/programs/{id}/stop", stop_program, "stopProgram",
            "Ask the ranks to stop, now or at a step; the program succeeds if all ranks exit with "
            "status 0")
           .takes(body_kind::optional_json, "StopRequest", R"({"at_step":"next"})")
-          .tells("ProgramView")
+          .responds_with("ProgramView")
           .also(409,
                 "With at_step: the program is not running, or none of its ranks reports steps"));
-  to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_wish::cancel>,
+  to.push_back(post("/api/v1/programs/{id}/cancel", change<core::program_command::cancel>,
                     "cancelProgram", "Cancel a program and stop its ranks")
-                   .tells("ProgramView"));
-  to.push_back(post("/api/v1/programs/{id}/restart", change<core::program_wish::restart>,
+                   .responds_with("ProgramView"));
+  to.push_back(post("/api/v1/programs/{id}/restart", change<core::program_command::restart>,
                     "restartProgram",
                     "Stop the ranks and start them again; does not count as a restart")
-                   .tells("ProgramView")
+                   .responds_with("ProgramView")
                    .also(409, "The program is ending or has ended"));
 }
 

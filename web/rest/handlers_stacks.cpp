@@ -32,19 +32,19 @@ namespace {
 // A worker waits for its ranks for 900 ms.
 constexpr std::chrono::milliseconds stacks_wait{2000};
 
-struct asked_stacks {
+struct stack_request {
   std::uint64_t round = 0;
   std::uint32_t attempt = 0;
   std::vector<core::rank_view> ranks;  // live ranks only
 };
 
-muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id) {
+muster::result<stack_request> ask_for_stacks(server::hub& h, core::program_id id) {
   auto const& programs = h.state().programs();
-  auto const p = programs.look(id);
+  auto const p = programs.find(id);
   if (!p) return p.error();
   auto all = programs.ranks(id);
   if (!all) return all.error();
-  asked_stacks asked{0, p->attempt, std::move(*all)};
+  stack_request asked{0, p->attempt, std::move(*all)};
   std::erase_if(asked.ranks, [](core::rank_view const& r) {
     return r.started == core::never || r.ended != core::never;
   });
@@ -54,7 +54,7 @@ muster::result<asked_stacks> ask_for_stacks(server::hub& h, core::program_id id)
   return asked;
 }
 
-program_stacks grouped(asked_stacks const& asked, std::vector<server::rank_stack> stacks) {
+program_stacks grouped(stack_request const& asked, std::vector<server::rank_stack> stacks) {
   std::map<std::uint32_t, server::rank_stack> by_rank;
   for (auto& s : stacks) by_rank[s.rank] = std::move(s);
   // Groups by the stack of the rank's own process; its data loaders and other helpers nearly always
@@ -87,7 +87,7 @@ coro::task<response> answer_stacks(web_context& context, core::program_id id) {
   auto end = [asked = *asked](server::hub& h) -> muster::result<program_stacks> {
     return grouped(asked, h.workers().stacks().end(asked.round));
   };
-  co_return co_await look(context, in_pool_of(id, std::move(end)));
+  co_return co_await respond_with(context, in_pool_of(id, std::move(end)));
 }
 
 coro::task<response> get_stacks(web_context& context, exchange& ex) {
@@ -102,10 +102,10 @@ constexpr std::size_t closures_max = 200;
 struct worker_stack {
   std::string worker;
   server::task_stack stack;
-  core::worker_hands hands;
+  core::worker_contents hands;
 };
 
-void closure_members(member_list const& m, core::worker_hands::held const& c) {
+void closure_members(member_list const& m, core::worker_contents::held const& c) {
   m("id", c.id);
   m.some("job", c.job);
   m("function", c.function);
@@ -140,7 +140,7 @@ using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
 muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
   auto a = std::make_shared<asked>();
   a->found.worker = at.first + ":" + std::to_string(at.second);
-  auto hands = h.state().workers().in_hands_of(at.first, at.second, closures_max);
+  auto hands = h.state().workers().closures_held_by(at.first, at.second, closures_max);
   if (!hands) return hands.error();
   a->found.hands = std::move(*hands);
   a->found.stack.state = core::stack_state::no_answer;  // older workers never answer
@@ -177,7 +177,7 @@ coro::task<response> answer_stack(web_context& context, find_hub find, find_work
     if (!a->error.ok()) return a->error;
     return a->found;
   };
-  co_return co_await look(context, std::move(end), as_told_by<stack_members>);
+  co_return co_await respond_with(context, std::move(end), as_members<stack_members>);
 }
 
 coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
@@ -196,7 +196,7 @@ coro::task<response> get_task_stacks(web_context& context, exchange& ex) {
 }
 
 muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
-  auto const view = h.state().closures().look(id);
+  auto const view = h.state().closures().find(id);
   if (!view)
     return muster::status{muster::code::not_found, "no closure " + core::text(id) + " is known"};
   if (view->state != core::closure_state::running || view->attempts.empty())
@@ -223,16 +223,16 @@ void add_stack_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/programs/{id}/stacks", get_stacks, "listStacks",
           "Get the current stack of each live rank within two seconds, without stopping the ranks")
-          .tells("ProgramStacks", schema_of<program_stacks>));
+          .responds_with("ProgramStacks", schema_of<program_stacks>));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/stacks", get_task_stacks,
                    "listTaskStacks",
                    "Get the current stacks of the process that runs a worker's closures and "
                    "objects, within two seconds and without stopping it")
-                   .tells("TaskStacks", schema_told_by<stack_members>)
+                   .responds_with("TaskStacks", schema_of_members<stack_members>)
                    .also(429, "The worker is already serving the maximum number of such requests"));
   to.push_back(get("/api/v1/closures/{id}/stacks", get_closure_stacks, "listClosureStacks",
                    "Get the current stacks of the worker process that runs this closure")
-                   .tells("TaskStacks")
+                   .responds_with("TaskStacks")
                    .also(409, "The closure is not running")
                    .also(429, "The worker is already serving the maximum number of such requests"));
 }

@@ -5,7 +5,7 @@
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/past/past_charts.hpp"
+#include "web/rest/history/history_charts.hpp"
 #include "web/rest/stream_query.hpp"
 
 namespace muster::web {
@@ -131,25 +131,25 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
         f.lanes = {at};
         worker_history all{history::minutes(h->past(), h->state(), f, {}, h->now()).minutes,
                            h->now()};
-        if (!all.minutes.empty() || h->state().workers().look(at.first, at.second)) return all;
+        if (!all.minutes.empty() || h->state().workers().find(at.first, at.second)) return all;
       }
       return muster::status{muster::code::not_found,
                             "no worker " + at.first + ":" + std::to_string(at.second) +
                                 " in cluster '" + services.coordination.state().spec(c).name + "'"};
     };
-    return look(context, in_cluster(ex, std::move(work)));
+    return respond_with(context, in_cluster(ex, std::move(work)));
   });
 }
 
 // Only for the whole server: history is not kept for sets of clusters.
-coro::task<response> past_charts(web_context& context, exchange& ex, query_check& query) {
-  if (!keeps_past(context)) return refused(no_past());
+coro::task<response> history_charts(web_context& context, exchange& ex, query_check& query) {
+  if (!keeps_history(context)) return refused(no_history_problem());
   if (!scope_of(context, ex.req)->whole())
     return refused(make_problem(403, code::permission_denied,
                                 "charts of the past cover the whole server, and the token is "
                                 "limited to clusters; use a token without --cluster"));
-  past_query q;
-  if (auto const wrong = read_past_query(query, q)) return refused(*wrong);
+  history_query q;
+  if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
   auto const steps = static_cast<std::size_t>(query.number("steps", steps_default));
   auto prepare = [q, steps](engine_services& services) {
     auto until = q;
@@ -158,12 +158,12 @@ coro::task<response> past_charts(web_context& context, exchange& ex, query_check
       return read_samples(store, until, steps);
     };
   };
-  return look_back<past_samples>(context, ex, std::move(prepare), as_json());
+  return answer_from_history<history_samples>(context, ex, std::move(prepare), as_json());
 }
 
 coro::task<response> get_samples(web_context& context, exchange& ex) {
   query_check query(ex.req);
-  if (asks_for_past(query)) return past_charts(context, ex, query);
+  if (has_time_range(query)) return history_charts(context, ex, query);
   auto const span = query.text("span");
   return answered(json_response(object_line([&](member_list const& m) {
     static sample_history const none;
@@ -185,21 +185,21 @@ void add_stream_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/stream", get_stream, "getStream",
                    "Get the past and current work of workers, as spans in columns")
                    .with(std::move(stream))
-                   .tells("Stream", schema_of<stream_answer>)
+                   .responds_with("Stream", schema_of<stream_answer>)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/stream/trace", stream_trace, "getStreamTrace",
                    "Get the work of workers as trace events for Perfetto and Chrome")
                    .with(stream_parameters())
-                   .tells("Trace", trace_json::schema)
+                   .responds_with("Trace", trace_json::schema)
                    .also(404, unknown)
                    .also(422, impossible));
   to.push_back(get("/api/v1/jobs/{id}/trace", job_trace, "getJobTrace",
                    "Get the attempts of a job as trace events for Perfetto and Chrome")
-                   .tells("Trace"));
+                   .responds_with("Trace"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/history", get_history,
                    "getTaskHistory", "Get the last hour of a worker by minute")
-                   .tells("TaskHistory", schema_of<worker_history>));
+                   .responds_with("TaskHistory", schema_of<worker_history>));
   to.push_back(
       get("/api/v1/samples", get_samples, "getSamples",
           "Get the server's figures over time: one point per second, 10 s or minute")
@@ -209,7 +209,7 @@ void add_stream_routes(std::vector<route>& to) {
                  to_parameter,
                  {"steps", query_kind::number,
                   "maximum number of points with from_ms or to_ms; default 300", 1, steps_max}})
-          .tells("Samples", schema_of<past_samples>)
+          .responds_with("Samples", schema_of<history_samples>)
           .also(409, "With from_ms or to_ms: the server keeps no history")
           .also(422, "to_ms is before from_ms")
           .also(429, "Too many requests for history are waiting"));

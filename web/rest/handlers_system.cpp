@@ -33,7 +33,7 @@ coro::task<response> get_overview(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const cluster = query.text("cluster");
   if (cluster.empty()) return server_overview(context, scope_of(context, ex.req));
-  return look(context, in_pool(std::string(cluster), collect_counters));
+  return respond_with(context, in_pool(std::string(cluster), collect_counters));
 }
 
 measured_coordination measure_coordination(engine_services& services) {
@@ -107,16 +107,16 @@ void add_system_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/overview", get_overview, "getOverview", "Get figures of the server")
                    .with({{"cluster", query_kind::text,
                            "only figures of this cluster, without the server's uptime and rates"}})
-                   .tells("Overview", schema_of<counters>)
+                   .responds_with("Overview", schema_of<counters>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/version", get_version, "getVersion", "Get the version of the server")
-                   .tells("Version", schema_told_by<version_members>));
+                   .responds_with("Version", schema_of_members<version_members>));
   to.push_back(get("/api/v1/openapi.json", get_openapi, "getOpenapiV1", "Get this description")
-                   .tells("OpenApi"));
-  to.push_back(
-      get("/openapi.json", get_openapi, "getOpenapi", "Get this description").tells("OpenApi"));
+                   .responds_with("OpenApi"));
+  to.push_back(get("/openapi.json", get_openapi, "getOpenapi", "Get this description")
+                   .responds_with("OpenApi"));
   auto const as_text = [&to](route r) {
-    to.push_back(std::move(r.as({"text/plain"}).tells("Text")));
+    to.push_back(std::move(r.as({"text/plain"}).responds_with("Text")));
   };
   as_text(get("/livez", get_livez, "livez", "Check that the process answers"));
   constexpr std::string_view not_ready =

@@ -102,7 +102,7 @@ coro::task<response> list_tasks(web_context& context, exchange& ex) {
       in_cluster(ex, [filter, from, limit](engine_services& services, coordination::cluster_id c) {
         return collect(services, c, filter, from, limit);
       });
-  return look(context, std::move(work), [](tasks_at const& tasks) {
+  return respond_with(context, std::move(work), [](tasks_at const& tasks) {
     return page_response("tasks", tasks.next, [&tasks](json_out& out) {
       for (std::size_t i = 0; i < tasks.workers.size(); ++i)
         write(out, tasks.workers[i], tasks.now, tasks.machines[i]);
@@ -132,7 +132,7 @@ muster::result<std::string> task_text(engine_services& services, coordination::c
   }
   auto* const h = services.pools.existing(c);
   if (!h || kind == task_kind::agent) return no_task(services, c, at);
-  auto const t = h->state().workers().look(at.first, at.second);
+  auto const t = h->state().workers().find(at.first, at.second);
   if (!t) return t.error();
   return to_text(*t, h->now(), machine_of(h->machines(), *t, h->now()));
 }
@@ -147,7 +147,7 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
     auto work = [at, kind](engine_services& services, coordination::cluster_id c) {
       return task_text(services, c, at, kind);
     };
-    return look(context, in_cluster(ex, std::move(work)), as_it_is());
+    return respond_with(context, in_cluster(ex, std::move(work)), as_raw_json());
   });
 }
 
@@ -165,7 +165,8 @@ coro::task<response> command(web_context& context, exchange& ex, Event e) {
                       : slot->send(r.status);
       });
     };
-    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)),
+                            as_raw_json());
   });
 }
 
@@ -185,7 +186,8 @@ coro::task<response> report_task_error(web_context& context, exchange& ex) {
                                  return task_text(services, c, at, task_kind::agent);
                                });
     };
-    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)), as_it_is());
+    return ask<std::string>(context, asking_cluster<std::string>(ex, std::move(work)),
+                            as_raw_json());
   });
 }
 
@@ -199,9 +201,9 @@ coro::task<response> uncordon_task(web_context& context, exchange& ex) {
   return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
-constexpr std::size_t hands_max = 200;  // for each list
+constexpr std::size_t held_work_max = 200;  // for each list
 
-void held_members(member_list const& m, core::worker_hands::held const& c) {
+void held_members(member_list const& m, core::worker_contents::held const& c) {
   m("id", c.id);
   m.some("job", c.job);
   m("index", c.index);
@@ -209,7 +211,7 @@ void held_members(member_list const& m, core::worker_hands::held const& c) {
   m("since_ms", c.since);
 }
 
-void hands_members(member_list const& m, core::worker_hands const& hands) {
+void hands_members(member_list const& m, core::worker_contents const& hands) {
   m.list("running", hands.running, held_members);
   m.list("sent_ahead", hands.prefetched, held_members);
   m("more", hands.more, "closures beyond the 200 of each list");
@@ -218,13 +220,13 @@ void hands_members(member_list const& m, core::worker_hands const& hands) {
 coro::task<response> get_worker_closures(web_context& context, exchange& ex) {
   return with_task(ex, [&](core::lane_key const& at) {
     auto work = [at](engine_services& services,
-                     coordination::cluster_id c) -> muster::result<core::worker_hands> {
+                     coordination::cluster_id c) -> muster::result<core::worker_contents> {
       auto* const h = services.pools.existing(c);
-      if (h) return h->state().workers().in_hands_of(at.first, at.second, hands_max);
+      if (h) return h->state().workers().closures_held_by(at.first, at.second, held_work_max);
       return muster::status{muster::code::not_found,
                             "no worker " + at.first + ":" + std::to_string(at.second)};
     };
-    return look(context, in_cluster(ex, std::move(work)), as_told_by<hands_members>);
+    return respond_with(context, in_cluster(ex, std::move(work)), as_members<hands_members>);
   });
 }
 
@@ -239,36 +241,37 @@ void add_task_routes(std::vector<route>& to) {
                           {"job", query_kind::text, "only tasks of this role"},
                           limit_parameter,
                           page_token_parameter("ta")})
-                   .tells("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
+                   .responds_with("TaskPage", [] { return page_schema("tasks", "TaskView"); }));
   to.push_back(
       get("/api/v1/clusters/{cluster}/tasks/{job}/{index}", get_task, "getTask", "Get a task")
           .with({choice_parameter(
               "kind", kinds,
               "kind of task if a worker and an agent have this name; default agent")})
-          .tells("TaskView", [] {
+          .responds_with("TaskView", [] {
             return schema::any_of({schema::ref("WorkerView"), schema::ref("AgentView")});
           }));
   to.push_back(
       post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/drain", drain_task, "drainTask",
            "Drain a task: send it no more closures")
-          .tells("WorkerView", schema_of<core::task_view, core::time_point, std::optional<machine>>)
+          .responds_with("WorkerView",
+                         schema_of<core::task_view, core::time_point, std::optional<machine>>)
           .also(409, "The task is not connected"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/error", report_task_error,
                     "reportTaskError", "Report an error of an agent's task to the other tasks")
                    .takes(body_kind::json, "TaskError", R"({"message":"the disk is full"})")
-                   .tells("AgentView")
+                   .responds_with("AgentView")
                    .also(409, "The task is not connected or already has an error")
                    .also(422, "The reason is too long"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/cordon", cordon_task,
                     "cordonTask",
                     "Cordon a task: assign no new work to it, also after its worker is replaced")
-                   .tells("WorkerView"));
+                   .responds_with("WorkerView"));
   to.push_back(post("/api/v1/clusters/{cluster}/tasks/{job}/{index}/uncordon", uncordon_task,
                     "uncordonTask", "Uncordon a task")
-                   .tells("WorkerView"));
+                   .responds_with("WorkerView"));
   to.push_back(get("/api/v1/clusters/{cluster}/tasks/{job}/{index}/closures", get_worker_closures,
                    "listWorkerClosures", "List the closures that a worker runs or has prefetched")
-                   .tells("WorkerClosures", schema_told_by<hands_members>));
+                   .responds_with("WorkerClosures", schema_of_members<hands_members>));
 }
 
 }  // namespace muster::web

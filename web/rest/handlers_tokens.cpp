@@ -90,7 +90,7 @@ coro::task<response> list_tokens(web_context& context, exchange& ex) {
     for (; it != all.end() && page.size() <= limit; ++it) page.push_back(it->second);
     return page;
   };
-  return look(context, std::move(work), [limit](std::vector<core::caller> page) {
+  return respond_with(context, std::move(work), [limit](std::vector<core::caller> page) {
     std::string next;
     if (page.size() > limit) {
       page.pop_back();
@@ -185,13 +185,13 @@ void add_token_routes(std::vector<route>& to) {
   to.push_back(
       get("/api/v1/tokens", list_tokens, "listTokens", "List tokens, without their secrets")
           .with({limit_parameter, page_token_parameter("k", query_kind::page_text)})
-          .tells("TokenPage"));
+          .responds_with("TokenPage"));
   to.push_back(
       post("/api/v1/tokens", create_token, "createToken",
            "Create a token; its secret is only in this response")
           .takes(body_kind::json, "TokenRequest",
                  R"({"role":"submitter","name":"ci","expires":"30d"})")
-          .tells("NewToken", {}, 201)
+          .responds_with("NewToken", {}, 201)
           .also(409, nowhere)
           .also(422,
                 "The request is well-formed but cannot be carried out; `field` names the cause")
@@ -199,7 +199,7 @@ void add_token_routes(std::vector<route>& to) {
   to.push_back(post("/api/v1/tokens/{id}/rotate", rotate_token, "rotateToken",
                     "Replace the secret of a token; the old secret and everything started with it "
                     "end at once")
-                   .tells("NewToken")
+                   .responds_with("NewToken")
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(remove("/api/v1/tokens/{id}", revoke_token, "revokeToken",
@@ -207,10 +207,10 @@ void add_token_routes(std::vector<route>& to) {
                    .also(404, "No such token")
                    .also(409, nowhere));
   to.push_back(get("/api/v1/session", get_session, "getSession", "Get the caller's identity")
-                   .tells("Session"));
+                   .responds_with("Session"));
   to.push_back(post("/api/v1/session", sign_in, "signIn", "Sign in a browser: set a session cookie")
                    .takes(body_kind::json, "SignIn", R"({"token":"mst_example"})")
-                   .tells("Session")
+                   .responds_with("Session")
                    .also(422, "The token is too long")
                    .also(401, "This token is unknown, revoked or expired"));
   to.push_back(remove("/api/v1/session", sign_out, "signOut",

@@ -161,7 +161,7 @@ void preview_members(member_list const& m, placed_value const& v, std::size_t mo
 }
 
 coro::task<response> tell_preview(web_context& context, core::closure_id id, std::size_t most) {
-  auto look_at = [id](server::hub& h) { return h.state().closures().look(id); };
+  auto look_at = [id](server::hub& h) { return h.state().closures().find(id); };
   auto view = co_await context.engine.on_engine(in_pool_of(id, std::move(look_at)));
   if (!view) co_return problem_response(view.error());
   placed_value found{std::move(*view)};
@@ -204,7 +204,7 @@ void add_value_list_routes(std::vector<route>& to) {
                limit_parameter,
                listing_token_parameter("v"),
                cluster_parameter})
-          .tells("RemoteValuePage", schema_told_by<value_page_members>)
+          .responds_with("RemoteValuePage", schema_of_members<value_page_members>)
           .also(404, "No such job or cluster")
           .also(422, another_order));
   to.push_back(get("/api/v1/remote_values/holders", list_holders, "listValueHolders",
@@ -212,13 +212,13 @@ void add_value_list_routes(std::vector<route>& to) {
                    .with({{"limit", query_kind::number, "maximum number of entries; default 20", 1,
                            page_max},
                           cluster_parameter})
-                   .tells("ValueHolders", schema_told_by<holders_members>)
+                   .responds_with("ValueHolders", schema_of_members<holders_members>)
                    .also(404, "No such cluster"));
   to.push_back(get("/api/v1/remote_values/{id}/preview", preview_value, "previewValue",
                    "Get the beginning of a value if it is in memory; never waits")
                    .with({{"bytes", query_kind::number, "maximum number of bytes; default 4096", 1,
                            preview_max}})
-                   .tells("ValuePreview", schema_told_by<preview_members>));
+                   .responds_with("ValuePreview", schema_of_members<preview_members>));
 }
 
 }  // namespace muster::web

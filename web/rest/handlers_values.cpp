@@ -1,6 +1,6 @@
 // RemoteValues: show one, and its content. For listings see handlers_value_lists.cpp.
 #include "server/core/queries/closure_queries.hpp"
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 
@@ -31,9 +31,9 @@ void value_members(member_list const& m, core::closure_view const& c) {
 
 coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   return with_id(ex, "remote value", server::parse_value, [&context](core::closure_id id) {
-    return look(context,
-                in_pool_of(id, [id](server::hub& h) { return h.state().closures().look(id); }),
-                as_told_by<value_members>);
+    return respond_with(
+        context, in_pool_of(id, [id](server::hub& h) { return h.state().closures().find(id); }),
+        as_members<value_members>);
   });
 }
 
@@ -95,13 +95,13 @@ void await_value(server::hub& h, core::closure_id id, core::duration time,
 void add_value_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/remote_values/{id}", get_remote_value, "getRemoteValue",
                    "Get the status of a RemoteValue")
-                   .tells("RemoteValueView", schema_told_by<value_members>));
+                   .responds_with("RemoteValueView", schema_of_members<value_members>));
   to.push_back(
       get("/api/v1/remote_values/{id}/value", get_value, "fetchValue",
           "Get the value, waiting until it is ready")
           .with({timeout_parameter})
           .as({"application/json", "application/octet-stream"})
-          .tells("")
+          .responds_with("")
           .also(409,
                 "The value will never be ready: the closure was cancelled or its workers were lost")
           .also(422, "The function failed; `failure` has the error")

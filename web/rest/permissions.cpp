@@ -44,9 +44,9 @@ std::map<std::string_view, core::permission> const special = {
     {"revokeToken", administer},
 };
 
-constexpr std::string_view tell_of_all[] = {"getOverview",  "listAttention", "listEvents",
-                                            "getSamples",   "listClusters",  "listMachines",
-                                            "listPastJobs", "searchLogs"};
+constexpr std::string_view routes_over_all_clusters[] = {
+    "getOverview",  "listAttention", "listEvents",   "getSamples",
+    "listClusters", "listMachines",  "listPastJobs", "searchLogs"};
 
 // These requests are too frequent to be audited.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
@@ -61,8 +61,8 @@ void set_permissions(std::vector<route>& all) {
     r.needs = it != special.end() ? it->second : looks ? view : submit;
     r.audited = !looks && std::find(std::begin(not_audited), std::end(not_audited), r.id) ==
                               std::end(not_audited);
-    r.scoped =
-        std::find(std::begin(tell_of_all), std::end(tell_of_all), r.id) != std::end(tell_of_all);
+    r.scoped = std::find(std::begin(routes_over_all_clusters), std::end(routes_over_all_clusters),
+                         r.id) != std::end(routes_over_all_clusters);
     r.names_cluster =
         r.id == "submitJob" || r.id == "submitProgram" || r.id == "createPerWorkerValue";
   }

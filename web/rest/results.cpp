@@ -98,7 +98,7 @@ class result_stream {
       if (!page) return page.error();
       result_page p;
       p.page = std::move(*page);
-      if (auto const view = h.state().sessions().look(job)) p.job_ended = core::ended(view->state);
+      if (auto const view = h.state().sessions().find(job)) p.job_ended = core::ended(view->state);
       return p;
     };
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
@@ -213,7 +213,7 @@ coro::task<response> list_results(web_context& context, exchange& ex) {
 }
 
 schema::json result_line_schema() {
-  return schema_told_by<line_members>();
+  return schema_of_members<line_members>();
 }
 
 coro::task<response> stream_results(web_context& context, exchange& ex) {

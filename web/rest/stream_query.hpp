@@ -25,7 +25,7 @@ struct stream_query {
       using value = answer<decltype(work(services.pools.main()))>;
       if (job != core::session_id{}) {
         auto& h = services.pools.of(job);
-        if (auto const there = h.state().sessions().look(job); !there) return value(there.error());
+        if (auto const there = h.state().sessions().find(job); !there) return value(there.error());
         return value(work(h));
       }
       auto const pool = services.pools.named(cluster);

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
-#include "server/core/words/attempt_words.hpp"
+#include "server/core/texts/attempt_texts.hpp"
 #include "server/history/activity/activity_pages.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
@@ -252,7 +252,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   auto const text = ex.req.capture("id");
   auto const id = server::parse_job(text);
   if (!id) co_return problem_response(unknown_id("job", text));
-  auto looking = [job = *id](server::hub& h) { return h.state().sessions().look(job); };
+  auto looking = [job = *id](server::hub& h) { return h.state().sessions().find(job); };
   auto const job = co_await context.engine.on_engine(in_pool_of(*id, std::move(looking)));
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";

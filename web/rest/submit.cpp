@@ -17,7 +17,7 @@ using schedule_result = muster::result<scheduled>;
 schedule_result result_of(server::hub& h, core::reply const& r) {
   if (!r.status.ok()) return r.status;
   auto const& body = std::get<core::session_reply>(r.body);
-  auto job = h.state().sessions().look(body.session);
+  auto job = h.state().sessions().find(body.session);
   if (!job) return job.error();
   return scheduled{std::move(*job), body.closures, body.created};
 }
@@ -44,7 +44,7 @@ struct appending {
   }
   /// Closures at positions that the job already has add nothing.
   added_entries added(server::hub& h, std::size_t closures) const {
-    auto const view = h.state().sessions().look(job);
+    auto const view = h.state().sessions().find(job);
     auto const known = view ? view->counts.total() : 0;
     if (!first || *first >= known) return {0, closures};
     return {0,
@@ -55,8 +55,8 @@ struct appending {
 /// Passes closures to the hub that runs them. `Event` makes the event of the submission, on the
 /// engine thread.
 template <class Event>
-coro::task<schedule_result> take_in(web_context& context, core::caller who, target at,
-                                    server::submission closures, Event event) {
+coro::task<schedule_result> submit_to_hub(web_context& context, core::caller who, target at,
+                                          server::submission closures, Event event) {
   struct request {
     server::submission closures;
     Event event;
@@ -71,7 +71,7 @@ coro::task<schedule_result> take_in(web_context& context, core::caller who, targ
           [&h, slot](core::reply const& r) { slot->send(result_of(h, r)); });
   };
   return context.engine.call<schedule_result>(
-      taking_in(std::move(who), std::move(at), std::move(added), std::move(work)));
+      with_room_for(std::move(who), std::move(at), std::move(added), std::move(work)));
 }
 
 void job_members(member_list const& m, core::job_view const& job) {
@@ -121,7 +121,7 @@ void appended_members(member_list const& m, scheduled const& now, std::uint64_t 
 coro::task<schedule_result> schedule(web_context& context, core::caller who, core::session_id job,
                                      server::submission closures,
                                      std::optional<std::uint64_t> first) {
-  return take_in(context, std::move(who), job, std::move(closures), appending{job, first});
+  return submit_to_hub(context, std::move(who), job, std::move(closures), appending{job, first});
 }
 
 namespace {
@@ -140,8 +140,8 @@ coro::task<response> submit_job(web_context& context, exchange& ex) {
   if (ex.req.who) request.spec.submitted_by = ex.req.who->id;
   opening event{std::move(request.spec)};
   target at = std::move(request.cluster);
-  auto const now = co_await take_in(context, ex.req.who, std::move(at), std::move(request.closures),
-                                    std::move(event));
+  auto const now = co_await submit_to_hub(context, ex.req.who, std::move(at),
+                                          std::move(request.closures), std::move(event));
   co_return now ? submitted(*now) : problem_response(submission_problem(now.error()));
 }
 
@@ -161,7 +161,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
   auto work = [event, who = ex.req.who](engine_services& services,
                                         answer_handle<schedule_result> const& slot) {
     auto& h = services.pools.of(event.session);
-    auto const old = h.state().sessions().look(event.session);
+    auto const old = h.state().sessions().find(event.session);
     auto const again = old ? old->counts.failed + old->counts.cancelled : 0;
     if (auto full = room_for(services, who, {1, again}); !full.ok())
       return slot->send(std::move(full));
@@ -190,7 +190,7 @@ void add_submission_routes(std::vector<route>& to) {
           .takes(body_kind::json, "Submission",
                  R"({"name":"nightly","closures":[{"function":"muster.echo","args":[42]}]})")
           .takes_idempotency_key()
-          .tells("Submitted", schema_of<scheduled>, 201)
+          .responds_with("Submitted", schema_of<scheduled>, 201)
           .also(200, "The job that was submitted earlier with this idempotency key", "Submitted")
           .also(404, "No such cluster, RemoteValue or per-worker value")
           .also(422, reused)
@@ -203,7 +203,7 @@ void add_submission_routes(std::vector<route>& to) {
                   .meaning = "position of the first closure in the job. Closures that the job has "
                              "already are skipped, so an interrupted append can be repeated"}})
           .takes(body_kind::json_or_ndjson, "Closure", R"({"function":"muster.echo","args":[42]})")
-          .tells("Appended", schema_told_by<appended_members>)
+          .responds_with("Appended", schema_of_members<appended_members>)
           .also(409, "The job is sealed or has ended")
           .also(422, impossible)
           .also(429, full)
@@ -212,7 +212,7 @@ void add_submission_routes(std::vector<route>& to) {
       post("/api/v1/jobs/{id}/retry", retry_job, "retryJob",
            "Run the failed and cancelled closures of a job again, as a new job")
           .takes(body_kind::optional_json, "Retry", R"({"name":"nightly-again"})")
-          .tells("Submitted", {}, 201)
+          .responds_with("Submitted", {}, 201)
           .also(409,
                 "The job has not ended, none of its closures failed, it is a session, or its "
                 "arguments or the value of an input are no longer kept")

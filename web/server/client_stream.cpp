@@ -38,13 +38,13 @@ void client_stream::tear_down(beast::role_type role, coro::unique_function<void(
     beast::websocket::async_teardown(role, tcp_.socket(), std::move(then));
 }
 
-coro::task<boost::system::error_code> client_stream::shake_hands(asio::ssl::context& tls) {
+coro::task<boost::system::error_code> client_stream::tls_handshake(asio::ssl::context& tls) {
   tls_ = std::make_unique<secure_stream>(tcp_, tls);
   auto [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::server, awaited);
   co_return ec;
 }
 
-coro::task<boost::system::error_code> client_stream::say_goodbye() {
+coro::task<boost::system::error_code> client_stream::tls_shutdown() {
   auto [ec] = co_await tls_->async_shutdown(awaited);
   co_return ec;
 }

@@ -43,9 +43,9 @@ class client_stream {
 
   /// Performs the TLS handshake, within the time limit of the TCP stream. REQUIRES: nothing was
   /// read or written.
-  coro::task<error_code> shake_hands(boost::asio::ssl::context& tls);
+  coro::task<error_code> tls_handshake(boost::asio::ssl::context& tls);
   /// Sends the TLS close notification.
-  coro::task<error_code> say_goodbye();
+  coro::task<error_code> tls_shutdown();
   /// Returns the common name of the client's verified certificate; empty if it sent none.
   std::string certificate_name();
 

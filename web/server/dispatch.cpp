@@ -14,8 +14,8 @@ namespace muster::web {
 namespace {
 
 // While the server does not serve yet: probes wait no longer than this.
-constexpr std::chrono::milliseconds state_told_after{500};
-constexpr std::chrono::milliseconds looked_every{20};
+constexpr std::chrono::milliseconds probe_wait_max{500};
+constexpr std::chrono::milliseconds poll_interval{20};
 
 std::string_view next_segment(std::string_view& path) {
   path.remove_prefix(1);  // the slash
@@ -171,12 +171,12 @@ coro::task<std::optional<problem>> await_serving(web_context& context, exchange&
   bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
   auto const limit = context.options.timeouts.engine;
   auto const end =
-      std::chrono::steady_clock::now() + (asks_state ? std::min(limit, state_told_after) : limit);
+      std::chrono::steady_clock::now() + (asks_state ? std::min(limit, probe_wait_max) : limit);
   for (;;) {
     auto p = check_serving(context.options, ex.req);
     bool const over = std::chrono::steady_clock::now() >= end || ex.stopping();
     if (!p || !p->leader.empty() || over) co_return p;
-    co_await context.engine.pause(looked_every);
+    co_await context.engine.pause(poll_interval);
   }
 }
 

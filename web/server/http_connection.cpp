@@ -103,20 +103,20 @@ coro::task<bool> connection::begin_tls() {
   char first = 0;
   auto const seen = ::recv(stream_.socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
   if (seen == 1 && !net::begins_tls({&first, 1})) {
-    co_await turn_away(make_problem(400, muster::code::invalid_argument,
-                                    "this port speaks TLS: write https:// instead of http://",
-                                    "scheme"));
+    co_await send_problem(make_problem(400, muster::code::invalid_argument,
+                                       "this port speaks TLS: write https:// instead of http://",
+                                       "scheme"));
     co_return false;
   }
   limits().expires_after(context_.options.timeouts.header);
-  auto const ec = co_await stream_.shake_hands(*tls_);
+  auto const ec = co_await stream_.tls_handshake(*tls_);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
   if (ec) close();
   certificate_name = stream_.certificate_name();
   co_return !ec;
 }
 
-coro::task<void> connection::turn_away(problem p) {
+coro::task<void> connection::send_problem(problem p) {
   req = request{};
   auto const r = problem_response(p);
   context_.metrics.count(r.status);
@@ -165,10 +165,10 @@ coro::task<void> connection::refuse(error_code ec) {
     close();  // the peer has disconnected, or was too slow
     co_return;
   }
-  if (stream_.socket().is_open()) co_await turn_away(std::move(p));
+  if (stream_.socket().is_open()) co_await send_problem(std::move(p));
 }
 
-std::optional<problem> connection::take_head() {
+std::optional<problem> connection::parse_head() {
   auto const& head = parser_->get();
   auto const field = [&](http::field f) { return std::string(head[f]); };
   req = request{};
@@ -203,10 +203,10 @@ std::optional<problem> connection::take_head() {
 coro::task<bool> connection::one_exchange() {
   if (auto wrong =
           check_framing(parser_->get(), parser_->get().version() < 11, parser_->chunked())) {
-    co_await turn_away(std::move(*wrong));
+    co_await send_problem(std::move(*wrong));
     co_return false;
   }
-  auto const wrong = take_head();
+  auto const wrong = parse_head();
   bool const is_socket_path = req.path == "/api/v1/ws" || req.path == "/api/v1/ws/";
   if (!wrong && is_socket_path && req.method == "GET") {
     co_return co_await upgrade();

@@ -43,7 +43,7 @@ class connection final : public exchange, public peer_watch, public open_connect
 
  private:
   coro::task<bool> begin_tls();
-  coro::task<void> turn_away(problem p);
+  coro::task<void> send_problem(problem p);
   coro::task<bool> next_request();
   coro::task<bool> first_byte();
   coro::task<bool> one_exchange();
@@ -53,7 +53,7 @@ class connection final : public exchange, public peer_watch, public open_connect
   coro::task<void> refuse(boost::system::error_code ec);
   coro::task<void> skip_small_body();
   coro::task<void> linger();
-  std::optional<problem> take_head();
+  std::optional<problem> parse_head();
   void close();
   boost::beast::tcp_stream& limits() { return stream_.next_layer(); }
   void watch(boost::asio::steady_timer& timer, bool& gone);

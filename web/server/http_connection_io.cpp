@@ -155,7 +155,7 @@ coro::task<void> connection::linger() {
   error_code ec;
   if (stream_.is_tls()) {
     limits().expires_after(linger_time);
-    co_await stream_.say_goodbye();
+    co_await stream_.tls_shutdown();
     if (!stream_.socket().is_open()) co_return;
   }
   stream_.socket().shutdown(asio::socket_base::shutdown_send, ec);

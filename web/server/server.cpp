@@ -51,9 +51,9 @@ std::string endpoint_text(tcp::endpoint const& e) {
 // Decides when enough bytes of a new connection have arrived. Longer headers are left to the
 // connection, which rejects them. A client that does not start TLS on a TLS port is passed on after
 // its header, so that it gets an answer in plaintext.
-net::waiting_connections::judge judge_of_headers(std::size_t bytes_max, bool tls) {
+net::waiting_connections::judge header_judge(std::size_t bytes_max, bool tls) {
   auto wanted = [bytes_max, tls](std::string_view said) {
-    if (tls && net::begins_tls(said)) return net::hello_wanted(said);
+    if (tls && net::begins_tls(said)) return net::hello_bytes_needed(said);
     bool const whole = said.find("\r\n\r\n") != std::string_view::npos;
     return whole || said.size() >= bytes_max ? 0 : said.size() + 1;
   };
@@ -84,7 +84,7 @@ struct web_server::impl {
         connections(options.half_open_per_address_max),
         waiting(context, waiting_options(), relays),
         tls(options.tls.files, options.tls.client_required),
-        way_in(make_way_in()),
+        port_rules(make_way_in()),
         reserve(options.descriptors_reserved),
         group(context.get_executor(), 2 * options.connections_max + other_tasks, report) {
     metrics.grpc_listener = options.grpc_connections;
@@ -145,7 +145,7 @@ struct web_server::impl {
   }
 
   net::waiting_options waiting_options() const {
-    return {.speak_timeout = std::min(options.timeouts.header, options.timeouts.idle),
+    return {.first_data_timeout = std::min(options.timeouts.header, options.timeouts.idle),
             .all_max = options.connections_max,
             .per_address_max = options.half_open_per_address_max,
             .silent_flood = [gate = options.gate](std::string const& address) {
@@ -186,7 +186,7 @@ struct web_server::impl {
   }
 
   coro::task<void> after_failed_accept(error_code ec) {
-    if (net::gone_again(ec)) co_return;
+    if (net::client_disconnected(ec)) co_return;
     if (net::out_of_descriptors(ec)) {
       ++metrics.listener.out_of_descriptors;
       options.out_of_descriptors();
@@ -198,13 +198,13 @@ struct web_server::impl {
     co_await link.pause(accept_pause);
   }
 
-  std::shared_ptr<net::waiting_connections::way_in const> make_way_in() {
-    net::waiting_connections::way_in d{
-        judge_of_headers(options.header_limit_bytes, tls.on()),
+  std::shared_ptr<net::waiting_connections::port_rules const> make_way_in() {
+    net::waiting_connections::port_rules d{
+        header_judge(options.header_limit_bytes, tls.on()),
         [this](tcp::socket socket, tcp::endpoint const&, tcp::endpoint const& client) {
           take(std::move(socket), client.address());
         }};
-    return std::make_shared<net::waiting_connections::way_in const>(std::move(d));
+    return std::make_shared<net::waiting_connections::port_rules const>(std::move(d));
   }
 
   void take(tcp::socket socket, asio::ip::address const& client) {
@@ -224,7 +224,7 @@ struct web_server::impl {
       error_code ec;
       auto socket = acceptor.accept(peer, ec);
       if (ec) return i == 0 ? ec : error_code();
-      waiting.add(std::move(socket), peer, way_in);
+      waiting.add(std::move(socket), peer, port_rules);
     }
     return {};
   }
@@ -280,7 +280,7 @@ struct web_server::impl {
   connection_set connections;
   net::waiting_connections waiting;
   tls_contexts tls;
-  std::shared_ptr<net::waiting_connections::way_in const> const way_in;
+  std::shared_ptr<net::waiting_connections::port_rules const> const port_rules;
   descriptor_reserve reserve;
   coro::task_group group;
   tcp::acceptor acceptor{context};

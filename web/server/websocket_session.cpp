@@ -82,7 +82,7 @@ class websocket_session {
         client_->receive({static_cast<char const*>(data.data()), data.size()});
       else
         close_code_ = websocket::close_code::unknown_data,
-        client_->say_error("INVALID_ARGUMENT", "messages must be text, not binary");
+        client_->send_error("INVALID_ARGUMENT", "messages must be text, not binary");
       buffer.consume(n);
       client_->wake();
       if (client_->leaving()) co_return;  // closing skips all further messages

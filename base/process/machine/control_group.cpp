@@ -70,7 +70,7 @@ void control_group::find_cpu(std::string const& mount, std::string path, bool se
     if (second) {
       auto const text = read_small_file(at + "/cpu.max");  // for example "max 100000"
       std::string_view rest = text;
-      quota = leading_number(next_word(rest));
+      quota = leading_number(next_field(rest));
       period = leading_number(rest);
     } else {
       quota = leading_number(read_small_file(at + "/cpu.cfs_quota_us"));  // -1: no limit

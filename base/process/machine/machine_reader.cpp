@@ -101,12 +101,12 @@ void machine_reader::read_cpu(machine& m, totals& t) const {
   std::optional<double> busy;
   each_line(text, [&](std::string_view line) {  // cpu3 user nice system idle iowait irq softirq
     if (!line.starts_with("cpu")) return;
-    auto const word = next_word(line);
+    auto const word = next_field(line);
     auto const number = parse_number(word.substr(3));
     if (!number || !may_run_on(*number)) return;
     cpus += 1;
     for (int column = 0; column < 8; ++column) {
-      auto const n = leading_number(next_word(line));
+      auto const n = leading_number(next_field(line));
       if (n && column != 3 && column != 4) add(busy, as_double(*n) / a_second);
     }
   });
@@ -135,9 +135,9 @@ void machine_reader::read_network(totals& t) const {
     auto const colon = line.find(':');
     if (colon == std::string_view::npos) return;
     auto before = line.substr(0, colon), rest = line.substr(colon + 1);
-    if (next_word(before) == "lo") return;
+    if (next_field(before) == "lo") return;
     for (int column = 0; column < 9; ++column) {
-      auto const n = leading_number(next_word(rest));
+      auto const n = leading_number(next_field(rest));
       if (n && column == 0) add(t.received, as_double(*n));
       if (n && column == 8) add(t.sent, as_double(*n));
     }
@@ -149,10 +149,10 @@ void machine_reader::read_disks(totals& t) const {
   auto const text = disks_.empty() ? std::string() : read_small_file(root_ + "/proc/diskstats");
   each_line(text,
             [&](std::string_view line) {  // 8 0 sda reads merged sectors ms writes merged sectors
-              next_word(line), next_word(line);
-              if (std::find(disks_.begin(), disks_.end(), next_word(line)) == disks_.end()) return;
+              next_field(line), next_field(line);
+              if (std::find(disks_.begin(), disks_.end(), next_field(line)) == disks_.end()) return;
               for (int column = 0; column < 7; ++column) {
-                auto const n = leading_number(next_word(line));
+                auto const n = leading_number(next_field(line));
                 if (n && column == 2) add(t.read, as_double(*n) * sector);
                 if (n && column == 6) add(t.written, as_double(*n) * sector);
               }
@@ -175,10 +175,10 @@ std::vector<machine::memory_user> machine_reader::largest() const {
     auto const begin = text.find('('), close = text.rfind(')');
     if (begin == std::string::npos || close == std::string::npos) continue;
     std::string_view rest = std::string_view(text).substr(close + 1);
-    next_word(rest);
-    auto const parent = leading_number(next_word(rest));
-    for (int column = 4; column < 23; ++column) next_word(rest);
-    auto const pages = leading_number(next_word(rest));
+    next_field(rest);
+    auto const parent = leading_number(next_field(rest));
+    for (int column = 4; column < 23; ++column) next_field(rest);
+    auto const pages = leading_number(next_field(rest));
     auto const number = static_cast<std::uint32_t>(*pid);
     all[number] = {
         static_cast<std::uint32_t>(parent.value_or(0)),

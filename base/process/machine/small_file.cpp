@@ -39,7 +39,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
   return found;
 }
 
-std::string_view next_word(std::string_view& text) {
+std::string_view next_field(std::string_view& text) {
   auto const begin = text.find_first_not_of(" \t");
   text.remove_prefix(begin == std::string_view::npos ? text.size() : begin);
   auto const word = text.substr(0, text.find_first_of(" \t"));

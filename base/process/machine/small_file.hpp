@@ -24,6 +24,6 @@ void each_line(std::string_view text, Line const& line) {
   }
 }
 /// Removes and returns the next word, or an empty string.
-std::string_view next_word(std::string_view& text);
+std::string_view next_field(std::string_view& text);
 
 }  // namespace muster

@@ -120,7 +120,7 @@ class session {
     detail::blob_contents contents;  // kept until the call has ended
     std::string text;
     {
-      detail::contents_here const here(contents);
+      detail::blob_recording_scope const here(contents);
       text = to_json(detail::json_arguments(args...));
     }
     schedule(function(name), {text, encoding::json}, [promise, contents](outcome const& o) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t message_bytes_max = 300;
 
-bool worth_another(unsigned status) {
+bool is_retryable(unsigned status) {
   return status == 429 || (status >= 500 && status != 501 && status != 505);
 }
 
@@ -26,7 +26,7 @@ cluster_error::code code_of(unsigned status) {
   using code = cluster_error::code;
   if (status == 401 || status == 403) return code::denied;
   if (status == 404 || status == 410) return code::missing;
-  if (worth_another(status)) return code::unreachable;
+  if (is_retryable(status)) return code::unreachable;
   return code::invalid;
 }
 
@@ -121,7 +121,7 @@ http_response api_client::send(api_request const& request) {
     auto answer = client_.send(r);
     ++tries.made;
     if (answer) {
-      if (!request.again || !worth_another(answer->status)) return std::move(*answer);
+      if (!request.again || !is_retryable(answer->status)) return std::move(*answer);
       auto const asked = retry_after(answer->header("Retry-After"), service_.time.wall());
       if (!tries.next(asked)) return std::move(*answer);
       continue;

@@ -178,7 +178,7 @@ void google_credentials::refresh(key_file const& file) {
 }
 
 std::string google_credentials::token() {
-  if (token_.good_at(time_.now())) return token_.text();
+  if (token_.is_valid_at(time_.now())) return token_.text();
   auto const file = find_file();
   if (!file) return metadata_.token();
   refresh(*file);

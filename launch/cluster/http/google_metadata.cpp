@@ -77,7 +77,7 @@ std::string google_metadata::zone() {
 }
 
 std::string google_metadata::token() {
-  if (token_.good_at(time_.now())) return token_.text();
+  if (token_.is_valid_at(time_.now())) return token_.text();
   std::string const path = "instance/service-accounts/default/token";
   auto const answer = parse_json(ask(path).body, base_ + path);
   json_place const top(answer, base_ + path);

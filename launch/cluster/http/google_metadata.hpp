@@ -16,7 +16,7 @@ class access_token {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  bool good_at(time_point now) const { return !text_.empty() && now < until_; }
+  bool is_valid_at(time_point now) const { return !text_.empty() && now < until_; }
   std::string const& text() const { return text_; }
   /// Reads {"access_token": "…", "expires_in": 3599}.
   /// @throws cluster_error missing or invalid, which names the member

@@ -40,7 +40,7 @@ struct token {
 using caller = std::shared_ptr<token const>;
 
 /// A change for the journal: the token's new state, or its revocation.
-struct token_fact {
+struct token_change {
   std::string id;
   caller now;  // null: revoked
 };
@@ -50,7 +50,7 @@ inline bool may(caller const& who, permission p) {
 }
 /// Returns whether the caller may end or change a submission. `owner` is the id of the submitter's
 /// token; empty if authentication was off when it was submitted.
-inline bool may_change(caller const& who, std::string_view owner) {
+inline bool can_change(caller const& who, std::string_view owner) {
   return !who || who->role == role::admin ||
          (allows(who->role, permission::submit) && (owner.empty() || who->id == owner));
 }

@@ -1,4 +1,4 @@
-// The result of one attempt to run a closure, as data. `words/attempt_words.hpp` converts it into
+// The result of one attempt to run a closure, as data. `texts/attempt_texts.hpp` converts it into
 // text for people, which is never parsed.
 #pragma once
 

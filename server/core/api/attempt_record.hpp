@@ -40,13 +40,13 @@ enum class attempt_event : std::uint8_t {
   worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
   worker_back = 3,
   hangs = 4,  ///< no progress
-  moves_again = 5,
+  progress_resumed = 5,
 };
 constexpr auto enum_names(attempt_event) {
   using enum attempt_event;
   return enumerators<attempt_event>(task_failed, "TASK_FAILED", barrier_failed, "BARRIER_FAILED",
                                     worker_lost, "WORKER_LOST", worker_back, "WORKER_BACK", hangs,
-                                    "HANGS", moves_again, "MOVES_AGAIN");
+                                    "HANGS", progress_resumed, "MOVES_AGAIN");
 }
 
 struct attempt_record {
@@ -79,13 +79,13 @@ struct attempt_record {
     bool operator==(meeting const&) const = default;
   };
   /// Statistics of a late task over these barriers.
-  struct latecomer {
+  struct late_task {
     std::string task{}, host{};
     std::uint32_t last = 0;  ///< times it was last
     std::uint32_t barriers = 0;
     duration late_mean{}, late_max{};
 
-    bool operator==(latecomer const&) const = default;
+    bool operator==(late_task const&) const = default;
   };
   /// Ranks with equal stacks, before they were killed.
   struct stack {
@@ -112,7 +112,7 @@ struct attempt_record {
 
   std::vector<event> events{};          ///< oldest first
   std::vector<meeting> barriers{};      ///< newest first
-  std::vector<latecomer> latecomers{};  ///< worst first
+  std::vector<late_task> latecomers{};  ///< worst first
   std::vector<stack> stacks{};
   std::vector<ended_rank> ranks{};  ///< in the order of their ends
   /// Entries omitted for lack of space: events, ranks without stack, ranks.

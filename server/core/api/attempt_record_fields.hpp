@@ -27,8 +27,8 @@ constexpr auto fields_of(std::type_identity<attempt_record::meeting>) {
                 field(8, "spread", &t::spread), field(9, "ranks", &t::came));
 }
 
-constexpr auto fields_of(std::type_identity<attempt_record::latecomer>) {
-  using t = attempt_record::latecomer;
+constexpr auto fields_of(std::type_identity<attempt_record::late_task>) {
+  using t = attempt_record::late_task;
   return fields(field(1, "task", &t::task), field(2, "host", &t::host), field(3, "last", &t::last),
                 field(4, "barriers", &t::barriers), field(5, "late_mean", &t::late_mean),
                 field(6, "late_max", &t::late_max));

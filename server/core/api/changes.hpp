@@ -198,14 +198,14 @@ struct function_named {
 };
 
 /// The new place of an ended closure's value.
-struct value_moved_to {
+struct value_place_changed {
   closure_id closure{};
   value_place where{};
   release_reason why{};  ///< if gone
   bool restored = false;
   bool made_again = false;  ///< it had been lost
 
-  bool operator==(value_moved_to const&) const = default;
+  bool operator==(value_place_changed const&) const = default;
 };
 
 /// One worker's component of a per-worker value.
@@ -242,7 +242,7 @@ struct changes {
   std::vector<attempt_ended> attempts;
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
-  std::vector<value_moved_to> values;
+  std::vector<value_place_changed> values;
   std::vector<closure_id> values_read;  ///< read from disk, where they remain
   struct waits_over {
     std::vector<duration> queue;  ///< of started attempts: time they were ready to run

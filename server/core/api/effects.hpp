@@ -117,7 +117,7 @@ enum class notice_kind : std::uint8_t {
   suspect,  ///< a closure that lost several workers now runs alone
 };
 
-struct session_notice {
+struct session_notification {
   session_id session{};
   notice_kind kind{};
   std::uint32_t generation = 0;
@@ -125,7 +125,7 @@ struct session_notice {
   core::failure failure{};
   closure_id closure{};  // if suspect
 
-  bool operator==(session_notice const&) const = default;
+  bool operator==(session_notification const&) const = default;
 };
 
 /// Writes a value to disk, reads it or removes it. Moves of one value must be done in order.
@@ -186,7 +186,7 @@ struct value_reply {
   bool operator==(value_reply const&) const = default;
 };
 
-/// The only reply to an event with a call; none after call_gone.
+/// The only reply to an event with a call; none after call_abandoned.
 struct reply {
   call_id call{};
   muster::status status;
@@ -208,7 +208,7 @@ struct effects {
   std::vector<disconnect> disconnects;
   std::vector<core::rank_orders> rank_orders;
   std::vector<outcome> outcomes;
-  std::vector<session_notice> notices;
+  std::vector<session_notification> notices;
   std::vector<session_id> released;  // forgotten sessions
   std::vector<value_move> value_moves;
   // Must be durable before replies are sent. Those of programs also precede orders about ranks,

@@ -1,5 +1,5 @@
 // Why a closure waits, moved or failed: the result of `coordinator::explain`.
-// words/explanation_words.hpp makes a sentence of it; clients also get the reason's name.
+// texts/explanation_texts.hpp makes a sentence of it; clients also get the reason's name.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ struct unmet_need {
 };
 
 /// Why no worker can take a queued closure.
-struct worker_lack {
+struct worker_shortage {
   closure_reason why = closure_reason::no_worker;
   std::string function{};
   bool ever_had = true;
@@ -104,7 +104,7 @@ struct worker_lack {
   duration starts_in{};                                ///< time until the first of them does
   std::optional<unmet_need> need{};                    ///< if unsatisfiable
 
-  bool operator==(worker_lack const&) const = default;
+  bool operator==(worker_shortage const&) const = default;
 };
 
 /// A gang that has not started.
@@ -132,8 +132,8 @@ struct input_place {
   bool at_server = false;
   /// Tasks that hold it in memory; for input_made_again, that held it.
   std::vector<std::string> holders{};
-  closure_id made_by{};  ///< input_made_again: the closure that computes it…
-  duration made_for{};   ///< …and how long it has run
+  closure_id made_by{};        ///< input_made_again: the closure that computes it…
+  duration recomputing_for{};  ///< …and how long it has run
 
   bool operator==(input_place const&) const = default;
 };
@@ -165,14 +165,14 @@ struct explanation {
   std::uint32_t retries = 0, retries_max = 0;
   std::uint32_t losses = 0;  ///< pause: lost workers or processes; 0: another reason
   // Workers.
-  std::optional<worker_lack> lack{};
+  std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;          ///< prefetched: slots of its worker
-  bool retracted = false;           ///< prefetched: it was asked back
-  std::string emptied{};            ///< exclusive: the worker that is drained for it…
-  std::uint64_t emptied_holds = 0;  ///< …and the number of closures it still holds
-  std::string function{};           ///< busy
+  std::uint32_t slots = 0;              ///< prefetched: slots of its worker
+  bool retracted = false;               ///< prefetched: it was asked back
+  std::string draining_worker{};        ///< exclusive: the worker that is drained for it…
+  std::uint64_t draining_closures = 0;  ///< …and the number of closures it still holds
+  std::string function{};               ///< busy
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
   // Running.

@@ -43,7 +43,7 @@ struct accepted_closure {
   blob args{};
   std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
   std::uint64_t token = 0;
-  bool forgotten = false;  ///< restored: see closure_gone
+  bool forgotten = false;  ///< restored: see closure_removed
   bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
@@ -90,20 +90,20 @@ struct closure_fact {
 };
 
 /// A closure that its session's client has released, while others of its request remain.
-struct closure_gone {
+struct closure_removed {
   session_id job{};
   std::uint32_t order = 0;
 
-  bool operator==(closure_gone const&) const = default;
+  bool operator==(closure_removed const&) const = default;
 };
 
 /// A request whose last closure was released.
-struct request_gone {
+struct request_removed {
   session_id job{};
   std::uint32_t first = 0;
   std::uint32_t size = 0;
 
-  bool operator==(request_gone const&) const = default;
+  bool operator==(request_removed const&) const = default;
 };
 
 /// A value that each worker builds for itself.
@@ -121,21 +121,21 @@ struct per_worker_fact {
   bool operator==(per_worker_fact const&) const = default;
 };
 
-struct per_worker_gone {
+struct per_worker_removed {
   session_id job{};
   per_worker_id id{};
 
-  bool operator==(per_worker_gone const&) const = default;
+  bool operator==(per_worker_removed const&) const = default;
 };
 
-struct job_gone {
+struct job_removed {
   session_id job{};
 
-  bool operator==(job_gone const&) const = default;
+  bool operator==(job_removed const&) const = default;
 };
 
-using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_gone, request_gone,
-                          per_worker_fact, per_worker_gone, job_gone>;
+using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_removed, request_removed,
+                          per_worker_fact, per_worker_removed, job_removed>;
 
 /// Returns the owner; none: a per-worker value without an owner.
 inline session_id session_of(fact const& f) {

@@ -1,5 +1,5 @@
 // Events that people should know and that other changes do not describe. Listeners decide what to
-// report, and how. Values released because of a limit are reported by value_moved_to.
+// report, and how. Values released because of a limit are reported by value_place_changed.
 #pragma once
 
 #include <cstdint>

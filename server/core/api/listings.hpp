@@ -90,7 +90,7 @@ struct closure_bounds {
   std::size_t room = SIZE_MAX;  // a scan in order ends after this many
 };
 
-struct closure_look {
+struct search_step {
   std::vector<found_closure> found;
   closure_cursor next;
   bool in_order = false;        // the scan follows the order of the keys
@@ -139,7 +139,7 @@ struct value_holder {
 };
 
 /// The closures that a worker holds.
-struct worker_hands {
+struct worker_contents {
   struct held {
     closure_id id{};
     session_id job{};  // none: the core's own

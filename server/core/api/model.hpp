@@ -386,7 +386,7 @@ struct await_value {
 };
 
 /// The caller of a parked call has disconnected; no reply is sent.
-struct call_gone {
+struct call_abandoned {
   call_id call{};
 };
 
@@ -416,8 +416,8 @@ using event =
                  drain_task, cordon_task, learn_functions, open_session, schedule, seal_session,
                  cancel_session, close_session, suspend_session, resume_session, release_values,
                  delete_session, retry_job, create_per_worker, delete_per_worker, cancel_closure,
-                 join_session, await_value, call_gone, values_moved, submit_program, change_program,
-                 uploads_seen, coordination_failed, program_steps_said, program_hangs, rank_reports,
-                 tick, stop>;
+                 join_session, await_value, call_abandoned, values_moved, submit_program,
+                 change_program, uploads_present, coordination_failed, program_steps_reported,
+                 program_hangs, rank_reports, tick, stop>;
 
 }  // namespace muster::core

@@ -71,11 +71,11 @@ struct attempt_fact {
 };
 
 /// The oldest attempt was removed, because only a limited number is kept.
-struct attempt_gone {
+struct attempt_removed {
   program_id program{};
   std::uint32_t attempt = 0;
 
-  bool operator==(attempt_gone const&) const = default;
+  bool operator==(attempt_removed const&) const = default;
 };
 
 /// Where the ranks of the last attempt run. A new one replaces the facts about ranks of the
@@ -127,14 +127,14 @@ struct rank_fact {
 };
 
 /// The program was forgotten, with all facts about it.
-struct program_gone {
+struct program_removed {
   program_id program{};
 
-  bool operator==(program_gone const&) const = default;
+  bool operator==(program_removed const&) const = default;
 };
 
-using fact = std::variant<submitted_fact, course_fact, attempt_fact, attempt_gone, placement_fact,
-                          rank_fact, program_gone>;
+using fact = std::variant<submitted_fact, course_fact, attempt_fact, attempt_removed,
+                          placement_fact, rank_fact, program_removed>;
 
 /// All stored facts about a program.
 struct restored_program {

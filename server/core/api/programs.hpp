@@ -194,7 +194,7 @@ struct submit_program {
   program_spec spec;
 };
 
-enum class program_wish : std::uint8_t {
+enum class program_command : std::uint8_t {
   cancel,   ///< ends CANCELLED
   stop,     ///< ends SUCCEEDED if all ranks then exit successfully; otherwise CANCELLED
   restart,  ///< another attempt, not counted as a restart
@@ -213,12 +213,12 @@ struct agreed_stop {
 struct change_program {
   call_id call{};
   program_id program{};
-  program_wish wish{};
+  program_command wish{};
   agreed_stop at{};
 };
 
 /// The blobs on the server that are some program's `upload`.
-struct uploads_seen {
+struct uploads_present {
   std::vector<std::string> there{};
 };
 
@@ -230,7 +230,7 @@ struct coordination_failed {
 };
 
 /// How ranks of the attempt can be stopped.
-struct program_steps_said {
+struct program_steps_reported {
   enum class kind : std::uint8_t {
     some,       ///< ranks report steps, so they can end after one
     preempted,  ///< all end after a step, because one of their workers leaves

@@ -83,7 +83,7 @@ constexpr auto enum_names(failure_kind) {
 
 /// Why the server itself failed a call of an object. Callers act on it.
 enum class failure_reason : std::uint8_t {
-  unsaid,
+  unspecified,
   no_room_for_call,   ///< the call was not executed
   no_room_for_value,  ///< the call was executed
   server_restarted,   ///< the object belonged to an earlier process of the server

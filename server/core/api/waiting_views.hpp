@@ -19,7 +19,7 @@ struct gang_view {
   std::string function;  // of the first closure
   time_point since{};    // when the first closure was scheduled
   // Of the first closure, if the workers have no capacity for the gang.
-  std::optional<worker_lack> lack{};
+  std::optional<worker_shortage> lack{};
 };
 
 struct gangs_view {
@@ -36,8 +36,8 @@ struct demand_view {
   std::uint64_t workers = 0;  // connected workers that match but are draining or cordoned
   closure_id first{};         // the oldest closure of the first session that was examined
   session_id job{};
-  time_point since{};  // when that closure was scheduled
-  worker_lack lack;    // why that closure has no worker
+  time_point since{};    // when that closure was scheduled
+  worker_shortage lack;  // why that closure has no worker
 
   static constexpr std::size_t functions_max = 10;
 };

@@ -47,16 +47,16 @@ bool blob_table::restore(std::string_view hash, std::uint64_t size, time_point n
     ++held_;
     held_bytes_ += size;
   }
-  set_down(it, now);
+  enqueue_entry(it, now);
   return true;
 }
 
 bool blob_table::touch(std::string_view hash, time_point now) {
   auto const it = all_.find(std::string(hash));
   if (it == all_.end() || !it->second.there) return false;
-  pick_up(it->second);
+  dequeue_entry(it->second);
   it->second.left = false;
-  set_down(it, now);
+  enqueue_entry(it, now);
   return true;
 }
 
@@ -64,7 +64,7 @@ bool blob_table::hold(std::string_view hash) {
   if (all_.size() >= limits_.blobs_max && !all_.contains(std::string(hash))) return false;
   auto& e = known(hash);
   if (e.there) {
-    pick_up(e);
+    dequeue_entry(e);
     if (e.holds == 0) {
       ++held_;
       held_bytes_ += e.size;
@@ -88,12 +88,12 @@ void blob_table::release(std::string_view hash, time_point now) {
     --held_;
     held_bytes_ -= e.size;
   }
-  set_down(it, now);
+  enqueue_entry(it, now);
 }
 
 void blob_table::pin(std::string_view hash) {
   auto& e = known(hash);
-  if (e.there) pick_up(e);
+  if (e.there) dequeue_entry(e);
   ++e.pins;
 }
 
@@ -101,11 +101,11 @@ void blob_table::unpin(std::string_view hash, time_point now) {
   auto const it = all_.find(std::string(hash));
   if (it == all_.end() || it->second.pins == 0) return;
   --it->second.pins;
-  set_down(it, now);
+  enqueue_entry(it, now);
 }
 
 // Adds the blob to its queue, unless it is held or pinned.
-void blob_table::set_down(entries::iterator it, time_point now) {
+void blob_table::enqueue_entry(entries::iterator it, time_point now) {
   auto& e = it->second;
   if (e.holds > 0 || e.pins > 0) return;
   if (!e.there) return void(all_.erase(it));
@@ -113,7 +113,7 @@ void blob_table::set_down(entries::iterator it, time_point now) {
   line_of(e).emplace(e.at, it->first);
 }
 
-void blob_table::pick_up(entry& e) {
+void blob_table::dequeue_entry(entry& e) {
   if (e.holds == 0 && e.pins == 0) line_of(e).erase(e.at);
 }
 
@@ -123,7 +123,7 @@ void blob_table::drop_first(order& line) {
   used_.take(it->second.size);
   --there_;
   all_.erase(it);
-  gone_.push_back(node.mapped());
+  removed_.push_back(node.mapped());
 }
 
 void blob_table::sweep(time_point now) {

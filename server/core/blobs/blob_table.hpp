@@ -53,7 +53,7 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Reserves space, and removes other blobs if necessary. REQUIRES: take_gone() is called
+  /// Reserves space, and removes other blobs if necessary. REQUIRES: take_removed() is called
   /// afterwards.
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
@@ -80,7 +80,7 @@ class blob_table {
   /// Removes blobs that nothing refers to and that were unused for `kept`.
   void sweep(time_point now);
   /// Returns removed blobs, whose contents the caller deletes.
-  std::vector<std::string> take_gone() { return std::exchange(gone_, {}); }
+  std::vector<std::string> take_removed() { return std::exchange(removed_, {}); }
 
   blob_counts counts() const;
   blob_limits const& limits() const { return limits_; }
@@ -104,14 +104,14 @@ class blob_table {
   entry& known(std::string_view hash) { return all_[std::string(hash)]; }
   bool fits(std::uint64_t bytes) const { return used_.fits(bytes, limits_.bytes_max); }
   order& line_of(entry const& e) { return e.left ? left_ : fresh_; }
-  void set_down(entries::iterator it, time_point now);
-  void pick_up(entry& e);
+  void enqueue_entry(entries::iterator it, time_point now);
+  void dequeue_entry(entry& e);
   void drop_first(order& line);
 
   blob_limits const limits_;
   entries all_;
   order fresh_, left_;  // all stored blobs that are neither held nor pinned
-  std::vector<std::string> gone_;
+  std::vector<std::string> removed_;
   shared_budget used_;  // includes reservations
   std::uint64_t reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;
   std::uint64_t last_ = 0;

@@ -134,7 +134,8 @@ bool holder_table::holds(holder_id id, std::string_view name) const {
   return p && std::find(p->by.begin(), p->by.end(), id) != p->by.end();
 }
 
-std::vector<holder_id> holder_table::by_turns(std::string_view name, std::string_view host) {
+std::vector<holder_id> holder_table::holders_round_robin(std::string_view name,
+                                                         std::string_view host) {
   auto const it = places_.find(std::string(name));
   if (it == places_.end()) return {};
   auto& p = it->second;
@@ -147,7 +148,7 @@ std::vector<holder_id> holder_table::by_turns(std::string_view name, std::string
   return found;
 }
 
-std::optional<holder_id> holder_table::who_puts(std::string_view name, time_point now) {
+std::optional<holder_id> holder_table::choose_uploader(std::string_view name, time_point now) {
   auto const it = places_.find(std::string(name));
   if (it == places_.end()) return {};
   auto& p = it->second;
@@ -160,7 +161,7 @@ std::optional<holder_id> holder_table::who_puts(std::string_view name, time_poin
   return turn == 0 && p.maker != 0 ? p.maker : p.by[turn];
 }
 
-std::vector<holder_id> holder_table::not_named(std::string_view name) const {
+std::vector<holder_id> holder_table::workers_to_drop(std::string_view name) const {
   auto const* p = find(name);
   return p && p->output ? p->by : std::vector<holder_id>();
 }
@@ -180,7 +181,7 @@ std::vector<std::string> holder_table::take_copied(time_point now, std::size_t m
   return take(new_, now - limits_.copied, most, &copied_);
 }
 
-std::vector<std::string> holder_table::take_told(time_point now, std::size_t most) {
+std::vector<std::string> holder_table::take_unreferenced(time_point now, std::size_t most) {
   return take(copied_, now - limits_.told, most, nullptr);
 }
 

@@ -104,15 +104,15 @@ class holder_table {
   bool holds(holder_id id, std::string_view name) const;
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
   /// Returns the holders, those on `host` first. Successive calls rotate them, to spread the load.
-  std::vector<holder_id> by_turns(std::string_view name, std::string_view host);
+  std::vector<holder_id> holders_round_robin(std::string_view name, std::string_view host);
   /// Returns who puts the value to the server: its maker, then the others in turn.
-  std::optional<holder_id> who_puts(std::string_view name, time_point now);
+  std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
 
   /// Returns the workers to notify when no value refers to an output.
-  std::vector<holder_id> not_named(std::string_view name) const;
+  std::vector<holder_id> workers_to_drop(std::string_view name) const;
   /// Return outputs announced `copied` (or `told`) ago, at most `most`, each once.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
-  std::vector<std::string> take_told(time_point now, std::size_t most);
+  std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
   /// Returns outputs without any reconnected holder, at most `most`, each once.
   std::vector<std::string> take_lost(time_point now, std::size_t most);
   /// Returns outputs whose maker did not reconnect, so that only copies exist, which may be dropped

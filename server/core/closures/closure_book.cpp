@@ -52,16 +52,16 @@ void closure_book::change(slot c, closure_phase to, move_reason why) {
   leave(r);
   r.phase = to;
   enter(r);
-  tell(c, why);
+  report_move(c, why);
 }
 
-std::uint32_t closure_book::tell_failure(failure const& f) {
+std::uint32_t closure_book::append_failure(failure const& f) {
   // Keeps the beginning of a message, and the end of a traceback.
   constexpr std::size_t text_max = 4096;
   auto const first = [](std::string const& text) { return shortened(text, text_max); };
   auto const last = [](std::string const& text) {
     return text.size() <= text_max ? text
-                                   : "…" + text.substr(border_at(text, text.size() - text_max));
+                                   : "…" + text.substr(utf8_boundary(text, text.size() - text_max));
   };
   core::failure told{
       f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {},
@@ -87,7 +87,7 @@ void closure_book::requeue(slot c, requeue_cause why) {
   auto& t = tallies_[r.owner];
   check(r.worker != worker_number{}, "what comes back was sent");
   if (std::exchange(answered_, no_slot) == c)
-    tell_attempt(c, attempt_end::failed, r.started, answered_at_);
+    report_attempt(c, attempt_end::failed, r.started, answered_at_);
   r.worker = {};
   r.reported = r.retracted = r.noted = false;
   bool const retract = why == requeue_cause::retract;
@@ -102,13 +102,13 @@ void closure_book::requeue(slot c, requeue_cause why) {
   ++(retry ? retried_ : requeued_);
 }
 
-void closure_book::tell_attempt(slot c, attempt_end how, time_point started, time_point ended) {
+void closure_book::report_attempt(slot c, attempt_end how, time_point started, time_point ended) {
   auto const& r = records_[c];
   changes_.attempts.push_back({records_.id_of(c), tallies_[r.owner].id, started, ended, r.function,
                                r.attempt, r.worker, how});
 }
 
-void closure_book::tell_released(slot c, release_reason why) {
+void closure_book::report_release(slot c, release_reason why) {
   auto& r = changes_.released.emplace_back();
   outline(c, r.of);
   r.why = why;
@@ -117,12 +117,12 @@ void closure_book::tell_released(slot c, release_reason why) {
 void closure_book::withdraw(slot c) {
   check(records_[c].is(closure_phase::queued), "only a requeued closure is withdrawn");
   leave(records_[c]);
-  tell_released(c, release_reason::client);
+  report_release(c, release_reason::client);
 }
 
 void closure_book::take_over(slot c, worker_number w) {
   records_[c].worker = w;
-  tell(c, move_reason::taken_over);
+  report_move(c, move_reason::taken_over);
 }
 
 void closure_book::block(slot c) {

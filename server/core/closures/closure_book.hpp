@@ -81,7 +81,7 @@ class closure_book {
   /// Moves a closure to another stream of its worker.
   void take_over(slot c, worker_number w);
   /// Reports the state in changes::moved. For ordinary dispatches see effects::dispatches.
-  void tell(slot c, move_reason why);
+  void report_move(slot c, move_reason why);
   /// Marks a QUEUED closure as waiting for an input.
   void block(slot c);
   void unblock(slot c);
@@ -95,14 +95,14 @@ class closure_book {
     if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
-      tell_released(c, why);
+      report_release(c, why);
   }
   /// Notes that the worker has executed the closure, up to `now`. The following finish or requeue
   /// reports the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
   /// Reports an attempt if its times are known better, or its worker is lost. REQUIRES: a worker
   /// holds the closure.
-  void tell_attempt(slot c, attempt_end how, time_point started, time_point ended);
+  void report_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
   /// Returns the closures that wait only for a worker.
@@ -124,9 +124,9 @@ class closure_book {
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
-  void tell_released(slot c, release_reason why);
+  void report_release(slot c, release_reason why);
   /// Appends a failure with shortened texts. Returns its position in changes::failures.
-  std::uint32_t tell_failure(failure const& f);
+  std::uint32_t append_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
 
@@ -159,10 +159,10 @@ class closure_book {
   into.place = r.place;
   into.as = r.state();
   if (into.as != closure_state::succeeded && r.details)
-    into.failure = tell_failure(r.details->failure);
+    into.failure = append_failure(r.details->failure);
 }
 
-[[gnu::always_inline]] inline void closure_book::tell(slot c, move_reason why) {
+[[gnu::always_inline]] inline void closure_book::report_move(slot c, move_reason why) {
   auto const& r = records_[c];
   changes_.moved.push_back({records_.id_of(c), r.attempt, r.worker, r.phase, why});
 }

@@ -83,7 +83,7 @@ class function_table {
   std::size_t callables() const { return callables_.size(); }
 
   /// The next search for unused callables. It visits all closures, too much for every request.
-  time_point next_look{};
+  time_point next_check{};
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
   function_entry const& operator[](function_id f) const { return *by_id_[raw(f)]; }

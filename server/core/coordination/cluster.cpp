@@ -18,8 +18,8 @@ cluster::cluster(cluster_spec spec, limits const& l, incarnation_source& source,
     : limits_(l), source_(source), spec_(std::move(spec)), log_(log) {
   start_generation();
   if (known) return;
-  say_declared(declared_why::created, log_);
-  say_begun(begun_why::created, log_);
+  append_declared(declared_why::created, log_);
+  append_begun(begun_why::created, log_);
 }
 
 void cluster::start_generation() {
@@ -27,12 +27,12 @@ void cluster::start_generation() {
   current_ = std::make_unique<service>(spec_, limits_, generation_, log_);
 }
 
-void cluster::say_declared(declared_why why, change_log const& log) const {
+void cluster::append_declared(declared_why why, change_log const& log) const {
   log.note(cluster_declared{std::make_shared<cluster_spec const>(spec_),
                             next_ ? std::make_shared<cluster_spec const>(*next_) : nullptr, why});
 }
 
-void cluster::say_begun(begun_why why, change_log const& log) const {
+void cluster::append_begun(begun_why why, change_log const& log) const {
   log.note(generation_begun{generation_.number, generation_.incarnation, why,
                             why == begun_why::redeclared});
 }
@@ -43,27 +43,27 @@ void cluster::begin_again() {
   next_.reset();
   auto const before = std::move(current_);
   --generation_.number;
-  say_declared(declared_why::in_force, log_);
+  append_declared(declared_why::in_force, log_);
   start_generation();
-  say_begun(begun_why::redeclared, log_);
+  append_begun(begun_why::redeclared, log_);
   current_->inherit(*before);
 }
 
 void cluster::renew(time_point now, effects& fx) {
   if (!closed_) current_->stop(now, fx);
   closed_ = false;
-  past_.push_front(current_->view(now));
-  if (!over()) break_off(past_.front(), now);
+  ended_generations_.push_front(current_->view(now));
+  if (!over()) break_off(ended_generations_.front(), now);
   if (next_) {
     spec_ = std::move(*next_);
     next_.reset();
-    say_declared(declared_why::in_force, log_);
+    append_declared(declared_why::in_force, log_);
   }
-  if (past_.size() > past_max) past_.pop_back();
-  auto const& cause = past_.front().cause;
+  if (ended_generations_.size() > past_max) ended_generations_.pop_back();
+  auto const& cause = ended_generations_.front().cause;
   retire(cause ? cause->message : std::string());
   start_generation();
-  say_begun(begun_why::renewed, log_);
+  append_begun(begun_why::renewed, log_);
 }
 
 // Marks a generation that was stopped before its end as failed.
@@ -75,11 +75,11 @@ void cluster::break_off(generation_view& g, time_point now) {
 
 void cluster::remember(generation_view g) {
   if (g.number >= generation_.number) return;
-  auto const at = std::find_if(past_.begin(), past_.end(),
+  auto const at = std::find_if(ended_generations_.begin(), ended_generations_.end(),
                                [&g](auto const& known) { return known.number <= g.number; });
-  if (at != past_.end() && at->number == g.number) return;
-  past_.insert(at, std::move(g));
-  if (past_.size() > past_max) past_.pop_back();
+  if (at != ended_generations_.end() && at->number == g.number) return;
+  ended_generations_.insert(at, std::move(g));
+  if (ended_generations_.size() > past_max) ended_generations_.pop_back();
 }
 
 // REQUIRES: the current generation is stopped.
@@ -139,19 +139,19 @@ bool cluster::over() const {
 }
 
 // Whether no task has registered and no call waits, so that a restart goes unnoticed.
-bool cluster::untouched() const {
+bool cluster::is_unused() const {
   return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
 }
 
 // Whether a pending declaration can be applied. Not in the step that ends the generation: its
 // requests and replies name tasks by indexes of the old declaration. One tick answers the parked
 // calls, the next tick starts the new generation.
-bool cluster::outdated() const {
-  return next_ && !stopped_ && (untouched() || (spec_.renew && over()));
+bool cluster::has_pending_declaration() const {
+  return next_ && !stopped_ && (is_unused() || (spec_.renew && over()));
 }
 
 bool cluster::perform(time_point now, request& r, effects& fx) {
-  if (put_off(r, fx)) return false;
+  if (refuse_during_redeclare(r, fx)) return false;
   if (!retired_.empty() && !stopped_)
     if (auto f = retired_fault(r)) {
       auto const call = std::visit([](auto const& q) { return q.from.call; }, r);
@@ -169,9 +169,9 @@ bool cluster::perform(time_point now, request& r, effects& fx) {
 }
 
 // Refuses registrations between the two ticks of a redeclaration.
-bool cluster::put_off(request const& r, effects& fx) const {
+bool cluster::refuse_during_redeclare(request const& r, effects& fx) const {
   auto const* registration = std::get_if<register_task>(&r);
-  if (registration == nullptr || !(closed_ || outdated())) return false;
+  if (registration == nullptr || !(closed_ || has_pending_declaration())) return false;
   fx.replies.push_back(
       {registration->from.call,
        refusal(code::unavailable, "cluster '" + spec_.name + "' is being redeclared; try again",
@@ -182,8 +182,8 @@ bool cluster::put_off(request const& r, effects& fx) const {
 
 void cluster::tick(time_point now, effects& fx) {
   if (closed_) return renew(now, fx);
-  if (!outdated()) return current_->tick(now, fx);
-  if (untouched()) return begin_again();
+  if (!has_pending_declaration()) return current_->tick(now, fx);
+  if (is_unused()) return begin_again();
   close(now, fx);
 }
 
@@ -194,7 +194,7 @@ void cluster::close(time_point now, effects& fx) {
 
 void cluster::end_generation(time_point now, cluster_spec spec, effects& fx) {
   next_ = std::move(spec);
-  say_declared(declared_why::redeclared, log_);
+  append_declared(declared_why::redeclared, log_);
   close(now, fx);
 }
 
@@ -202,14 +202,14 @@ status cluster::give_up(time_point now, fail_cluster const& e, effects& fx) {
   auto const which =
       "generation " + std::to_string(generation_.number) + " of cluster '" + spec_.name + "' ";
   if (closed_ || over()) return {code::failed_precondition, which + "has ended already"};
-  if (untouched()) return {code::failed_precondition, which + "has no tasks yet"};
+  if (is_unused()) return {code::failed_precondition, which + "has no tasks yet"};
   current_->give_up(now, task_fault(no_task, e.code, e.message), e.refuses, fx);
   return {};
 }
 
 time_point cluster::next_deadline(time_point now) const {
   if (closed_) return now + duration(1);
-  return outdated() ? now : current_->next_deadline();
+  return has_pending_declaration() ? now : current_->next_deadline();
 }
 
 bool cluster::redeclare(cluster_spec spec, effects& fx) {
@@ -218,17 +218,17 @@ bool cluster::redeclare(cluster_spec spec, effects& fx) {
   incidents::cluster_changed changed{declared.jobs, spec.jobs, {}};
   if (spec == spec_) {
     next_.reset();
-    say_declared(declared_why::redeclared, log_);
+    append_declared(declared_why::redeclared, log_);
     changed.when = incidents::takes_effect::as_it_is;
   } else {
     next_ = std::move(spec);
-    say_declared(declared_why::redeclared, log_);
-    auto const at_once = untouched();
+    append_declared(declared_why::redeclared, log_);
+    auto const at_once = is_unused();
     if (at_once) begin_again();
-    changed.when = at_once        ? incidents::takes_effect::at_once
-                   : !spec_.renew ? incidents::takes_effect::never
-                   : outdated()   ? incidents::takes_effect::with_new_generation
-                                  : incidents::takes_effect::with_next_generation;
+    changed.when = at_once                     ? incidents::takes_effect::at_once
+                   : !spec_.renew              ? incidents::takes_effect::never
+                   : has_pending_declaration() ? incidents::takes_effect::with_new_generation
+                                               : incidents::takes_effect::with_next_generation;
   }
   fx.changes.incidents.push_back({spec_.name, std::move(changed)});
   return true;
@@ -247,16 +247,16 @@ void cluster::stop(time_point now, effects& fx) {
   current_->stop(now, fx);
 }
 
-void cluster::say_facts(changes const& step, std::size_t first, std::vector<fact>& out) const {
+void cluster::append_records(changes const& step, std::size_t first, std::vector<fact>& out) const {
   if (stopped_ || step.list.size() == first) return;
   touched const by(step, first);
   if (by.anew) {
     // Includes state inherited from the previous generation.
     out.push_back(declaration(true));
-    return current_->say_everything(out);
+    return current_->append_all_records(out);
   }
   if (by.declared) out.push_back(declaration(false));
-  current_->say_touched(by, out);
+  current_->append_changed_records(by, out);
 }
 
 fact cluster::declaration(bool anew) const {
@@ -268,15 +268,15 @@ fact cluster::declaration(bool anew) const {
   return {spec_.name, std::move(f)};
 }
 
-void cluster::say_everything(std::vector<fact>& out) const {
+void cluster::append_all_records(std::vector<fact>& out) const {
   out.push_back(declaration(false));
-  current_->say_everything(out);
+  current_->append_all_records(out);
 }
 
-void cluster::say_whole(change_log const& log) const {
-  say_declared(declared_why::known, log);
-  say_begun(begun_why::known, log);
-  current_->say_whole(log);
+void cluster::write_state(change_log const& log) const {
+  append_declared(declared_why::known, log);
+  append_begun(begun_why::known, log);
+  current_->write_state(log);
 }
 
 void cluster::restore(restored_cluster const& r, time_point now) {
@@ -285,13 +285,17 @@ void cluster::restore(restored_cluster const& r, time_point now) {
   port_ = r.cluster.port;
   generation_ = {r.cluster.generation, r.cluster.incarnation};
   current_ = std::make_unique<service>(spec_, limits_, generation_, log_);
-  say_declared(declared_why::known, log_);
-  say_begun(begun_why::known, log_);
+  append_declared(declared_why::known, log_);
+  append_begun(begun_why::known, log_);
   current_->restore(r, now);
 }
 
 cluster_view cluster::view(time_point now) const {
-  return {spec_, next_, {}, current_->view(now), {past_.begin(), past_.end()}};
+  return {spec_,
+          next_,
+          {},
+          current_->view(now),
+          {ended_generations_.begin(), ended_generations_.end()}};
 }
 
 }  // namespace muster::core::coordination

@@ -47,23 +47,25 @@ class cluster {
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
   /// Newest first, at most 16.
-  std::deque<generation_view> const& past() const { return past_; }
+  std::deque<generation_view> const& past() const { return ended_generations_; }
   /// Adds a generation of an earlier process. Ignored if it is known, or not before the current
   /// one.
   void remember(generation_view g);
 
   /// Appends records of this step's changes to the cluster, from change `first` on.
-  void say_facts(changes const& step, std::size_t first, std::vector<fact>& out) const;
+  void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;
   /// Appends records of the complete state, except running barriers.
-  void say_everything(std::vector<fact>& out) const;
+  void append_all_records(std::vector<fact>& out) const;
   /// Writes the complete state as changes.
-  void say_whole(change_log const& log) const;
+  void write_state(change_log const& log) const;
   /// Restores the state. Heartbeat timeouts restart now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
   /// Returns false if the request was refused without any effect.
   bool perform(time_point now, request& r, effects& fx);
-  void call_gone(time_point now, call_id call, effects& fx) { current_->call_gone(now, call, fx); }
+  void call_abandoned(time_point now, call_id call, effects& fx) {
+    current_->call_abandoned(now, call, fx);
+  }
   void connection_closed(time_point now, task_index t, core::incarnation i) {
     current_->connection_closed(now, t, i);
   }
@@ -86,15 +88,15 @@ class cluster {
  private:
   void start_generation();
   void begin_again();
-  void say_declared(declared_why why, change_log const& log) const;
-  void say_begun(begun_why why, change_log const& log) const;
+  void append_declared(declared_why why, change_log const& log) const;
+  void append_begun(begun_why why, change_log const& log) const;
   fact declaration(bool anew) const;
   void renew(time_point now, effects& fx);
   void close(time_point now, effects& fx);
   bool over() const;
-  bool untouched() const;
-  bool outdated() const;
-  bool put_off(request const& r, effects& fx) const;
+  bool is_unused() const;
+  bool has_pending_declaration() const;
+  bool refuse_during_redeclare(request const& r, effects& fx) const;
   static void break_off(generation_view& g, time_point now);
   void retire(std::string cause);
   /// Returns the refusal for a call from an ended generation, or null for other calls.
@@ -118,7 +120,7 @@ class cluster {
   std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
-  std::deque<generation_view> past_;  // newest first, at most 16
+  std::deque<generation_view> ended_generations_;  // newest first, at most 16
   // Newest first. At most 16, and 200,000 tasks, but always the last one. At the limit the oldest
   // is forgotten, and its members are taken for current tasks.
   std::deque<retired> retired_;

@@ -54,7 +54,7 @@ clusters::entry* clusters::made(cluster_spec const& spec, bool known) {
 }
 
 void clusters::on(time_point, create_cluster const& e) {
-  if (auto* const c = made(e.spec, false)) say_facts(c->what);
+  if (auto* const c = made(e.spec, false)) append_records(c->what);
 }
 
 // Writes no records, since the caller has read them.
@@ -72,7 +72,7 @@ void clusters::on(time_point now, redeclare_cluster const& e) {
   fx_.declared = allowed(spec);
   if (!fx_.declared.ok()) return;
   if (c.what.redeclare(std::move(spec), fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
-  say_facts(c.what);
+  append_records(c.what);
 }
 
 void clusters::on(time_point now, renew_cluster const& e) {
@@ -83,14 +83,14 @@ void clusters::on(time_point now, renew_cluster const& e) {
   if (!fx_.declared.ok()) return;
   c.what.end_generation(now, std::move(spec), fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
-  say_facts(c.what);
+  append_records(c.what);
 }
 
 void clusters::on(time_point now, fail_cluster const& e) {
   auto& c = entry_of(e.cluster);
   fx_.declared = c.what.give_up(now, e, fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
-  say_facts(c.what);
+  append_records(c.what);
 }
 
 void clusters::on(time_point, cluster_listens const& e) {
@@ -109,20 +109,20 @@ void clusters::on(time_point now, remove_cluster const& e) {
   by_name_.erase(by_name_.find(e.name));
   all_.erase(*id);
   change_log(fx_.changes, *id).note(cluster_removed{});
-  if (limits_.journalled) fx_.facts.push_back({e.name, cluster_gone{}});
+  if (limits_.journalled) fx_.facts.push_back({e.name, cluster_record_removed{}});
 }
 
 void clusters::on(time_point now, cluster_call& e) {
   auto& c = entry_of(e.cluster);
   if (c.what.perform(now, e.what, fx_)) reschedule(e.cluster, c, c.what.next_deadline(now));
-  say_facts(c.what);
+  append_records(c.what);
 }
 
-void clusters::on(time_point now, call_gone const& e) {
+void clusters::on(time_point now, call_abandoned const& e) {
   auto& c = entry_of(e.cluster);
-  c.what.call_gone(now, e.call, fx_);
+  c.what.call_abandoned(now, e.call, fx_);
   reschedule(e.cluster, c, c.what.next_deadline(now));
-  say_facts(c.what);
+  append_records(c.what);
 }
 
 void clusters::on(time_point now, connection_closed const& e) {
@@ -137,7 +137,7 @@ void clusters::on(time_point now, tick const&) {
     auto& c = entry_of(id);
     auto const before = fx_.changes.list.size();
     c.what.tick(now, fx_);
-    say_facts(c.what, before);
+    append_records(c.what, before);
     // A service without work must not block the others.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
@@ -173,13 +173,13 @@ std::vector<cluster_id> clusters::ids() const {
 
 std::vector<fact> clusters::everything() const {
   std::vector<fact> all;
-  for (auto const& [id, e] : all_) e.what.say_everything(all);
+  for (auto const& [id, e] : all_) e.what.append_all_records(all);
   return all;
 }
 
 changes clusters::whole() const {
   changes all;
-  for (auto const& [id, e] : all_) e.what.say_whole({all, id});
+  for (auto const& [id, e] : all_) e.what.write_state({all, id});
   return all;
 }
 

@@ -68,7 +68,7 @@ class clusters {
   void on(time_point now, restore_cluster const& e);
   void on(time_point now, remove_cluster const& e);
   void on(time_point now, cluster_call& e);
-  void on(time_point now, call_gone const& e);
+  void on(time_point now, call_abandoned const& e);
   void on(time_point now, connection_closed const& e);
   void on(time_point now, tick const&);
   void on(time_point now, stop const&);
@@ -77,8 +77,8 @@ class clusters {
   /// Returns null on an error, which is in `fx_.declared`.
   entry* made(cluster_spec const& spec, bool known);
   /// Appends records of this step's changes to the cluster, from change `first` on.
-  void say_facts(cluster const& c, std::size_t first = 0) {
-    if (limits_.journalled) c.say_facts(fx_.changes, first, fx_.facts);
+  void append_records(cluster const& c, std::size_t first = 0) {
+    if (limits_.journalled) c.append_records(fx_.changes, first, fx_.facts);
   }
   status allowed(cluster_spec const& spec) const;
   status room_for(std::string const& name) const;

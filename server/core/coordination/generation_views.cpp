@@ -119,7 +119,7 @@ barrier_view generation_views::view_of(coordination::barrier const& b, bool with
       v.arrived.push_back({spec.task_name(t), b.came[i]});
     else
       v.missing.push_back({t, spec.task_name(t), registry[t].peer,
-                           registry[t].unheard() ? time_point{} : registry[t].heard_of()});
+                           registry[t].unheard() ? time_point{} : registry[t].last_message_at()});
   }
   return v;
 }

@@ -47,7 +47,7 @@ void service::perform(time_point now, request& r, effects& fx) {
     if constexpr (!std::is_same_v<std::decay_t<decltype(q)>, register_task>) {
       if (refused(q.from)) return;
       note_sign_of_life(q);
-      if (refused_as_given_up(q)) return;
+      if (refused_after_failure(q)) return;
     }
     if constexpr (requires { q.visits&& q.key.empty(); })
       if (refused_as_failed(q.from, q.visits)) return;
@@ -89,7 +89,7 @@ bool service::refused(caller const& from) {
 
 // Calls to register, send heartbeats, receive errors, leave and read states remain allowed.
 template <class Request>
-bool service::refused_as_given_up(Request const& r) {
+bool service::refused_after_failure(Request const& r) {
   using type = std::decay_t<Request>;
   constexpr bool goes_on =
       std::is_same_v<type, register_task> || std::is_same_v<type, heartbeat> ||
@@ -115,9 +115,9 @@ bool service::refused_as_failed(caller const& from, bool visits) {
 // end before barriers, whose end would answer them.
 void service::give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx) {
   begin(now, fx);
-  propagation_.tell_given_up(f, refuses);
+  propagation_.announce_external_failure(f, refuses);
   end_waits(f);
-  propagation_.end_given_up(f);
+  propagation_.finish_external_failure(f);
   note_changes();
 }
 
@@ -149,7 +149,7 @@ void service::refuse_stopped(request const& r) {
   std::visit(answer_stopped, r);
 }
 
-void service::call_gone(time_point now, call_id call, effects& fx) {
+void service::call_abandoned(time_point now, call_id call, effects& fx) {
   begin(now, fx);
   if (step_.calls.find(call) == nullptr) return;
   auto const w = step_.calls.take(call);
@@ -181,8 +181,8 @@ void service::withdraw(call_id call, waiting_call const& w) {
 
 // Returns the message for a caller whose own deadline is near.
 std::string service::early_text(waiting_call const& w) {
-  auto const waited =
-      " after " + wording::seconds(step_.now - w.since) + ", shortly before the call's deadline";
+  auto const waited = " after " + task_descriptions::seconds(step_.now - w.since) +
+                      ", shortly before the call's deadline";
   if (w.kind == wait_kind::barrier) return faults_.early(barriers_.at(w.barrier()), waited);
   if (w.kind == wait_kind::key)
     return "Key " + shortened(store_.awaited(w.key()), 512) + " has not been set" + waited +
@@ -209,8 +209,8 @@ void service::tick(time_point now, effects& fx) {
   while (barrier_service_.due() <= now) barrier_service_.first_due();
   note_changes();
   while (step_.calls.next_deadline() <= now) answer_early(step_.calls.first());
-  if (queries_.due() <= now) queries_.tell_watchers();
-  if (notices_.due() <= now) notices_.tell_deaf();
+  if (queries_.due() <= now) queries_.notify_watchers();
+  if (notices_.due() <= now) notices_.report_unreachable();
 }
 
 time_point service::next_deadline() const {
@@ -246,10 +246,10 @@ void service::stop(time_point now, effects& fx) {
   record_.stop();
 }
 
-void service::say_touched(touched const& by, std::vector<fact>& out) const {
+void service::append_changed_records(touched const& by, std::vector<fact>& out) const {
   auto const& cluster = step_.spec.name;
   for (auto const t : by.tasks)
-    if (!registry_.is_untold(t)) out.push_back({cluster, registry_.fact_of(t)});
+    if (!registry_.has_no_record(t)) out.push_back({cluster, registry_.fact_of(t)});
   for (auto const& key : by.keys) {
     auto const* e = store_.find(key);
     key_fact f{key, {}, step_.now};
@@ -266,20 +266,20 @@ void service::say_touched(touched const& by, std::vector<fact>& out) const {
     if (id != step_.own.devices) out.push_back({cluster, barriers_.fact_of(id)});
 }
 
-void service::say_whole(change_log const& log) const {
-  record_.say_whole(log);
-  registry_.say_whole(log);
+void service::write_state(change_log const& log) const {
+  record_.write_state(log);
+  registry_.write_state(log);
   for (task_index t = 0; t < registry_.size(); ++t)
     if (callers_.devices().has(t)) log.note(devices_brought{t, callers_.devices().count(t)});
-  notices_.say_whole(log);
-  barriers_.say_whole(log);
-  store_.say_whole(log);
+  notices_.write_state(log);
+  barriers_.write_state(log);
+  store_.write_state(log);
 }
 
-void service::say_everything(std::vector<fact>& out) const {
+void service::append_all_records(std::vector<fact>& out) const {
   auto const& cluster = step_.spec.name;
   for (task_index t = 0; t < registry_.size(); ++t)
-    if (!registry_.is_untold(t)) out.push_back({cluster, registry_.fact_of(t)});
+    if (!registry_.has_no_record(t)) out.push_back({cluster, registry_.fact_of(t)});
   for (auto const& [key, e] : store_.all())
     out.push_back({cluster, key_fact{key, e.value, e.changed}});
   for (auto const n : barriers_.finished())

@@ -32,7 +32,7 @@ class service {
   /// decrease; the call id is not parked.
   void perform(time_point now, request& r, effects& fx);
   /// Notes that the caller is gone: its wait is withdrawn and no reply follows.
-  void call_gone(time_point now, call_id call, effects& fx);
+  void call_abandoned(time_point now, call_id call, effects& fx);
   /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);
   /// See fail_cluster. REQUIRES: the generation has neither failed nor ended.
@@ -47,13 +47,13 @@ class service {
   void inherit(service& before) { store_.take_entries(before.store_); }
 
   /// Appends records of what a step has changed.
-  void say_touched(touched const& by, std::vector<fact>& out) const;
+  void append_changed_records(touched const& by, std::vector<fact>& out) const;
   /// Appends records of the complete state, except running barriers.
-  void say_everything(std::vector<fact>& out) const;
+  void append_all_records(std::vector<fact>& out) const;
   /// Returns the record of the generation, without the cluster's declarations.
   cluster_fact facts() const { return record_.facts(); }
   /// Writes the complete state as changes.
-  void say_whole(change_log const& log) const;
+  void write_state(change_log const& log) const;
   /// REQUIRES: no request was made.
   void restore(restored_cluster const& r, time_point now);
 
@@ -73,7 +73,7 @@ class service {
   bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
 
   generation_view view(time_point now) const;
-  unheard_notices notices_unheard() const { return notices_.unheard(); }
+  unreachable_tasks unreachable_by_notices() const { return notices_.unheard(); }
   generation_views views() const {
     return {step_.which.number, step_.spec,        registry_, barriers_, store_,
             step_.calls,        callers_.devices()};
@@ -105,7 +105,7 @@ class service {
   void note_changes();
   bool refused(caller const& from);
   template <class Request>
-  bool refused_as_given_up(Request const& r);
+  bool refused_after_failure(Request const& r);
   /// Refuses a write of a caller without an agent if the run has failed. Returns whether it did.
   bool refused_as_failed(caller const& from, bool visits);
   template <class Request>
@@ -122,7 +122,7 @@ class service {
   closed_connections closed_;
   barrier_table barriers_;
   key_value_store store_;
-  wording wording_;
+  task_descriptions wording_;
   // The transitions, each after those it knows.
   generation_record record_;
   task_queries queries_;

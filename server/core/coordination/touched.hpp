@@ -36,7 +36,7 @@ class touched {
   void note(generation_changed const&) { declared = true; }
   void note(cause_found const&) { declared = true; }
   void note(victim_found const&) { declared = true; }
-  void note(error_told const&) { declared = true; }
+  void note(error_delivered const&) { declared = true; }
   void note(task_known const& c) { tasks.push_back(c.is.task); }
   void note(task_registered const& c) { tasks.push_back(c.task); }
   void note(task_failed const& c) { tasks.push_back(c.task); }

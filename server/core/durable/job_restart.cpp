@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/core/words/reason_words.hpp"
+#include "server/core/texts/reason_texts.hpp"
 
 namespace muster::core {
 namespace {
@@ -43,7 +43,7 @@ void job_restart::restore(std::vector<restored_job>& jobs) {
   }
   core_.book.restoring(false);
   core_.closures.end_of_claims();
-  for (auto const* s : opened) tell_inputs(*s);
+  for (auto const* s : opened) restore_dependents(*s);
   for (auto& r : waiting) admission_.resume(*r.of, r.specs, r.closures);
   release_values();
   for (auto* s : opened) go_on(*s);
@@ -141,13 +141,13 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
         d.extras = a.extras;
         for (auto const& input : a.extras->inputs) d.input_ids.push_back(input.closure);
       }
-      if (told) restore_past(c, *told);
+      if (told) restore_attempts(c, *told);
       if (told && ended(told->state)) {
         end(c, *told);
       } else {  // admission resolves extras and inputs again
         if (a.extras)
           core_.closures[c].details->extras = nullptr, core_.closures[c].details->input_ids.clear();
-        if (told) core_.book.tell(c, move_reason::ready);
+        if (told) core_.book.report_move(c, move_reason::ready);
         spec.extras = std::move(a.extras);
         left.specs.push_back(std::move(spec));
         left.closures.push_back(c);
@@ -181,7 +181,7 @@ void job_restart::restore_held(session& s, slot c) {
 }
 
 // Restores the dependents of ended inputs, for display.
-void job_restart::tell_inputs(session const& s) {
+void job_restart::restore_dependents(session const& s) {
   for (slot const c : flow_.of(s).closures) {  // filled for jobs only
     auto const* d = core_.closures[c].details.get();
     if (!d || !d->extras) continue;
@@ -204,7 +204,7 @@ std::uint32_t job_restart::place_of(attempt_view const& a) {
   return it->second;
 }
 
-void job_restart::restore_past(slot c, closure_fact& f) {
+void job_restart::restore_attempts(slot c, closure_fact& f) {
   auto& r = core_.closures[c];
   r.attempt = f.attempt;
   r.worker_failures = static_cast<std::uint8_t>(std::min(f.worker_failures, worker_failures_max));

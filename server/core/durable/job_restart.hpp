@@ -40,8 +40,8 @@ class job_restart {
   void restore_held(session& s, slot c);
   void restore_values(session* owner, std::vector<per_worker_fact>& values);
   void release_values();
-  void tell_inputs(session const& s);
-  void restore_past(slot c, closure_fact& f);
+  void restore_dependents(session const& s);
+  void restore_attempts(slot c, closure_fact& f);
   void end(slot c, closure_fact& f);
   void go_on(session& s);
   std::uint32_t place_of(attempt_view const& a);

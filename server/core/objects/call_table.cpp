@@ -80,7 +80,7 @@ void call_table::taken(caller_id who, std::uint64_t number) {
   it->second.calls.erase(found);
 }
 
-void call_table::listens_anew(caller_id who) {
+void call_table::caller_reconnected(caller_id who) {
   auto const it = callers_.find(who);
   if (it == callers_.end()) return;
   for (auto& [number, c] : it->second.calls) c.told = false;

@@ -50,7 +50,7 @@ class call_table {
   call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
   /// Notes that the caller has a new stream: repeated calls are answered again, once.
-  void listens_anew(caller_id who);
+  void caller_reconnected(caller_id who);
   /// Notes that the caller has ended for good and drops its answers. Its unanswered calls are still
   /// executed. If too many such calls exist (object_limits::left_max), they are forgotten instead.
   /// Returns the objects of forgotten calls, one entry per call.

@@ -50,7 +50,7 @@ void dataset::begin_at(datasets::position const& at) {
   pass_epochs();
 }
 
-status dataset::go_to(datasets::position const& at, answers& out) {
+status dataset::seek_to(datasets::position const& at, answers& out) {
   for (auto const& [closure, h] : holders_)
     if (!h.held.empty())
       return {code::failed_precondition,
@@ -102,7 +102,7 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
     h.epoch = r.epoch;
     h.named = true;
   }
-  h.told_end = h.told_end || r.stops;
+  h.end_reached = h.end_reached || r.stops;
   parked_.push_back({name, r.closure, r.whole});
   ++h.waits;
   serve_all(out);
@@ -111,7 +111,7 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
 bool dataset::serve(parked const& p, bool settled, answers& out) {
   auto& h = holders_.at(p.closure);
   bool const mine = h.epoch == any_epoch || h.epoch == epoch_;
-  bool const past = is_over() || h.told_end || (h.epoch != any_epoch && h.epoch < epoch_);
+  bool const past = is_over() || h.end_reached || (h.epoch != any_epoch && h.epoch < epoch_);
   if (past) {
     out.push_back({p.name, {}, {}});
   } else if (mine && !queue_.empty()) {
@@ -124,7 +124,7 @@ bool dataset::serve(parked const& p, bool settled, answers& out) {
     out.push_back({p.name, drawn_split{epoch_, i}, {}});
   } else if (h.epoch == epoch_ && settled) {
     out.push_back({p.name, {}, {}});
-    h.told_end = true;
+    h.end_reached = true;
   } else {
     return false;
   }
@@ -148,7 +148,7 @@ bool dataset::is_settled() const {
     // A waiting closure finishes no split before it ends, so its unfinished splits cannot return
     // earlier.
     return h.held.empty() || h.waits > 0 ||
-           (h.told_end &&
+           (h.end_reached &&
             std::all_of(h.held.begin(), h.held.end(), [](auto const& s) { return s.second; }));
   });
 }
@@ -158,7 +158,7 @@ void dataset::give_back(holder& h) {
     states_[it->first] = split_state::queued;
     queue_.push_front(it->first);
   }
-  given_back_ += h.held.size();
+  released_this_step_ += h.held.size();
 }
 
 void dataset::ended(closure_id closure, bool succeeded, answers& out) {
@@ -192,7 +192,7 @@ void dataset::ended(closure_id closure, bool succeeded, answers& out) {
 void dataset::stop(closure_id closure, answers& out) {
   auto const it = holders_.find(closure);
   if (it == holders_.end()) return;
-  it->second.told_end = true;
+  it->second.end_reached = true;
   serve_all(out);
 }
 
@@ -241,7 +241,7 @@ datasets::dataset_view dataset::view(dataset_id id) const {
   v.done = now.done;
   v.drawn = now.drawn;
   v.waiting = now.waiting;
-  v.given_back = given_back_;
+  v.given_back = released_this_step_;
   v.workers = workers_;
   return v;
 }

@@ -51,10 +51,10 @@ class dataset {
   datasets::position where() const;
   datasets::dataset_counts counts() const;
   std::uint64_t done_ever() const { return done_ever_; }
-  std::uint64_t given_back() const { return given_back_; }
+  std::uint64_t given_back() const { return released_this_step_; }
   /// Continues at the position. REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds
   /// splits.
-  status go_to(datasets::position const& at, answers& out);
+  status seek_to(datasets::position const& at, answers& out);
   /// Errors: INVALID_ARGUMENT with the field.
   static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
   std::uint32_t epochs() const { return spec_.epochs; }
@@ -77,7 +77,7 @@ class dataset {
     std::string worker{};
     std::map<std::uint32_t, bool> held{};  // splits, and whether each was read to its end
     std::size_t waits = 0;
-    bool told_end = false;
+    bool end_reached = false;
     bool named = false;  // the closure names the epoch
   };
   struct parked {
@@ -110,7 +110,7 @@ class dataset {
   std::map<closure_id, holder> holders_;
   std::deque<parked> parked_;  // oldest first
   std::uint64_t done_ever_ = 0;
-  std::uint64_t given_back_ = 0;
+  std::uint64_t released_this_step_ = 0;
   std::map<std::string, datasets::worker_part> workers_;
 };
 

@@ -13,7 +13,7 @@ std::string text(object_id id) {
 
 namespace objects {
 
-std::string said_by(failure const& f) {
+std::string failure_text(failure const& f) {
   return f.type.empty() ? f.message : f.type + ": " + f.message;
 }
 

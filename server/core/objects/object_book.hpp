@@ -40,7 +40,7 @@ struct object {
 };
 
 /// Returns the type, if any, and the message.
-std::string said_by(failure const& f);
+std::string failure_text(failure const& f);
 
 using task_name = std::pair<std::string, std::int64_t>;
 

@@ -16,7 +16,7 @@ std::string shown(object const& o) {
 status object_table::open(session_id s, user u) {
   if (auto const it = sessions_.find(s); it != sessions_.end()) {
     it->second.away_since = never;
-    calls_.listens_anew(caller_of(s));
+    calls_.caller_reconnected(caller_of(s));
     return {};
   }
   if (u.ticket.size() < limits_.ticket_bytes_min || u.ticket.size() > limits_.ticket_bytes_max ||
@@ -47,12 +47,12 @@ void object_table::session_ended(session_id s) {
   passed(calls_.leave(caller_of(s)));
 }
 
-void object_table::session_away(time_point now, session_id s) {
+void object_table::session_disconnected(time_point now, session_id s) {
   auto const it = sessions_.find(s);
   if (it != sessions_.end()) it->second.away_since = std::min(it->second.away_since, now);
 }
 
-void object_table::session_back(session_id s) {
+void object_table::session_reconnected(session_id s) {
   auto const it = sessions_.find(s);
   if (it != sessions_.end()) it->second.away_since = never;
 }
@@ -178,7 +178,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
     case call_table::verdict::early:
       break;
     case call_table::verdict::past:
-      say({name,
+      queue_answer(
+          {name,
            false,
            {},
            because(failure_reason::call_forgotten,
@@ -191,7 +192,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
         out_.answers.push_back(known.answer);
       break;
     case call_table::verdict::full:
-      say({name,
+      queue_answer(
+          {name,
            false,
            {},
            because(failure_reason::no_room_for_call,
@@ -210,11 +212,11 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
   // Must not start the caller's number sequence: the earlier process may have answered its later
   // calls.
   if (who.of_worker && raw(c.object) <= last_before_ && !calls_.find(name)) {
-    if (calls_.pass(who, c.number)) say({name, false, {}, refused(s, nullptr, c)});
+    if (calls_.pass(who, c.number)) queue_answer({name, false, {}, refused(s, nullptr, c)});
     return;
   }
   if (!take(name, c)) return;
-  if (dataset_id const d{raw(c.object)}; look(d)) return ask(d, name, s, c);
+  if (dataset_id const d{raw(c.object)}; find(d)) return ask(d, name, s, c);
   auto* const o = book_.find(c.object);
   bool const usable = o && o->state != object_state::lost && o->state != object_state::failed;
   if (auto why = refused(s, o, c); !usable || !why.message.empty())
@@ -227,7 +229,7 @@ void object_table::call(caller_id who, session_id s, call_spec const& c) {
 }
 
 status object_table::drop(session_id s, object_id id) {
-  if (auto const* d = look(dataset_id{raw(id)}); d && d->owner() == s) {
+  if (auto const* d = find(dataset_id{raw(id)}); d && d->owner() == s) {
     remove(dataset_id{raw(id)});
     return {};
   }
@@ -248,7 +250,7 @@ void object_table::remove(object_id id) {
   book_.erase(id);
 }
 
-void object_table::say(call_answer a) {
+void object_table::queue_answer(call_answer a) {
   auto const how = a.ok                                          ? call_end::ok
                    : a.why.kind == failure_kind::cancelled       ? call_end::cancelled
                    : a.why.kind == failure_kind::dependency_lost ? call_end::lost
@@ -258,7 +260,7 @@ void object_table::say(call_answer a) {
 }
 
 void object_table::fail(call_name const& n, failure why) {
-  say(calls_.answer(n, {n, false, {}, std::move(why)}));
+  queue_answer(calls_.answer(n, {n, false, {}, std::move(why)}));
 }
 
 void object_table::refuse(call_name const& n, failure why) {

@@ -45,8 +45,8 @@ class object_table {
   /// Removes the session with its datasets and its objects, except detached objects.
   void session_ended(session_id s);
   /// Notes that the session's client has lost its connection, or is connected again.
-  void session_away(time_point now, session_id s);
-  void session_back(session_id s);
+  void session_disconnected(time_point now, session_id s);
+  void session_reconnected(session_id s);
   /// Whether session `s` must wait to create an object with this name: it belongs to an object
   /// whose client lost its connection less than object_limits::name_grace ago.
   bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
@@ -93,7 +93,7 @@ class object_table {
   void closure_ended(closure_id closure, bool succeeded);
   /// Ends the draws of a closure that is asked to stop.
   void closure_stops(closure_id closure);
-  dataset const* look(dataset_id id) const {
+  dataset const* find(dataset_id id) const {
     auto const it = datasets_.find(id);
     return it == datasets_.end() ? nullptr : &it->second;
   }
@@ -110,7 +110,7 @@ class object_table {
                 bool takes);
   /// Notes that a task's stream has ended. Its objects wait for its return for
   /// object_limits::grace, or are lost at once if `final`.
-  void gone(time_point now, stream_id stream, bool final, std::string const& why);
+  void task_disconnected(time_point now, stream_id stream, bool final, std::string const& why);
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
@@ -126,11 +126,11 @@ class object_table {
   time_point due() const { return due_; }
 
   object_limits const& limits() const { return limits_; }
-  output const& said() const { return out_; }
-  output take_said() { return std::exchange(out_, {}); }
+  output const& pending_output() const { return out_; }
+  output take_output() { return std::exchange(out_, {}); }
 
-  object const* look(object_id id) const { return book_.find(id); }
-  objects::call const* look(call_name const& n) const { return calls_.find(n); }
+  object const* find(object_id id) const { return book_.find(id); }
+  objects::call const* find(call_name const& n) const { return calls_.find(n); }
   object_view view(object_id id, object const& o) const;
   /// Returns the newest objects below `before` (none: all) that match, without their arguments.
   std::vector<object_view> list(object_id before, std::size_t limit, object_query const& q) const;
@@ -155,7 +155,7 @@ class object_table {
   void ask(dataset_id id, call_name const& name, session_id s, call_spec const& c);
   void deal(dataset const& d, dataset::answers const& dealt);
   void remove(dataset_id id);
-  void say(call_answer a);
+  void queue_answer(call_answer a);
   void fail(call_name const& n, failure why);
   void fail_all(object& o, failure const& why);
   void lose(time_point now, task_name const& t, task& at, object_end how, std::string const& why);

@@ -131,7 +131,7 @@ result<dataset_id> object_table::create_dataset(time_point now, session_id s, st
   dataset_bytes_ += at->second.bytes();
   all.emplace(number, id);
   if (all.size() > 2 * dataset_limits_.datasets_max)
-    std::erase_if(all, [this](auto const& old) { return !look(old.second); });
+    std::erase_if(all, [this](auto const& old) { return !find(old.second); });
   return id;
 }
 
@@ -190,8 +190,8 @@ void object_table::deal(dataset const& d, dataset::answers const& dealt) {
     if (!a.wrong.empty())
       fail(a.name, input("", a.wrong));
     else
-      say(calls_.answer(a.name,
-                        {a.name, true, a.split ? in_words(d, *a.split) : blob("null"), {}}));
+      queue_answer(calls_.answer(
+          a.name, {a.name, true, a.split ? in_words(d, *a.split) : blob("null"), {}}));
   }
 }
 
@@ -233,17 +233,17 @@ void object_table::ask(dataset_id id, call_name const& name, session_id s, call_
     if (!at) return fail(name, input("", "args: not a position of a dataset"));
     dataset::answers dealt;
     auto done = dataset::check(*at, d.splits(), d.epochs());
-    if (done.ok()) done = d.go_to(*at, dealt);
+    if (done.ok()) done = d.seek_to(*at, dealt);
     if (!done.ok()) return fail(name, input("", done.message));
     deal(d, dealt);
   } else if (c.method == "progress") {
-    return say(calls_.answer(name, {name, true, progress_of(d), {}}));
+    return queue_answer(calls_.answer(name, {name, true, progress_of(d), {}}));
   } else if (c.method != "position") {
     return fail(name,
                 input("", c.method == "draw" ? "only functions that run on workers can read splits"
                                              : "a dataset has no method '" + c.method + "'"));
   }
-  say(calls_.answer(name, {name, true, position_of(d), {}}));
+  queue_answer(calls_.answer(name, {name, true, position_of(d), {}}));
 }
 
 datasets::dataset_totals object_table::dataset_totals() const {

@@ -40,7 +40,7 @@ object_view object_table::view(object_id id, object const& o) const {
     v.executing = std::min<std::size_t>(open, o.spec.concurrency);
   v.waiting = open - v.executing;
   v.answered = o.answered;
-  v.error = said_by(o.why);
+  v.error = failure_text(o.why);
   v.last_error = o.last_error;
   return v;
 }

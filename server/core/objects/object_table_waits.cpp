@@ -33,7 +33,7 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
 // executing call can end. All other calls are in a cycle. The search is bounded: a larger cycle, or
 // one behind an object with more calls, is not found.
 bool object_table::can_end(call_name const& start) const {
-  constexpr std::size_t looked_at_max = 2'000;  // calls, including those to be visited
+  constexpr std::size_t examined_max = 2'000;  // calls, including those to be visited
   struct node {
     std::vector<call_name> all;  // ends when all of these end
     std::vector<call_name> any;  // starts when any of these ends
@@ -45,7 +45,7 @@ bool object_table::can_end(call_name const& start) const {
     auto const n = todo.back();
     todo.pop_back();
     if (!seen.try_emplace(n).second) continue;
-    if (seen.size() + todo.size() > looked_at_max) return true;
+    if (seen.size() + todo.size() > examined_max) return true;
     auto const* c = calls_.find(n);
     auto const* o = c && !c->answered ? book_.find(c->object) : nullptr;
     auto& made = seen[n];

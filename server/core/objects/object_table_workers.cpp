@@ -23,7 +23,7 @@ void object_table::attached(time_point now, task_name const& t, core::incarnatio
   book_.connect(at, t, stream);
   at.takes = takes;
   at.lost_at = never;
-  calls_.listens_anew(caller_of(i));
+  calls_.caller_reconnected(caller_of(i));
   auto const has = at.has;
   if (!takes) {
     for (auto const id : has)
@@ -49,7 +49,8 @@ void object_table::attached(time_point now, task_name const& t, core::incarnatio
   out_.begins.push_back(std::move(begin));
 }
 
-void object_table::gone(time_point now, stream_id stream, bool final, std::string const& why) {
+void object_table::task_disconnected(time_point now, stream_id stream, bool final,
+                                     std::string const& why) {
   auto const t = book_.task_of(stream);
   if (!t) return;
   auto& at = book_.of(*t);
@@ -119,9 +120,9 @@ void object_table::answered(stream_id stream, object_id id, call_answer a) {
     ++o->passed;
     if (!a.ok) {
       a.why.worker = text(task_name{o->spec.job, o->spec.index});
-      o->last_error = shortened(said_by(a.why), last_error_bytes);
+      o->last_error = shortened(failure_text(a.why), last_error_bytes);
     }
-    say(calls_.answer(name, std::move(a)));
+    queue_answer(calls_.answer(name, std::move(a)));
   }
   trim(*o);
 }

@@ -53,7 +53,7 @@ struct per_worker_component {
   bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
   /// Whether the attempt after the quarantine has lost its worker, too. Closures that need it fail.
   bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
-  std::string lost_words(std::string const& worker) const {
+  std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
            (losses == 1 ? " worker was lost while it" : " workers were lost while they") +
            " built it, the last was " + worker + (lost_by.empty() ? "" : " (" + lost_by + ")");
@@ -103,7 +103,7 @@ class component_builds {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
     auto const id = e.id;
-    tell(entries_.emplace(id, std::move(e)).first->second);
+    note_change(entries_.emplace(id, std::move(e)).first->second);
     changes_.per_worker.back().restored = true;
   }
   per_worker_entry* find(per_worker_id id) {
@@ -127,10 +127,10 @@ class component_builds {
     troubled_.erase(id);
   }
   /// Appends the current state to the changes.
-  void tell(per_worker_entry const& v) {
+  void note_change(per_worker_entry const& v) {
     changes_.per_worker.push_back({v.id, v.owner, v.released, false});
   }
-  void tell(per_worker_entry const& v, task_key const& task, bool gone = false) {
+  void note_change(per_worker_entry const& v, task_key const& task, bool gone = false) {
     auto const& c = v.components.at(task);
     changes_.components.push_back(
         {v.id, task.first, task.second, c.state, c.error.has_value(), gone});
@@ -187,7 +187,7 @@ class component_builds {
       build_later(again_.begin()->stream, again_.begin()->value);
   }
   /// Cancels a pending build. Returns whether there was one.
-  bool do_not_build(stream_id s, per_worker_id v) {
+  bool cancel_build(stream_id s, per_worker_id v) {
     auto const same = [&](delayed const& a) { return a.stream == s && a.value == v; };
     if (std::erase_if(again_, same) > 0) return true;
     auto const it = to_build_.find(s);
@@ -202,7 +202,7 @@ class component_builds {
     std::erase_if(again_, [s](delayed const& a) { return a.stream == s; });
   }
 
-  static bool lost_everywhere(per_worker_entry const& v) {
+  static bool has_lost_all_tasks(per_worker_entry const& v) {
     return !v.components.empty() &&
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
@@ -221,7 +221,7 @@ class component_builds {
       c.stream = {};
       c.build = {};
       c.since = now;
-      tell(v, task);
+      note_change(v, task);
     }
   }
 

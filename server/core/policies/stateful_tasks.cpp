@@ -12,7 +12,7 @@ bool stateful_tasks::holds_state(std::string const& job) const {
   return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
 }
 
-stateful_tasks::arrival stateful_tasks::came(task_key const& t, incarnation i) {
+stateful_tasks::arrival stateful_tasks::task_connected(task_key const& t, incarnation i) {
   auto const [it, first] = tasks_.try_emplace(t);
   auto& e = it->second;
   if (first) e.number = ++last_;
@@ -21,7 +21,7 @@ stateful_tasks::arrival stateful_tasks::came(task_key const& t, incarnation i) {
   return a;
 }
 
-std::uint64_t stateful_tasks::gone(task_key const& t, time_point until) {
+std::uint64_t stateful_tasks::task_disconnected(task_key const& t, time_point until) {
   auto const it = tasks_.find(t);
   if (it == tasks_.end() || it->second.lost_at != never) return 0;
   it->second.lost_at = until;
@@ -70,7 +70,7 @@ void stateful_tasks::forget(session_number s) {
   for (auto& [task, e] : tasks_) e.users.erase(s);
 }
 
-std::size_t stateful_tasks::away() const {
+std::size_t stateful_tasks::count_disconnected() const {
   return static_cast<std::size_t>(std::count_if(
       tasks_.begin(), tasks_.end(), [](auto const& t) { return t.second.lost_at != never; }));
 }

@@ -35,10 +35,10 @@ class stateful_tasks {
     time_point alarm = never;
     bool lost = false;
   };
-  arrival came(task_key const& t, incarnation i);
+  arrival task_connected(task_key const& t, incarnation i);
   /// Notes that the task's connection is gone; the task is lost at `until`. Returns the alarm's
   /// number, or 0 if the task is away already or unknown.
-  std::uint64_t gone(task_key const& t, time_point until);
+  std::uint64_t task_disconnected(task_key const& t, time_point until);
   /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
@@ -56,7 +56,7 @@ class stateful_tasks {
   /// Forgets a session that has ended or restarts.
   void forget(session_number s);
 
-  std::size_t away() const;
+  std::size_t count_disconnected() const;
   std::string invalid() const;
 
  private:

@@ -52,7 +52,7 @@ void attempts::keep(program& p) {
   std::size_t seats = 0;
   for (auto it = p.before.rbegin(); it != p.before.rend(); ++it) {
     seats += it->seats.size();
-    if (seats > past_attempt::seats_max) it->seats = {};
+    if (seats > ended_attempt::seats_max) it->seats = {};
   }
 }
 
@@ -147,7 +147,7 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
   auto const at = h.address;
   ports_.give_back(at, r.port, now);
   if (std::exchange(r.taken, false)) ledger_.give_back(h.stream, needs(p, rank));
-  hosts_.bury(r.on, {p.id, p.attempts, rank});
+  hosts_.remove_rank(r.on, {p.id, p.attempts, rank});
   if (--p.now.alive > 0) return;
   for (auto const& [address, port] : p.now.ports) ports_.give_back(address, port, now);
   p.now.ports.clear();
@@ -163,7 +163,7 @@ std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point
   return {};
 }
 
-bool attempts::take_again(program& p, std::uint32_t rank) {
+bool attempts::retake_resources(program& p, std::uint32_t rank) {
   auto& r = p.now.ranks[rank];
   return r.taken = ledger_.take(hosts_.at(r.on).stream, needs(p, rank));
 }

@@ -42,10 +42,10 @@ class attempts {
   /// or nothing.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   /// Notes that the stream of the rank's worker has ended.
-  void out_of_sight(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
+  void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Takes the rank's resources again after its worker has reconnected. Returns false if the worker
   /// lacks them.
-  bool take_again(program& p, std::uint32_t rank);
+  bool retake_resources(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
   /// Repeats the order to stop for one rank.
   void stop_again(program& p, std::uint32_t rank, time_point now);

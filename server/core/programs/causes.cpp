@@ -51,7 +51,7 @@ std::string name_of(rank_view const& r) {
 
 std::string first_line(std::string_view text) {
   auto const line = text.substr(0, text.find('\n'));
-  return std::string(line.substr(0, border_at(line, std::min(line.size(), line_bytes_max))));
+  return std::string(line.substr(0, utf8_boundary(line, std::min(line.size(), line_bytes_max))));
 }
 
 }  // namespace
@@ -112,7 +112,8 @@ program_cause cause_of(hang const& what) {
   return c;
 }
 
-program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told) {
+program_cause with_coordination_failure(program_cause c,
+                                        std::optional<coordination_failure> const& told) {
   if (!told || c.coordination) return c;
   c.text += "; the coordination service had reported: " + first_line(told->message);
   c.coordination = told;

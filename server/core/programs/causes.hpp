@@ -21,6 +21,7 @@ void note_end(program_cause& c, rank_end const& how);
 program_cause cause_of(hang const& what);
 
 /// Adds an earlier report of the coordination service to the cause.
-program_cause with_trouble(program_cause c, std::optional<coordination_failure> const& told);
+program_cause with_coordination_failure(program_cause c,
+                                        std::optional<coordination_failure> const& told);
 
 }  // namespace muster::core::programs

@@ -54,7 +54,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
   std::vector<std::uint32_t> kept;
   std::vector<rank_name> held;
   for (auto const rank : std::vector(hosts_.at(n).alive.begin(), hosts_.at(n).alive.end()))
-    attempts_.out_of_sight(*table_.find(rank.program), rank.rank);
+    attempts_.rank_disconnected(*table_.find(rank.program), rank.rank);
   for (std::uint32_t i = 0; i < offer.held.size(); ++i) {
     auto const& r = offer.held[i];
     auto const [p, rank] = alive_on(hosts_.at(n), r.name);
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
       course_.rank_dead(*p, rank, *r.ended, now);
       kept.push_back(i);
       out_.to(who.stream).forget.push_back(r.name);
-    } else if (attempts_.take_again(*p, rank)) {
+    } else if (attempts_.retake_resources(*p, rank)) {
       kept.push_back(i);
       if (r.pid != 0) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
       if (p->goal != goal::run) attempts_.stop_again(*p, rank, now);
@@ -85,7 +85,7 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
     if (std::find(held.begin(), held.end(), name) != held.end()) continue;
     auto* p = table_.find(name.program);
     if (!p->now.ranks[name.rank].started && p->goal == goal::run &&
-        attempts_.take_again(*p, name.rank)) {
+        attempts_.retake_resources(*p, name.rank)) {
       fresh.push_back(name);
       continue;
     }
@@ -100,12 +100,13 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
       course_.rank_dead(*p, name.rank, {.name = name, .lease_ran_out = true}, now);
 }
 
-void controller::away(time_point now, stream_id stream) {
+void controller::worker_disconnected(time_point now, stream_id stream) {
   auto const* h = hosts_.find(stream);
   if (!h) return;
-  for (auto const& name : h->alive) attempts_.out_of_sight(*table_.find(name.program), name.rank);
-  hosts_.away(stream, now);
-  placer_.away(stream);
+  for (auto const& name : h->alive)
+    attempts_.rank_disconnected(*table_.find(name.program), name.rank);
+  hosts_.worker_disconnected(stream, now);
+  placer_.worker_disconnected(stream);
   placer_.look_again();
 }
 
@@ -147,7 +148,7 @@ std::map<std::string, bool> controller::uploads() const {
   return all;
 }
 
-void controller::uploads_seen(std::span<std::string const> there) {
+void controller::uploads_present(std::span<std::string const> there) {
   std::unordered_set<std::string_view> const all(there.begin(), there.end());
   for (auto const& [id, known] : table_.all()) {
     if (ended(known.state) || known.spec->upload.empty()) continue;
@@ -162,16 +163,16 @@ void controller::coordination_failed(core::coordination_failed const& e) {
   if (p && p->attempts == e.attempt && p->goal == goal::run) p->now.trouble = e.what;
 }
 
-void controller::steps_said(time_point now, program_steps_said const& e) {
+void controller::steps_reported(time_point now, program_steps_reported const& e) {
   auto* p = table_.find(e.program);
   if (!p || p->attempts != e.attempt || p->now.alive == 0) return;
   switch (e.what) {
-    case program_steps_said::kind::some:
-      p->now.says_steps = true;
+    case program_steps_reported::kind::some:
+      p->now.supports_step_stop = true;
       return;
-    case program_steps_said::kind::preempted:
+    case program_steps_reported::kind::preempted:
       return course_.preempt(*p, e.text);
-    case program_steps_said::kind::none:
+    case program_steps_reported::kind::none:
       return course_.give_up_steps(*p, now);
   }
 }
@@ -179,7 +180,7 @@ void controller::steps_said(time_point now, program_steps_said const& e) {
 void controller::hangs(time_point now, program_hangs const& e) {
   auto* p = table_.find(e.program);
   if (!p || p->attempts != e.attempt) return;
-  if (e.over) return course_.moves_again(*p);
+  if (e.over) return course_.progress_resumed(*p);
   course_.hangs(*p, e.what, now);
   placer_.look_again();
 }

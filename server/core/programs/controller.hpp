@@ -45,13 +45,13 @@ class controller {
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
   /// Notes that the stream has ended or no longer belongs to the worker.
-  void away(time_point now, stream_id stream);
+  void worker_disconnected(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
   /// Returns the uploads of unfinished programs, and whether each is known to be present.
   std::map<std::string, bool> uploads() const;
   /// Notes which of these uploads are present. Programs whose upload is missing wait.
-  void uploads_seen(std::span<std::string const> there);
+  void uploads_present(std::span<std::string const> there);
 
   /// Records the failure for the cause of a failed attempt. Ignored while the attempt is being
   /// stopped.
@@ -60,7 +60,7 @@ class controller {
   /// attempt.
   void hangs(time_point now, program_hangs const& e);
 
-  void steps_said(time_point now, program_steps_said const& e);
+  void steps_reported(time_point now, program_steps_reported const& e);
 
   /// Handles expired leases and deadlines.
   void tick(time_point now);
@@ -70,7 +70,7 @@ class controller {
     placer_.place(now);
   }
   time_point due() const;
-  output const& said() const { return out_; }
+  output const& pending_output() const { return out_; }
   void begin_step() { out_.clear(); }
   /// Returns this step's changes as records. REQUIRES: called after place().
   std::vector<fact> facts() const;
@@ -79,7 +79,7 @@ class controller {
 
   bool knows(program_id id) const { return table_.find(id) != nullptr; }
   // Views. NOT_FOUND errors contain the id. The caller sets `cluster`.
-  result<program_view> look(program_id id) const;
+  result<program_view> find(program_id id) const;
   result<std::vector<rank_view>> ranks(program_id id) const;
   /// Whether the program has ended or its ranks are asked to end.
   bool ends(program_id id) const;

@@ -53,7 +53,7 @@ std::vector<fact> controller::facts() const {
   std::set<program_id> changed, submitted, placed;
   for (auto const& c : out_.changes) {
     if (c.gone) {
-      all.emplace_back(program_gone{c.program});
+      all.emplace_back(program_removed{c.program});
       continue;
     }
     changed.insert(c.program);
@@ -72,7 +72,7 @@ std::vector<fact> controller::facts() const {
       all.emplace_back(attempt_fact{id, p->before.back().about});
     all.emplace_back(placement_of(*p, hosts_));
     auto const oldest = p->before.empty() ? p->attempts : p->before.front().about.attempt;
-    if (oldest > 1) all.emplace_back(attempt_gone{id, oldest - 1});
+    if (oldest > 1) all.emplace_back(attempt_removed{id, oldest - 1});
   }
   for (auto const& name : out_.dead) {
     auto const* p = table_.find(name.program);
@@ -83,7 +83,7 @@ std::vector<fact> controller::facts() const {
 
 std::vector<fact> controller::forget_all() const {
   std::vector<fact> all;
-  for (auto const& [id, p] : table_.all()) all.emplace_back(program_gone{id});
+  for (auto const& [id, p] : table_.all()) all.emplace_back(program_removed{id});
   return all;
 }
 

@@ -116,7 +116,7 @@ program_view controller::view_of(program const& p) const {
   return v;
 }
 
-result<program_view> controller::look(program_id id) const {
+result<program_view> controller::find(program_id id) const {
   auto const* p = table_.find(id);
   if (!p) return unknown(id);
   auto v = view_of(*p);
@@ -269,7 +269,7 @@ result<seat> controller::seat_of(rank_name const& rank) const {
     auto const& r = p->now.ranks[rank.rank];
     return seat{r.process, r.group, r.index};
   }
-  auto const past = std::find_if(p->before.begin(), p->before.end(), [&](past_attempt const& a) {
+  auto const past = std::find_if(p->before.begin(), p->before.end(), [&](ended_attempt const& a) {
     return a.about.attempt == rank.attempt;
   });
   if (past == p->before.end())

@@ -103,7 +103,7 @@ void course::fail(program& p, program_cause why, program_end as, time_point now)
   bool const again = !counts || (!aborts && p.counted_restarts < p.spec->max_restarts);
   p.counted_restarts += counts && again;
   p.now.about.end = as;
-  p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
+  p.now.about.cause = p.cause = with_coordination_failure(std::move(why), p.now.trouble);
   end_attempt(p, again ? goal::again : goal::fail, now);
 }
 
@@ -113,7 +113,7 @@ void course::end_attempt(program& p, goal then, time_point now) {
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
   // A notice gives the ranks time to agree on a step. Until the deadline they get at most a signal
   // that interrupts sleeps; then they are killed.
-  p.now.by_step = p.noticed() && p.now.says_steps;
+  p.now.by_step = p.noticed() && p.now.supports_step_stop;
   attempts_.stop(p, p.grace_at(now));
 }
 
@@ -173,19 +173,19 @@ void course::finish(program& p, program_state s, time_point now, program_end las
 
 status course::wish(program& p, change_program const& what, time_point now) {
   switch (what.wish) {
-    case program_wish::cancel:
+    case program_command::cancel:
       return cancel(p, goal::cancel, "it was cancelled", now);
-    case program_wish::stop:
+    case program_command::stop:
       return cancel(p, goal::stop, "it was stopped", now);
-    case program_wish::restart:
+    case program_command::restart:
       return restart(p, now);
-    case program_wish::forget:
+    case program_command::forget:
       if (!ended(p.state))
         return {code::failed_precondition,
                 text(p.id) + " is " + std::string(name(p.state)) + ": cancel it first"};
       forget(p.id);
       return {};
-    case program_wish::stop_at:
+    case program_command::stop_at:
       return stop_at(p, what.at);
   }
   return {};
@@ -248,7 +248,7 @@ void course::deadline(program& p, time_point now) {
   }
   if (p.goal != goal::run && p.goal != goal::again) return;
   p.now.about.end = program_end::failed;
-  p.now.about.cause = p.cause = with_trouble(std::move(why), p.now.trouble);
+  p.now.about.cause = p.cause = with_coordination_failure(std::move(why), p.now.trouble);
   end_attempt(p, goal::fail, now);
 }
 
@@ -263,7 +263,7 @@ void course::hangs(program& p, hang const& what, time_point now) {
     fail(p, cause_of(what), program_end::hung, now);
 }
 
-void course::moves_again(program& p) {
+void course::progress_resumed(program& p) {
   if (!p.now.hang) return;
   p.now.hang = {};
   enter(p, p.state);

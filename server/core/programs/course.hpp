@@ -38,7 +38,7 @@ class course {
   /// Sends signals to ranks that were expected to end at a step.
   void give_up_steps(program& p, time_point now);
   void hangs(program& p, hang const& what, time_point now);
-  void moves_again(program& p);
+  void progress_resumed(program& p);
 
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);

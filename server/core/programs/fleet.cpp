@@ -11,7 +11,7 @@ fleet fleet_for(program const& p, host_table const& hosts, ledger const& resourc
     auto const failed = p.failures.find(h.name);
     if (avoid && failed != p.failures.end() && failed->second >= avoided_after) continue;
     if (!p.spec->upload.empty() && !h.unpacks) continue;
-    auto const at = resources.look(h.stream);
+    auto const at = resources.find(h.stream);
     auto const taken = free ? static_cast<std::uint32_t>(h.alive.size()) : 0;
     if (!at.open || !host_table::fresh(h, now) || taken >= limits.worker_ranks_max) continue;
     f.rooms.push_back({static_cast<std::uint32_t>(f.hosts.size()), free ? *at.free : *at.all,

@@ -53,14 +53,14 @@ host_number host_table::attach(arrival const& who, programs_offer const& offer, 
   return n;
 }
 
-void host_table::away(stream_id stream, time_point now) {
+void host_table::worker_disconnected(stream_id stream, time_point now) {
   auto const it = by_stream_.find(stream);
   if (it == by_stream_.end()) return;
   auto const n = it->second;
   by_stream_.erase(it);
   hosts_.at(n).stream = {};
   hosts_.at(n).away_since = now;
-  forget_if_gone(n);
+  remove_if_unused(n);
 }
 
 host const* host_table::find(stream_id stream) const {
@@ -90,12 +90,12 @@ void host_table::give(host_number n, rank_name const& rank) {
   due_ = std::min(due_, h.lease_until);
 }
 
-void host_table::bury(host_number n, rank_name const& rank) {
+void host_table::remove_rank(host_number n, rank_name const& rank) {
   alive_ -= static_cast<std::uint32_t>(hosts_.at(n).alive.erase(rank));
-  forget_if_gone(n);
+  remove_if_unused(n);
 }
 
-void host_table::forget_if_gone(host_number n) {
+void host_table::remove_if_unused(host_number n) {
   auto const it = hosts_.find(n);
   if (it->second.stream != stream_id{} || !it->second.alive.empty()) return;
   by_incarnation_.erase(it->second.incarnation);

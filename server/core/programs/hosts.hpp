@@ -61,7 +61,7 @@ class host_table {
   /// unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
   /// Notes that the stream has ended. Ignored if another stream has replaced it.
-  void away(stream_id stream, time_point now);
+  void worker_disconnected(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
   /// Whether the remaining lease permits new ranks. Workers renew it every quarter.
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }
@@ -83,7 +83,7 @@ class host_table {
   /// Assigns the rank to the worker.
   void give(host_number n, rank_name const& rank);
   /// Removes a dead rank.
-  void bury(host_number n, rank_name const& rank);
+  void remove_rank(host_number n, rank_name const& rank);
   /// Returns a time not later than the first expiry of a lease with ranks.
   time_point due() const { return due_; }
   /// Returns the ranks of workers whose lease has expired.
@@ -93,7 +93,7 @@ class host_table {
   std::size_t size() const { return hosts_.size(); }
 
  private:
-  void forget_if_gone(host_number n);
+  void remove_if_unused(host_number n);
   host_number number_of(core::incarnation process);
 
   std::map<host_number, host> hosts_;

@@ -6,7 +6,7 @@
 
 namespace muster::core::programs {
 
-struct worker_room {
+struct worker_resources {
   bool open = false;  // accepts new work
   named_amounts const* free = nullptr;
   named_amounts const* all = nullptr;
@@ -17,7 +17,7 @@ class ledger {
  public:
   virtual ~ledger() = default;
   /// Returns an empty result for an unknown worker. Valid until the next take or give_back.
-  virtual worker_room look(stream_id worker) const = 0;
+  virtual worker_resources find(stream_id worker) const = 0;
   /// Returns false, and takes nothing, if the worker has less.
   virtual bool take(stream_id worker, named_amounts const& amounts) = 0;
   /// Ignored if the worker is gone.

@@ -8,8 +8,8 @@ namespace muster::core::programs {
 
 // Limits the ranks of each worker to its free ports, less `more_ports`. A worker without ports does
 // not prevent a start on other workers.
-fleet placer::look(program const& p, time_point now, fleet::amounts which, bool avoid,
-                   std::uint32_t more_ports) const {
+fleet placer::collect_fleet(program const& p, time_point now, fleet::amounts which, bool avoid,
+                            std::uint32_t more_ports) const {
   auto f = fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
   for (auto& r : f.rooms) {
     auto const& h = hosts_.at(f.hosts[r.host]);
@@ -28,7 +28,7 @@ fleet placer::look(program const& p, time_point now, fleet::amounts which, bool 
 bool placer::start_on(program& p, time_point now, bool avoid) {
   bool few_ports = false;
   for (auto const more_ports : {0u, attempts::ports_of_first}) {
-    auto const f = look(p, now, fleet::amounts::free, avoid, more_ports);
+    auto const f = collect_fleet(p, now, fleet::amounts::free, avoid, more_ports);
     auto const where = programs::place(*p.spec, f.rooms);
     few_ports = f.few_ports;
     if (more_ports == 0) p.room.would_fit = where.would_fit;
@@ -49,9 +49,10 @@ bool placer::start(program& p, time_point now) {
   spares_.release(p);
   p.room = {.looked = true, .fits_when_idle = true};
   if (start_on(p, now, true)) return true;
-  auto const idle = look(p, now, fleet::amounts::all, false).rooms;
+  auto const idle = collect_fleet(p, now, fleet::amounts::all, false).rooms;
   p.room.workers = static_cast<std::uint32_t>(idle.size());
-  if (!programs::place(*p.spec, look(p, now, fleet::amounts::all, true).rooms).ranks.empty())
+  if (!programs::place(*p.spec, collect_fleet(p, now, fleet::amounts::all, true).rooms)
+           .ranks.empty())
     return false;
   if (start_on(p, now, false)) return true;
   p.room.fits_when_idle = !programs::place(*p.spec, idle).ranks.empty();
@@ -62,10 +63,10 @@ bool placer::start(program& p, time_point now) {
 }
 
 void placer::reserve(program const& p, time_point now) {
-  auto f = look(p, now, fleet::amounts::all, true);
+  auto f = collect_fleet(p, now, fleet::amounts::all, true);
   auto where = programs::place(*p.spec, f.rooms);
   if (where.ranks.empty()) {
-    f = look(p, now, fleet::amounts::all, false);
+    f = collect_fleet(p, now, fleet::amounts::all, false);
     where = programs::place(*p.spec, f.rooms);
   }
   std::vector<put_by> needs(f.hosts.size());
@@ -90,7 +91,7 @@ void placer::reserve(program const& p, time_point now) {
 void placer::top_up() {
   for (auto& r : reserved_)
     for (auto& [name, missing] : r.missing) {
-      auto const at = ledger_.look(r.worker);
+      auto const at = ledger_.find(r.worker);
       if (missing == 0 || !at.free) continue;
       auto const same = [&, &of = name](auto const& a) { return a.first == of; };
       auto const has = std::find_if(at.free->begin(), at.free->end(), same);
@@ -113,19 +114,19 @@ void placer::note_times(std::vector<program*> const& waiting, time_point now) {
   for (auto* p : waiting) {
     p->room.pauses = p->not_before > now;
     if (p->room.pauses) wake_ = std::min(wake_, p->not_before);
-    if (p->room.lacks_ports) wake_ = std::min(wake_, now + looks_for_ports);
+    if (p->room.lacks_ports) wake_ = std::min(wake_, now + port_retry_interval);
   }
 }
 
 void placer::place(time_point now) {
-  bool const changed = asked_ || ledger_.version() != seen_ || now >= wake_;
+  bool const changed = search_requested_ || ledger_.version() != seen_ || now >= wake_;
   if (!changed && now < due_) return;
   auto waiting = table_.waiting();
   due_ = wake_ = never;
   if (waiting.empty()) {
     release();
     spares_.keep(now);
-    asked_ = false;
+    search_requested_ = false;
     seen_ = ledger_.version();
     return;
   }
@@ -136,9 +137,9 @@ void placer::place(time_point now) {
     return std::all_of(r.missing.begin(), r.missing.end(),
                        [](auto const& m) { return m.second == 0; });
   });
-  if (!asked_ && now < next_look_ && (reserved_.empty() || !complete)) {
+  if (!search_requested_ && now < next_check_at_ && (reserved_.empty() || !complete)) {
     seen_ = ledger_.version();
-    due_ = next_look_;
+    due_ = next_check_at_;
     return;
   }
   release();
@@ -150,15 +151,15 @@ void placer::place(time_point now) {
     if (reserved_for_ == program_id{} && p->room.fits_when_idle) reserve(*p, now);
     ++tries;
   }
-  next_look_ = now + between_looks;
+  next_check_at_ = now + search_interval;
   // After a change each of the others gets a turn, even without a further event.
   bool const all = passed > others;
   left_ = all ? 0 : left_ - std::min(passed - 1, left_);
   turn_ = all ? 0 : (turn_ + passed - 1) % others;
-  if (left_ > 0) due_ = next_look_;
+  if (left_ > 0) due_ = next_check_at_;
   note_times(table_.waiting(), now);
   if (all) spares_.keep(now);
-  asked_ = false;
+  search_requested_ = false;
   seen_ = ledger_.version();
 }
 

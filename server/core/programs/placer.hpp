@@ -31,13 +31,13 @@ class placer {
         spares_(limits, table, hosts, resources, out) {}
 
   /// Requests a new search after a change that the ledger's version does not show.
-  void look_again() { asked_ = true; }
+  void look_again() { search_requested_ = true; }
   void place(time_point now);
   void drop_ended() { spares_.drop_ended(); }
   /// Notes a running program that was restored.
   void restored(program const& p) { spares_.want(p); }
   /// Notes that the worker's stream has ended.
-  void away(stream_id worker) { spares_.lost(worker); }
+  void worker_disconnected(stream_id worker) { spares_.lost(worker); }
   /// Returns when place() is to be called again.
   time_point due() const { return std::min(due_, wake_); }
 
@@ -51,8 +51,8 @@ class placer {
   std::size_t spare_places() const { return spares_.count(); }
 
  private:
-  fleet look(program const& p, time_point now, fleet::amounts which, bool avoid,
-             std::uint32_t more_ports = 0) const;
+  fleet collect_fleet(program const& p, time_point now, fleet::amounts which, bool avoid,
+                      std::uint32_t more_ports = 0) const;
   bool start(program& p, time_point now);
   bool start_on(program& p, time_point now, bool avoid);
   void reserve(program const& p, time_point now);
@@ -63,9 +63,9 @@ class placer {
   /// Limit of programs without a place per search: the first, and others in turn.
   static constexpr std::size_t tries_max = 16;
   /// Pause after a search without result, because a search visits all workers.
-  static constexpr duration between_looks = std::chrono::milliseconds(10);
+  static constexpr duration search_interval = std::chrono::milliseconds(10);
   /// Pause before ports in their rest period are checked again.
-  static constexpr duration looks_for_ports = std::chrono::seconds(1);
+  static constexpr duration port_retry_interval = std::chrono::seconds(1);
   program_limits const& limits_;
   program_table& table_;
   host_table& hosts_;
@@ -77,9 +77,9 @@ class placer {
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // next program after the first
   std::size_t left_ = 0;  // others not tried since the last change
-  bool asked_ = false;
+  bool search_requested_ = false;
   std::uint64_t seen_ = 0;  // version of the ledger
-  time_point next_look_{};
+  time_point next_check_at_{};
   time_point due_ = never;
   time_point wake_ = never;  // end of a pause, or next check for ports
 };

@@ -55,7 +55,7 @@ struct attempt {
   std::vector<rank> ranks;
   std::vector<std::pair<std::string, std::uint16_t>> ports;  // additional ports to return
   std::uint32_t alive = 0, started = 0;
-  bool says_steps = false;  // its ranks can be asked to end at a step
+  bool supports_step_stop = false;  // its ranks can be asked to end at a step
   /// The ranks were asked to end at a step and got no signal.
   bool by_step = false;
   std::optional<coordination_failure> trouble{};  // last report of its coordination service
@@ -71,7 +71,7 @@ struct seat {
 };
 
 /// An earlier attempt; no seats: no longer known.
-struct past_attempt {
+struct ended_attempt {
   program_attempt_view about{};
   std::vector<seat> seats{};
   /// Limit for all earlier attempts of a program; the seats of the oldest are dropped.
@@ -79,7 +79,7 @@ struct past_attempt {
 };
 
 /// Result of the last search for workers.
-struct room_found {
+struct placement_search_result {
   std::uint32_t would_fit = 0;
   bool looked = false;  // false: the fields below are not set
   bool fits_when_idle = false;
@@ -94,8 +94,8 @@ struct program {
   std::shared_ptr<program_spec const> spec;
   program_state state = program_state::pending;
   programs::goal goal = programs::goal::run;
-  attempt now{};                      // the last attempt, also after its end
-  std::deque<past_attempt> before{};  // oldest first
+  attempt now{};                       // the last attempt, also after its end
+  std::deque<ended_attempt> before{};  // oldest first
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
   std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
@@ -107,7 +107,7 @@ struct program {
   time_point not_before{};          // earliest start of the next attempt
   time_point deadline = never;      // when the program is asked to end for its deadline
   std::vector<stream_id> spares{};  // workers with a reserved place; see spares.hpp
-  room_found room{};
+  placement_search_result room{};
   bool upload_there = false;  // its blob is present, as the submitter has checked
 
   bool lacks_upload() const { return !spec->upload.empty() && !upload_there; }

@@ -56,7 +56,7 @@ std::size_t closure_queries::size() const {
   return core_.closures.size();
 }
 
-result<closure_view> closure_queries::look(closure_id id) const {
+result<closure_view> closure_queries::find(closure_id id) const {
   slot const c = core_.closures.find(id);
   if (c == no_slot) return texts_.unknown_value(id);
   auto const& r = core_.closures[c];
@@ -68,7 +68,7 @@ result<closure_view> closure_queries::look(closure_id id) const {
     v.data = value.data;
     v.value_bytes = size_of_value(value.data);
     v.spilled = r.where == value_place::disk;
-    if (v.spilled) v.value_bytes = core_.values.bytes_away(id);
+    if (v.spilled) v.value_bytes = core_.values.disk_size(id);
     if (r.where == value_place::gone) {
       v.value = value_state::aborted;
       v.released = texts_.released_text(id);
@@ -99,7 +99,7 @@ result<page<closure_view, std::uint32_t>> closure_queries::list(session_id id, s
   auto const& all = core_.book.of(s->number).closures;
   std::size_t i = from;
   for (; i < all.size() && out.items.size() < limit; ++i)
-    out.items.push_back(*look(core_.closures.id_of(all[i])));
+    out.items.push_back(*find(core_.closures.id_of(all[i])));
   if (i < all.size()) out.next = static_cast<std::uint32_t>(i);
   return out;
 }

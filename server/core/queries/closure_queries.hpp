@@ -19,7 +19,7 @@ struct unmet_demand_view;  // api/waiting_views.hpp
 struct closure_query;
 struct closure_cursor;
 struct closure_bounds;
-struct closure_look;
+struct search_step;
 struct closure_groups;
 struct graph_nodes;
 
@@ -31,7 +31,7 @@ class closure_queries {
 
   /// Returns the number of stored closures, including finished ones; see config::closures_max.
   std::size_t size() const;
-  result<closure_view> look(closure_id id) const;
+  result<closure_view> find(closure_id id) const;
   /// Returns a job's closures in schedule order, from index `from` on.
   result<page<closure_view, std::uint32_t>> list(session_id id, std::uint32_t from,
                                                  std::size_t limit) const;
@@ -46,8 +46,8 @@ class closure_queries {
 
   // Listings visit all closures in steps of about a millisecond; see api/listings.hpp.
   /// Continues a search at `from` for one step.
-  result<closure_look> search(closure_query const& q, closure_cursor from,
-                              closure_bounds const& within) const;
+  result<search_step> search(closure_query const& q, closure_cursor from,
+                             closure_bounds const& within) const;
   /// Adds one step of a session's closures to `into`, whose `done` is set at the end.
   status group(session_id id, closure_groups& into) const;
   /// Adds one step of closures with their inputs to `into`, whose `done` is set at the end.

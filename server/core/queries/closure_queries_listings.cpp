@@ -44,15 +44,15 @@ struct core_names {
 
 }  // namespace
 
-result<closure_look> closure_queries::search(closure_query const& q, closure_cursor from,
-                                             closure_bounds const& within) const {
+result<search_step> closure_queries::search(closure_query const& q, closure_cursor from,
+                                            closure_bounds const& within) const {
   auto const* s = core_.sessions.find(q.session);
   if (q.session != session_id{} && !s) return texts_.unknown_session(q.session);
   bool const job = s && s->traits().listed;
   auto const* list = job ? &core_.book.of(s->number).closures : nullptr;
   auto const owner = s ? s->number : session_number{};
 
-  closure_look out;
+  search_step out;
   out.in_order = (job || !s) && q.order == listing_order::by_index && !q.descending;
   out.of = job ? list->size()
            : s ? core_.book.of(s->number).unfinished() + s->held.size
@@ -84,7 +84,7 @@ result<closure_look> closure_queries::search(closure_query const& q, closure_cur
                                                               : value_of(r.state(), c.failed);
                        c.where = where_is(r);
                        if (q.order == listing_order::by_size)
-                         c.bytes = r.where == value_place::disk ? core_.values.bytes_away(c.id)
+                         c.bytes = r.where == value_place::disk ? core_.values.disk_size(c.id)
                                                                 : size_of_value(r.value);
                        auto const cost = wanted.look_at(c);
                        if (out.in_order && wanted.full()) return std::nullopt;
@@ -129,7 +129,7 @@ status closure_queries::group(session_id id, closure_groups& into) const {
           if (into.edges.size() < closure_groups::edges_max || into.edges.contains(edge))
             ++into.edges[edge];
         }
-        return r.details->input_ids.size() * look_units;
+        return r.details->input_ids.size() * record_cost;
       });
   return {};
 }
@@ -148,7 +148,7 @@ status closure_queries::graph(session_id id, graph_nodes& into) const {
         if (fresh) into.functions.push_back(core_.book.functions[r.function].name);
         into.nodes.push_back({core_.closures.id_of(c), r.order, at->second, r.state(), {}});
         if (r.details) into.nodes.back().inputs = r.details->input_ids;
-        return look_units * (1 + into.nodes.back().inputs.size());
+        return record_cost * (1 + into.nodes.back().inputs.size());
       });
   return {};
 }

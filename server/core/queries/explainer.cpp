@@ -6,8 +6,8 @@
 
 namespace muster::core {
 
-std::optional<worker_lack> explainer::not_serving(function_id f) const {
-  worker_lack l{closure_reason::workers_closed, core_.book.functions[f].name};
+std::optional<worker_shortage> explainer::not_serving(function_id f) const {
+  worker_shortage l{closure_reason::workers_closed, core_.book.functions[f].name};
   for (auto const& [stream, w] : core_.registry.all()) {
     auto const& has = w->task->functions;
     if (std::find(has.begin(), has.end(), f) == has.end()) continue;
@@ -22,8 +22,8 @@ std::optional<worker_lack> explainer::not_serving(function_id f) const {
   return l;
 }
 
-std::optional<worker_lack> explainer::starting(function_id f) const {
-  worker_lack l{closure_reason::workers_start, core_.book.functions[f].name};
+std::optional<worker_shortage> explainer::starting(function_id f) const {
+  worker_shortage l{closure_reason::workers_start, core_.book.functions[f].name};
   auto first = never;
   for (auto const& [stream, w] : core_.registry.all()) {
     auto const& has = w->task->functions;
@@ -37,10 +37,10 @@ std::optional<worker_lack> explainer::starting(function_id f) const {
   return l;
 }
 
-std::optional<worker_lack> explainer::without_worker(slot c) const {
+std::optional<worker_shortage> explainer::without_worker(slot c) const {
   auto const function = core_.book.functions.served(core_.closures[c].function);
   auto const& f = core_.book.functions[function];
-  worker_lack l{closure_reason::no_worker, f.name, f.ever_had};
+  worker_shortage l{closure_reason::no_worker, f.name, f.ever_had};
   l.connected = core_.registry.tasks.count(task_state::connected) +
                 core_.registry.tasks.count(task_state::late);
   auto const because = [&l](closure_reason why) {
@@ -76,7 +76,7 @@ std::string explainer::why_not_built(requirement const& r) const {
 explainer::takers explainer::takers_of(closure_queue const& l) const {
   takers found;
   for (auto const& [stream, w] : core_.registry.all()) {
-    if (!core_.scheduler.would_do(core_.scheduler.of(w->number), l)) continue;
+    if (!core_.scheduler.could_run_if_idle(core_.scheduler.of(w->number), l)) continue;
     if (w->draining) {
       ++found.draining;
     } else if (w->task->cordoned) {
@@ -89,10 +89,10 @@ explainer::takers explainer::takers_of(closure_queue const& l) const {
   return found;
 }
 
-std::optional<worker_lack> explainer::held_back(slot c) const {
+std::optional<worker_shortage> explainer::held_back(slot c) const {
   auto found = takers_of(core_.scheduler.queue_of(c));
   if (found.serving > 0 || found.cordoned + found.draining == 0) return {};
-  worker_lack l{closure_reason::workers_held_back};
+  worker_shortage l{closure_reason::workers_held_back};
   l.draining = found.draining;
   l.cordoned = found.cordoned;
   l.cordoned_task = std::move(found.first_cordoned);
@@ -109,18 +109,18 @@ void explainer::explain_exclusive(slot c, explanation& into) const {
   auto const& keeps = core_.scheduler.exclusives.keeps;
   auto const* w = keeps.by == core_.closures.id_of(c) ? core_.registry.find(keeps.worker) : nullptr;
   if (!w) return;
-  into.emptied = w->task->name();
-  into.emptied_holds = core_.scheduler.of(w->number).held();
+  into.draining_worker = w->task->name();
+  into.draining_closures = core_.scheduler.of(w->number).held();
 }
 
-bool explainer::explain_made_again(closure_id input, time_point now, explanation& into) const {
+bool explainer::explain_rebuild(closure_id input, time_point now, explanation& into) const {
   auto const* again = core_.values.find_rebuilding(input);
   if (!again) return false;
   into.why = closure_reason::input_made_again;
   into.input = input;
   auto& place = into.place.emplace();
   place.made_by = again->by;
-  place.made_for = now - again->since;
+  place.recomputing_for = now - again->since;
   auto const note = core_.values.note_of(input);
   slot const c = core_.closures.find(input);
   if (!note || c == no_slot) return true;
@@ -147,7 +147,7 @@ void explainer::explain_blocked(slot c, time_point now, explanation& into) const
     into.input = i;
     into.why = closure_reason::input_read_back;
     if (core_.values.find_reading(i)) return;
-    if (explain_made_again(i, now, into)) return;
+    if (explain_rebuild(i, now, into)) return;
   }
 }
 
@@ -225,7 +225,7 @@ void explainer::explain_waiting(slot c, time_point now, explanation& into) const
   auto const* d = core_.closures[c].details.get();
   if (!d) return;
   for (auto const i : d->input_ids) {
-    if (explain_made_again(i, now, into)) return;
+    if (explain_rebuild(i, now, into)) return;
     slot const input = core_.closures.find(i);
     if (input == no_slot || into.waits->large.size() == value_wait::large_max) continue;
     auto const value = core_.closures[input].value.view();

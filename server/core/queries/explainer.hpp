@@ -31,13 +31,13 @@ class explainer {
 
  private:
   /// Counts the workers that have the function but accept no closures; nothing if there are none.
-  std::optional<worker_lack> not_serving(function_id f) const;
+  std::optional<worker_shortage> not_serving(function_id f) const;
   /// Returns when the first worker with the function starts; nothing if one has already started, or
   /// if none has the function.
-  std::optional<worker_lack> starting(function_id f) const;
+  std::optional<worker_shortage> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
   /// Explains that the input is being rebuilt. Returns false if it is not.
-  bool explain_made_again(closure_id input, time_point now, explanation& into) const;
+  bool explain_rebuild(closure_id input, time_point now, explanation& into) const;
   /// Lists the large inputs of a running closure that waits for a value.
   void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;
@@ -61,9 +61,9 @@ class explainer {
   /// Returns the error of the last build of a per-worker value that the closure needs, if any.
   std::string why_not_built(requirement const& r) const;
   /// Counts suitable workers that an operator has cordoned or drained; nothing if others serve.
-  std::optional<worker_lack> held_back(slot c) const;
+  std::optional<worker_shortage> held_back(slot c) const;
   /// Returns why no worker can run the closure now; nothing if a worker can.
-  std::optional<worker_lack> without_worker(slot c) const;
+  std::optional<worker_shortage> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 
   engine_state const& core_;

@@ -72,14 +72,14 @@ unmet_demand_view explainer::unmet_demand() const {
       if (l.queue.size == 0) continue;
       auto const [at, fresh] = found.try_emplace({l.requirement, l.function}, met);
       if (fresh) {
-        bool const served =
-            std::any_of(core_.scheduler.all_workers().begin(), core_.scheduler.all_workers().end(),
-                        [&](auto const& entry) {
-                          looks -= looks > 0;
-                          auto const& w = *entry.second;
-                          auto const& of = core_.registry.of(w.number);
-                          return core_.scheduler.would_do(w, l) && (of.serves() || of.away);
-                        });
+        bool const served = std::any_of(
+            core_.scheduler.all_workers().begin(), core_.scheduler.all_workers().end(),
+            [&](auto const& entry) {
+              looks -= looks > 0;
+              auto const& w = *entry.second;
+              auto const& of = core_.registry.of(w.number);
+              return core_.scheduler.could_run_if_idle(w, l) && (of.serves() || of.away);
+            });
         if (served) continue;
         if (looks < 4 * workers || out.items.size() == unmet_demand_view::max)
           return out.complete = false, out;
@@ -109,7 +109,7 @@ demand_view explainer::demand_of(closure_queue const& l, session_id job) const {
   v.first = core_.closures.id_of(c);
   v.job = job;
   v.since = core_.closures[c].created;
-  v.lack = without_worker(c).value_or(worker_lack{closure_reason::unsatisfiable});
+  v.lack = without_worker(c).value_or(worker_shortage{closure_reason::unsatisfiable});
   return v;
 }
 

@@ -10,7 +10,7 @@
 namespace muster::core {
 
 /// Cost of examining a record beyond that of skipping it.
-inline constexpr std::size_t look_units = 4;
+inline constexpr std::size_t record_cost = 4;
 
 /// Visits records from `at` on until the step's budget is spent: those in `list` (a job's closures)
 /// if given, else those of `owner` in the table, or of all sessions.
@@ -25,7 +25,7 @@ bool walk_records(closure_table const& closures, std::vector<slot> const* list,
                             [&](slot c, closure_record const& r) -> std::optional<std::size_t> {
                               if (owner != session_number{} && r.owner != owner) return 0;
                               auto const cost = f(c, r);
-                              return cost ? std::optional(*cost + look_units) : std::nullopt;
+                              return cost ? std::optional(*cost + record_cost) : std::nullopt;
                             });
     return at >= closures.slots_end();
   }
@@ -33,7 +33,7 @@ bool walk_records(closure_table const& closures, std::vector<slot> const* list,
     slot const c = (*list)[at++];
     auto const cost = f(c, closures[c]);
     if (!cost) break;
-    spent += *cost + look_units;
+    spent += *cost + record_cost;
   }
   return at >= list->size();
 }

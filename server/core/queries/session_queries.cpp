@@ -50,7 +50,7 @@ job_view view_of(engine_state const& core, session const& s) {
 
 }  // namespace
 
-result<job_view> session_queries::look(session_id id) const {
+result<job_view> session_queries::find(session_id id) const {
   if (auto const* s = core_.sessions.find(id)) return view_of(core_, *s);
   return texts_.unknown_session(id);
 }

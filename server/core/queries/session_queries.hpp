@@ -25,7 +25,7 @@ class session_queries {
   session_queries(engine_state const& core, release_texts const& texts)
       : core_(core), texts_(texts) {}
 
-  result<job_view> look(session_id id) const;
+  result<job_view> find(session_id id) const;
   /// Returns REST jobs and streaming sessions with ids below `before` (0: no limit), newest first.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
   bool has_key(session_spec const& like) const;

@@ -80,7 +80,7 @@ bool value_queries::too_many_bytes_in_server() const {
   return wide.coordinators > 1 && wide.value_bytes.used() > core_.step.config.value_bytes_max;
 }
 
-result<per_worker_view> per_worker_queries::look(per_worker_id id) const {
+result<per_worker_view> per_worker_queries::find(per_worker_id id) const {
   if (auto const* e = core_.builds.find(id)) return view(core_, *e);
   return texts_.unknown_per_worker(id);
 }
@@ -94,7 +94,7 @@ std::vector<failing_build_view> per_worker_queries::failing(std::size_t limit) c
       if (!part.is_quarantined()) continue;
       auto const worker = task.first + ":" + std::to_string(task.second);
       out.push_back({id, v.name, core_.book.functions[v.function].name, worker, part.losses,
-                     part.lost_words(worker), part.since});
+                     part.quarantine_message(worker), part.since});
     }
   }
   return out;

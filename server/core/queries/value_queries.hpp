@@ -35,7 +35,7 @@ class per_worker_queries {
   per_worker_queries(engine_state const& core, release_texts const& texts)
       : core_(core), texts_(texts) {}
 
-  result<per_worker_view> look(per_worker_id id) const;
+  result<per_worker_view> find(per_worker_id id) const;
   /// Returns values with ids above `after`.
   page<per_worker_view, per_worker_id> list(per_worker_id after, std::size_t limit) const;
   /// Returns up to `limit` components whose builds have lost too many workers in a row.

@@ -47,7 +47,7 @@ task_view view_of(engine_state const& core, task_row const& t) {
 
 }  // namespace
 
-result<task_view> worker_queries::look(std::string_view job, std::int64_t index) const {
+result<task_view> worker_queries::find(std::string_view job, std::int64_t index) const {
   if (auto const* t = core_.registry.tasks.find(job, index)) return view_of(core_, *t);
   return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
 }
@@ -81,14 +81,14 @@ std::uint64_t worker_queries::tasks_version() const {
   return core_.registry.tasks.version();
 }
 
-result<worker_hands> worker_queries::in_hands_of(std::string_view job, std::int64_t index,
-                                                 std::size_t limit) const {
+result<worker_contents> worker_queries::closures_held_by(std::string_view job, std::int64_t index,
+                                                         std::size_t limit) const {
   auto const* t = core_.registry.tasks.find(job, index);
-  if (!t) return look(job, index).error();
-  worker_hands out;
+  if (!t) return find(job, index).error();
+  worker_contents out;
   if (!t->worker) return out;
   auto const& slots = core_.scheduler.of(t->worker->number);
-  auto const take = [&](slot_list const& from, std::vector<worker_hands::held>& to) {
+  auto const take = [&](slot_list const& from, std::vector<worker_contents::held>& to) {
     for (slot c = from.front; c != no_slot && to.size() < limit; c = core_.closures[c].next) {
       auto const& r = core_.closures[c];
       to.push_back({core_.closures.id_of(c), core_.sessions.of(r.owner).id, r.order,

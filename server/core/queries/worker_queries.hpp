@@ -14,8 +14,8 @@
 namespace muster::core {
 
 struct engine_state;
-struct running_view;  // api/activity.hpp
-struct worker_hands;  // api/listings.hpp
+struct running_view;     // api/activity.hpp
+struct worker_contents;  // api/listings.hpp
 
 struct task_filter {
   std::optional<task_state> state;
@@ -26,7 +26,7 @@ class worker_queries {
  public:
   explicit worker_queries(engine_state const& core) : core_(core) {}
 
-  result<task_view> look(std::string_view job, std::int64_t index) const;
+  result<task_view> find(std::string_view job, std::int64_t index) const;
   /// Returns tasks ordered by (job, index).
   /// @param after number of rows to skip.
   page<task_view, std::size_t> list(std::size_t after, std::size_t limit,
@@ -40,8 +40,8 @@ class worker_queries {
 
   /// Returns up to `limit` running and `limit` prefetched closures of a task's worker, oldest
   /// first.
-  result<worker_hands> in_hands_of(std::string_view job, std::int64_t index,
-                                   std::size_t limit) const;
+  result<worker_contents> closures_held_by(std::string_view job, std::int64_t index,
+                                           std::size_t limit) const;
   /// Returns closures that run on the task's worker, oldest first; only those of session `of` if
   /// given.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,

@@ -141,22 +141,22 @@ class closure_table {
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
   /// Returns whether this table owns the slot, free or not.
-  bool is_mine(slot s) const {
+  bool owns_slot(slot s) const {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
   /// Returns whether an earlier server process assigned its id.
-  bool is_of_before(slot s) const { return is_earlier((*this)[s].generation); }
+  bool is_from_earlier_process(slot s) const { return is_earlier((*this)[s].generation); }
 
   /// Returns whether another table of the server owns its slot.
-  bool is_elsewhere(closure_id id) const {
-    return !is_mine(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
+  bool is_in_other_table(closure_id id) const {
+    return !owns_slot(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
   }
 
   /// Returns the slot of a known closure, or no_slot.
   slot find(closure_id id) const {
     slot const s = slot_of(id);
-    if (!is_mine(s)) return no_slot;
+    if (!owns_slot(s)) return no_slot;
     auto const& r = (*this)[s];
     return r.owner != session_number{} && r.generation == raw(id) >> 32 ? s : no_slot;
   }
@@ -180,7 +180,7 @@ class closure_table {
   slot claim(closure_id id, session_number owner) {
     slot const s = slot_of(id);
     auto const n = s / chunk_size;
-    if (!is_mine(s)) {
+    if (!owns_slot(s)) {
       add_chunk(n);
       claimed_.push_back(n);
       wide_.chunks = std::max(wide_.chunks, n + 1);
@@ -223,7 +223,7 @@ class closure_table {
   /// Returns the note of a released closure whose slot was not reused.
   std::optional<release_note> note_of(closure_id id) const {
     slot const s = slot_of(id);
-    if (!is_mine(s)) return {};
+    if (!owns_slot(s)) return {};
     auto const& r = (*this)[s];
     if (r.owner != session_number{} ||
         r.generation != generation_after(static_cast<std::uint32_t>(raw(id) >> 32)))

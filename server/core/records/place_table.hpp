@@ -42,8 +42,8 @@ class place_table {
   }
   /// Makes released numbers available again. Within a step, a number denotes a single place.
   void begin_step() {
-    free_.insert(free_.end(), given_back_.begin(), given_back_.end());
-    given_back_.clear();
+    free_.insert(free_.end(), released_this_step_.begin(), released_this_step_.end());
+    released_this_step_.clear();
   }
   void hold(std::uint32_t id) { ++places_[id].references; }
   void release(std::uint32_t id) {
@@ -59,13 +59,13 @@ class place_table {
   [[gnu::noinline]] void forget(std::uint32_t id) {
     changes_.places.push_back({id, false, {}, {}, {}});
     places_[id] = {};
-    given_back_.push_back(id);
+    released_this_step_.push_back(id);
   }
 
   changes& changes_;
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> given_back_;  // released in this step
+  std::vector<std::uint32_t> released_this_step_;  // released in this step
 };
 
 }  // namespace muster::core

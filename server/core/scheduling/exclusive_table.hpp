@@ -31,18 +31,18 @@ class exclusive_table {
   /// Isolates the closure from now on. REQUIRES: it is not in the table.
   void add(closure_id c, time_point since) { all_.emplace(since, c); }
   void erase(closure_id c, time_point since) {
-    waits_no_more(c);
+    end_wait(c);
     all_.erase({since, c});
   }
   /// REQUIRES: added.
   void wait(closure_id c, time_point now) {
-    if (waiting_.empty()) be_patient(now);
+    if (waiting_.empty()) restart_patience(now);
     waiting_.insert(c);
   }
   /// Ends the closure's wait.
   void started(closure_id c, time_point now) {
-    waits_no_more(c);
-    if (!waiting_.empty()) be_patient(now);
+    end_wait(c);
+    if (!waiting_.empty()) restart_patience(now);
   }
 
   /// Returns all isolated closures, oldest first.
@@ -80,11 +80,11 @@ class exclusive_table {
   }
 
  private:
-  void be_patient(time_point now) {
+  void restart_patience(time_point now) {
     patience_ = patience;
     due_ = now + patience_;
   }
-  void waits_no_more(closure_id c) {
+  void end_wait(closure_id c) {
     waiting_.erase(c);
     if (waiting_.empty()) due_ = never;
   }

@@ -85,10 +85,10 @@ class gang_table {
     return it->second;
   }
   /// Returns the next of the gangs that are set apart, in rotation, or 0.
-  std::uint64_t next_apart() {
-    if (apart_.empty()) return 0;
-    auto it = apart_.upper_bound(last_apart_);
-    if (it == apart_.end()) it = apart_.begin();
+  std::uint64_t next_oversized() {
+    if (oversized_.empty()) return 0;
+    auto it = oversized_.upper_bound(last_apart_);
+    if (it == oversized_.end()) it = oversized_.begin();
     last_apart_ = it->first;
     return it->second;
   }
@@ -101,25 +101,25 @@ class gang_table {
     return !waiting_.empty() && waiting_.begin()->second == id;
   }
   /// Returns whether any complete gang has not started.
-  bool any_waits() const { return !waiting_.empty() || !apart_.empty(); }
+  bool any_waits() const { return !waiting_.empty() || !oversized_.empty(); }
 
   /// Returns whether the current fleet is known to be able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
   /// Notes that the current fleet could hold the gang.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: it waits.
-  void set_apart(std::uint64_t id) { apart_.insert(waiting_.extract(all_.at(id).turn)); }
+  void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
   /// Makes all gangs be checked again after a change of workers or their capacity.
   void fleet_changed() {
     ++fleet_;
-    waiting_.merge(apart_);
+    waiting_.merge(oversized_);
   }
 
   /// Removes the gang and returns it. REQUIRES: it exists.
   gang forget(std::uint64_t id) {
     auto g = std::move(all_.extract(id).mapped());
     waiting_.erase(g.turn);
-    apart_.erase(g.turn);
+    oversized_.erase(g.turn);
     return g;
   }
 
@@ -146,12 +146,12 @@ class gang_table {
       if ((g.ready == g.size) != (g.turn != 0))
         return "gang '" + g.name + "' is ready and does not wait, or the other way round";
     }
-    return turns == waiting_.size() + apart_.size() ? "" : "a gang waits that is not known";
+    return turns == waiting_.size() + oversized_.size() ? "" : "a gang waits that is not known";
   }
 
  private:
   std::map<std::uint64_t, gang> all_;
-  std::map<std::uint64_t, std::uint64_t> waiting_, apart_;  // gang by turn
+  std::map<std::uint64_t, std::uint64_t> waiting_, oversized_;  // gang by turn
   std::map<std::string, std::uint64_t> forming_;  // gang by name, in the request being scheduled
   std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // gang and member, in this step
   std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;

@@ -230,7 +230,7 @@ bool scheduler::lend(worker_slots& w, resource_amounts const& amounts) {
   return true;
 }
 
-void scheduler::take_back(worker_slots& w, resource_amounts const& amounts) {
+void scheduler::return_lent(worker_slots& w, resource_amounts const& amounts) {
   if (amounts.empty()) return;
   for (auto const& [name, amount] : amounts) {
     auto const lent = amount_of(w.lent, name);
@@ -242,7 +242,7 @@ void scheduler::take_back(worker_slots& w, resource_amounts const& amounts) {
   reconsider(w);
 }
 
-bool scheduler::would_do(worker_slots const& w, closure_queue const& l) const {
+bool scheduler::could_run_if_idle(worker_slots const& w, closure_queue const& l) const {
   if (!w.placed || !w.placed->has_function(l.function)) return false;
   if (l.requirement == 0) return !w.by_name_only;
   auto const& r = requirements_[l.requirement];

@@ -79,7 +79,7 @@ class scheduler {
   /// whether it is open.
   void update(worker_slots& w) {
     if (!w.placed) return;
-    if (auto const wanted = w.wanted(); wanted != w.ready) stand(w, wanted);
+    if (auto const wanted = w.wanted(); wanted != w.ready) move_to_ring(w, wanted);
   }
   worker_slots& of(worker_number n) const { return *by_number_[raw(n)]; }
   worker_slots* find(stream_id s) const {
@@ -100,9 +100,9 @@ class scheduler {
   /// Lends resources to ranks of programs, which hold no slot. Returns false if not enough is free.
   bool lend(worker_slots& w, resource_amounts const& amounts);
   /// REQUIRES: lent.
-  void take_back(worker_slots& w, resource_amounts const& amounts);
+  void return_lent(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
-  std::uint64_t room_version() const { return room_version_; }
+  std::uint64_t capacity_version() const { return room_version_; }
   /// Appends a closure to the worker's: running if a slot is free, else prefetched. Returns whether
   /// it runs; the caller updates its book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
@@ -114,7 +114,7 @@ class scheduler {
   /// Prepends the closure to the list that matches its state.
   void hold_first(worker_slots& w, slot c) {
     closures_.push_front(list_of(w, c), c);
-    if (closures_[c].exclusive) w.shut |= worker_slots::by_exclusive;
+    if (closures_[c].exclusive) w.shut |= worker_slots::runs_exclusive;
   }
   /// Moves a prefetched closure to the running ones. REQUIRES: its state is still prefetched.
   void start(worker_slots& w, slot c, bool reported);
@@ -122,18 +122,18 @@ class scheduler {
   /// no_slot.
   slot stop_one_unreported(worker_slots& w);
   /// Frees the slot of a closure that waits for a value. REQUIRES: it runs there, and may_yield().
-  void give_slot(worker_slots& w, slot c);
+  void yield_slot(worker_slots& w, slot c);
   /// Takes the slot again for a closure that continues or leaves its worker. REQUIRES: it waits.
-  void take_slot(worker_slots& w, slot c);
+  void reclaim_slot(worker_slots& w, slot c);
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
   }
   /// Removes the closure from its worker and frees its resources.
   [[gnu::always_inline]] void let_go(worker_slots& w, slot c) {
-    if (w.yielded > 0 && closures_[c].waits) take_slot(w, c);
+    if (w.yielded > 0 && closures_[c].waits) reclaim_slot(w, c);
     closures_.remove(list_of(w, c), c);
     // An isolated closure was the worker's only one.
-    w.shut &= static_cast<std::uint8_t>(~worker_slots::by_exclusive);
+    w.shut &= static_cast<std::uint8_t>(~worker_slots::runs_exclusive);
     if (auto const& l = queue_of(c); l.single) give_back_for_queue(w, l);
   }
 
@@ -178,14 +178,14 @@ class scheduler {
   /// Returns it, or null.
   worker_slots* keep_one_empty_for(slot c);
   /// Reserves the worker for an isolated closure. REQUIRES: it holds no closures.
-  void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::by_exclusive; }
+  void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::runs_exclusive; }
 
   /// Of the workers with the function, returns the first requirement that none meets together with
   /// those before it; nothing if a worker meets all.
   std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
   /// Returns whether the worker, if open and empty, could run closures of this queue. Ignores
   /// values that have to be built.
-  bool would_do(worker_slots const& w, closure_queue const& l) const;
+  bool could_run_if_idle(worker_slots const& w, closure_queue const& l) const;
 
   /// Returns a violated invariant, or an empty string.
   /// @param handing_out whether closures are dispatched, so that no idle worker may be left with
@@ -217,14 +217,14 @@ class scheduler {
   bool could_run(worker_slots const& w, closure_queue const& l) const;
   std::string invalid_classes() const;
   static bool enough(resource_amounts const& of, requirement const& r);
-  void keep_none_empty();
+  void release_reserved_worker();
   slot_list& list_of(worker_slots& w, slot c) {
     return closures_[c].sent() ? w.prefetched : w.running;
   }
 
   void enter(worker_slots& w, class_key key);
   placement_class& make_class(class_key key);
-  void stand(worker_slots& w, readiness wanted);
+  void move_to_ring(worker_slots& w, readiness wanted);
   void announce(session_queue& s, placement_class& c);
   void announce(session_queue& s, closure_queue const& l);
   void mark(placement_class& c);

@@ -22,7 +22,7 @@ worker_slots* scheduler::empty_worker_for(slot c) {
 
 // Chooses the worker whose oldest closure started last: with short closures it is empty soon.
 worker_slots* scheduler::keep_one_empty_for(slot c) {
-  keep_none_empty();
+  release_reserved_worker();
   auto const& l = queue_of(c);
   auto const started = [this](worker_slots const& w) {
     return w.running.size == 0 ? never : closures_[w.running.front].started;
@@ -38,14 +38,14 @@ worker_slots* scheduler::keep_one_empty_for(slot c) {
   }
   if (!best) return nullptr;
   exclusives.keeps = {closures_.id_of(c), best->stream};
-  best->shut |= worker_slots::for_exclusive;
+  best->shut |= worker_slots::reserved_for_exclusive;
   update(*best);
   return best;
 }
 
-void scheduler::keep_none_empty() {
+void scheduler::release_reserved_worker() {
   if (auto* w = find(std::exchange(exclusives.keeps, {}).worker)) {
-    w->shut &= static_cast<std::uint8_t>(~worker_slots::for_exclusive);
+    w->shut &= static_cast<std::uint8_t>(~worker_slots::reserved_for_exclusive);
     update(*w);
   }
 }
@@ -57,7 +57,7 @@ void scheduler::wait_exclusive(slot c, time_point now) {
 
 void scheduler::end_exclusive_wait(slot c, time_point now) {
   auto const id = closures_.id_of(c);
-  if (exclusives.keeps.by == id) keep_none_empty();
+  if (exclusives.keeps.by == id) release_reserved_worker();
   end_deferral(c);
   exclusives.started(id, now);
 }
@@ -67,7 +67,7 @@ void scheduler::not_exclusive(slot c) {
   exclusives.erase(closures_.id_of(c), r.details->exclusive_since);
   if (r.worker == worker_number{}) return;
   auto& w = of(r.worker);
-  w.shut &= static_cast<std::uint8_t>(~worker_slots::by_exclusive);
+  w.shut &= static_cast<std::uint8_t>(~worker_slots::runs_exclusive);
   update(w);
 }
 
@@ -91,10 +91,11 @@ std::string scheduler::invalid_exclusive(bool handing_out) const {
     for (auto const* held : {&w->running, &w->prefetched})
       for (slot c = held->front; c != no_slot; c = closures_[c].next)
         exclusive_ones += closures_[c].exclusive;
-    if ((exclusive_ones > 0) != ((w->shut & worker_slots::by_exclusive) != 0) ||
+    if ((exclusive_ones > 0) != ((w->shut & worker_slots::runs_exclusive) != 0) ||
         (exclusive_ones > 0 && w->held() > 1))
       return name + " runs something beside a closure that runs alone";
-    if (((w->shut & worker_slots::for_exclusive) != 0) != (exclusives.keeps.worker == stream))
+    if (((w->shut & worker_slots::reserved_for_exclusive) != 0) !=
+        (exclusives.keeps.worker == stream))
       return name + " is kept empty and nobody knows for whom";
   }
   if (handing_out && exclusives.waiting().size() <= exclusive_table::tries_max)

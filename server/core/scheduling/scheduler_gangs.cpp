@@ -106,7 +106,7 @@ std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool 
   std::vector<room> rooms;
   auto const add = [&](worker_slots& w) {
     if (!w.open || !w.placed ||
-        (idle && (w.shut & (worker_slots::for_exclusive | worker_slots::by_exclusive))))
+        (idle && (w.shut & (worker_slots::reserved_for_exclusive | worker_slots::runs_exclusive))))
       return;
     auto const used = idle ? w.held() : 0;
     if (used < w.slots) rooms.push_back({&w, w.slots - used, idle ? w.free : besides_ranks(w)});

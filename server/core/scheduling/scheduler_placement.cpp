@@ -56,7 +56,7 @@ void scheduler::remove(worker_slots& w) {
   classes_.erase(class_key(c.functions, c.satisfied, c.by_name_only));
 }
 
-void scheduler::stand(worker_slots& w, readiness wanted) {
+void scheduler::move_to_ring(worker_slots& w, readiness wanted) {
   auto& c = *w.placed;
   if (w.ready == readiness::idle) c.idle.remove(w), --idle_workers_;
   if (w.ready == readiness::prefetch) c.prefetching.remove(w);

@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 /// Maximum number of prefetched closures, oldest first, examined per worker. The others stay there.
-constexpr std::uint32_t looked_at_max = 1'024;
+constexpr std::uint32_t examined_max = 1'024;
 }  // namespace
 
 void scheduler::start(worker_slots& w, slot c, bool reported) {
@@ -30,14 +30,14 @@ slot scheduler::stop_one_unreported(worker_slots& w) {
   return c;
 }
 
-void scheduler::give_slot(worker_slots& w, slot c) {
+void scheduler::yield_slot(worker_slots& w, slot c) {
   check(w.may_yield(), "the slots of a worker stay within its credits");
   closures_[c].waits = true;
   ++w.yielded, ++w.slots;
   w.window = std::min(w.window + 1, w.credits);
 }
 
-void scheduler::take_slot(worker_slots& w, slot c) {
+void scheduler::reclaim_slot(worker_slots& w, slot c) {
   closures_[c].waits = false;
   --w.yielded, --w.slots;
   w.window = std::max(w.window - 1, w.slots);
@@ -73,7 +73,7 @@ std::vector<slot> scheduler::retract(session_number fixed) {
                              : (w->prefetched.size * idle_slots + idle_slots + busy_slots - 1) /
                                    (idle_slots + busy_slots);
     auto const before = chosen.size();
-    auto left = looked_at_max;
+    auto left = examined_max;
     for (slot c = w->prefetched.front; c != no_slot && chosen.size() - before < share && left > 0;
          c = closures_[c].next, --left) {
       if (closures_[c].retracted || closures_[c].owner == fixed) continue;

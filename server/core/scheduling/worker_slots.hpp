@@ -64,9 +64,9 @@ struct worker_slots {
   readiness ready = readiness::none;
   ring_link<worker_slots> turn;
 
-  static constexpr std::uint8_t for_gang = 1;       // reserved for a gang
-  static constexpr std::uint8_t for_exclusive = 2;  // kept empty for an isolated closure
-  static constexpr std::uint8_t by_exclusive = 4;   // holds an isolated closure
+  static constexpr std::uint8_t for_gang = 1;                // reserved for a gang
+  static constexpr std::uint8_t reserved_for_exclusive = 2;  // kept empty for an isolated closure
+  static constexpr std::uint8_t runs_exclusive = 4;          // holds an isolated closure
 
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;

@@ -17,7 +17,7 @@ void session::take(session_spec s, config const& c) {
   max_worker_failures = s.unlimited_worker_failures ? 0
                         : own_limit                 ? s.max_worker_failures
                                                     : c.max_worker_failures;
-  forgives_lost_workers = !own_limit && traits_of(s.delivery).generations;
+  ignores_lost_workers = !own_limit && traits_of(s.delivery).generations;
   spec = std::move(s);
 }
 
@@ -52,7 +52,7 @@ session& session_table::put(session s, bool restored) {
   enlist(added);
   added.state = state;
   changes_.names.push_back({id, added.spec.name});
-  tell(added, restored);
+  report_change(added, restored);
   if (added.terminal()) finished(added);
   return added;
 }
@@ -94,7 +94,7 @@ void session_table::note_start(session& s, bool restored) {
   if (s.id == session_id{} || s.traits().generations || s.terminal()) return;
   --jobs_[static_cast<std::size_t>(job_state::queued)];
   ++jobs_[static_cast<std::size_t>(job_state::running)];
-  tell(s, restored);
+  report_change(s, restored);
 }
 
 void session_table::finished(session& s) {

@@ -40,7 +40,7 @@ struct session : job_fact {
   std::uint32_t max_worker_failures = 0;  // 0: no limit
   // True for client sessions without a limit of their own: for closures of a generation, only ended
   // processes count towards the default limit.
-  bool forgives_lost_workers = false;
+  bool ignores_lost_workers = false;
 
   bool started = false;          // a closure was sent to a worker
   bool full = false;             // its client is held back; a notice follows
@@ -115,7 +115,7 @@ class session_table {
   std::optional<release_note> note_of(session_id id) const;
 
   /// Reports the session's state as a change, except for sessions of the core itself.
-  void tell(session const& s, bool restored = false) {
+  void report_change(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
     changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
                                  s.stopping, s.attached, s.closed, restored, s.finished, s.full});
@@ -142,7 +142,7 @@ class session_table {
   void hold_back(session& s, bool on) {
     s.full = on;
     held_back_ += on ? 1 : ~std::size_t{0};
-    tell(s);
+    report_change(s);
   }
   std::size_t held_back() const { return held_back_; }
 

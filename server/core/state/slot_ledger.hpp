@@ -10,7 +10,7 @@ class slot_ledger final : public programs::ledger {
  public:
   explicit slot_ledger(core::scheduler& s) : scheduler_(s) {}
 
-  programs::worker_room look(stream_id worker) const override {
+  programs::worker_resources find(stream_id worker) const override {
     auto const* w = scheduler_.find(worker);
     if (!w) return {};
     return {w->open && w->placed, &w->free, &w->resources, &w->labels};
@@ -20,9 +20,9 @@ class slot_ledger final : public programs::ledger {
     return w && scheduler_.lend(*w, amounts);
   }
   void give_back(stream_id worker, named_amounts const& amounts) override {
-    if (auto* w = scheduler_.find(worker)) scheduler_.take_back(*w, amounts);
+    if (auto* w = scheduler_.find(worker)) scheduler_.return_lent(*w, amounts);
   }
-  std::uint64_t version() const override { return scheduler_.room_version(); }
+  std::uint64_t version() const override { return scheduler_.capacity_version(); }
 
  private:
   core::scheduler& scheduler_;

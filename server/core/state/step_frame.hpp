@@ -65,7 +65,7 @@ struct step_frame {
       // Closures whose input is lost for good.
       failed_inputs;
 
-  void tell(incident i) { fx.changes.incidents.push_back(std::move(i)); }
+  void report_incident(incident i) { fx.changes.incidents.push_back(std::move(i)); }
   void answer(call_id call, status s, decltype(reply::body) body = {}) {
     if (call != call_id{}) fx.replies.push_back({call, std::move(s), std::move(body)});
   }

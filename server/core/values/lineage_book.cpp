@@ -63,7 +63,7 @@ bool lineage_book::is_needed_now(closure_id input) const {
   return it != needs_.end() && it->second.now > 0;
 }
 
-void lineage_book::keep_alone(closure_id input) {
+void lineage_book::keep_for_users(closure_id input) {
   check(is_needed(input), "what nobody needs is not kept");
   if (!alone_.insert(input).second) return;
   oldest_.push(input);
@@ -71,7 +71,7 @@ void lineage_book::keep_alone(closure_id input) {
   less_needed_.push_back(input);
 }
 
-closure_id lineage_book::take_less_needed() {
+closure_id lineage_book::take_recheck() {
   while (!less_needed_.empty()) {
     auto const id = less_needed_.back();
     less_needed_.pop_back();

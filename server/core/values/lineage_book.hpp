@@ -57,7 +57,7 @@ class lineage_book {
   bool is_needed(closure_id input) const { return needs_.contains(input); }
   bool is_needed_now(closure_id input) const;
   /// Keeps an input only for others. REQUIRES: it is needed, and its client has released it.
-  void keep_alone(closure_id input);
+  void keep_for_users(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }
   /// Schedules a check of an input that may be alone and have its value again.
@@ -65,7 +65,7 @@ class lineage_book {
     if (is_alone(id)) less_needed_.push_back(id);
   }
   /// Returns an input that is alone and may be needed less than before, or a null id.
-  closure_id take_less_needed();
+  closure_id take_recheck();
   /// Returns the oldest input that is alone if there are too many, else a null id.
   closure_id over_limit();
 

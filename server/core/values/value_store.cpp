@@ -22,8 +22,8 @@ bool value_store::is_at(closure_id id, value_place where) const {
 }
 
 std::optional<release_note> value_store::note_of(closure_id id) const {
-  auto const it = gone_.find(id);
-  return it == gone_.end() ? std::nullopt : std::optional(it->second);
+  auto const it = release_notes_.find(id);
+  return it == release_notes_.end() ? std::nullopt : std::optional(it->second);
 }
 
 void value_store::keep(slot c) {
@@ -42,7 +42,7 @@ void value_store::keep(slot c) {
   if (r.state() != closure_state::succeeded) return;
   ++h.live;
   auto const id = records_.id_of(c);
-  if (may_go(r)) {
+  if (can_spill(r)) {
     in_memory_.push(id);
     in_memory_.sweep_if_long([this](closure_id i) { return is_at(i, value_place::memory); });
   }
@@ -60,7 +60,7 @@ void value_store::let_go(slot c) {
   switch (r.where) {
     case value_place::writing:
       writing_bytes_ -= r.value.size();
-      away_.erase(id);
+      spilled_.erase(id);
       moves_.push_back({move_kind::forget, id, {}});
       [[fallthrough]];
     case value_place::memory: {
@@ -72,11 +72,11 @@ void value_store::let_go(slot c) {
       break;
     }
     case value_place::disk: {
-      auto const entry = away_.find(id);
+      auto const entry = spilled_.find(id);
       h.spilled_bytes -= entry->second;
       disk_.take(entry->second);
       --on_disk_count_;
-      away_.erase(entry);
+      spilled_.erase(entry);
       if (auto* read = find_reading(id))
         read->orphan = true;
       else
@@ -84,7 +84,7 @@ void value_store::let_go(slot c) {
       break;
     }
     case value_place::gone:
-      gone_.erase(id);
+      release_notes_.erase(id);
       break;
   }
   r.value = {};
@@ -104,11 +104,11 @@ void value_store::forget_value(slot c) {
 
 void value_store::drop(slot c, release_reason why, time_point now, bool restored) {
   bool const on_disk = records_[c].where == value_place::disk;
-  auto const bytes = on_disk ? away_.at(records_.id_of(c)) : size_of_value(records_[c].value);
+  auto const bytes = on_disk ? spilled_.at(records_.id_of(c)) : size_of_value(records_[c].value);
   let_go(c);
   ++held_;  // the record remains
   records_[c].where = value_place::gone;
-  gone_.emplace(records_.id_of(c), release_note{why, now, bytes});
+  release_notes_.emplace(records_.id_of(c), release_note{why, now, bytes});
   changes_.values.push_back({records_.id_of(c), value_place::gone, why, restored});
 }
 
@@ -150,7 +150,7 @@ void value_store::write(time_point now) {
     auto const id = records_.id_of(c);
     r.where = value_place::writing;
     writing_bytes_ += r.value.size();
-    away_.emplace(id, r.value.size());
+    spilled_.emplace(id, r.value.size());
     moves_.push_back({move_kind::write, id, r.value});
   }
 }
@@ -159,7 +159,7 @@ value_store::reading& value_store::read(slot c) {
   auto const id = records_.id_of(c);
   auto const [it, added] = reads_.try_emplace(id);
   if (added) {
-    it->second.bytes = away_.at(id);
+    it->second.bytes = spilled_.at(id);
     reads_waiting_.push_back(id);
     send_reads();
   }
@@ -177,7 +177,7 @@ value_store::reading const* value_store::find_reading(closure_id id) const {
 
 std::vector<value_move> value_store::forget_all() const {
   std::vector<value_move> all;
-  for (auto const& [id, bytes] : away_) all.push_back({move_kind::forget, id, {}});
+  for (auto const& [id, bytes] : spilled_) all.push_back({move_kind::forget, id, {}});
   return all;
 }
 
@@ -200,7 +200,7 @@ value_store::write_result value_store::written(value_moved const& m, time_point 
   writing_bytes_ -= bytes;
   if (!m.ok) {
     r.where = value_place::memory;
-    away_.erase(m.closure);
+    spilled_.erase(m.closure);
     in_memory_.push_front(m.closure);
     bool const first = now >= retry_at_;
     retry_at_ = now + config_.spill_retry;
@@ -283,7 +283,7 @@ void value_store::forget_oldest_arguments() {
 }
 
 bool value_store::may_be_lost(closure_record const& r) const {
-  return r.state() == closure_state::succeeded && !r.released && (may_go(r) || is_name(r.value));
+  return r.state() == closure_state::succeeded && !r.released && (can_spill(r) || is_name(r.value));
 }
 
 // Returns whether a value was lost rather than released as intended (by age, number or its client).
@@ -324,7 +324,7 @@ value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* v
     records_[c].where = value_place::memory;
     changes_.values.push_back({.closure = id, .where = value_place::memory, .made_again = true});
     records_[c].value = *value;
-    gone_.erase(id);
+    release_notes_.erase(id);
     put_in_memory(c);
   }
   return std::move(node.mapped());
@@ -357,24 +357,24 @@ std::string value_store::invalid() const {
     if (r.where == value_place::memory) return;
     auto const id = records_.id_of(c);
     if (r.state() != closure_state::succeeded) wrong = text(id) + " has no value, and it is away";
-    if ((r.where == value_place::gone) != gone_.contains(id) ||
-        (r.where != value_place::gone) != away_.contains(id)) {
+    if ((r.where == value_place::gone) != release_notes_.contains(id) ||
+        (r.where != value_place::gone) != spilled_.contains(id)) {
       wrong = text(id) + " is elsewhere, unknown to the store";
       return;
     }
     if (r.where == value_place::gone) ++gone;
     if (r.where == value_place::writing) writing += r.value.size();
     if (r.where != value_place::disk) return;
-    disk += away_.at(id), b.disk += away_.at(id), ++on_disk;
+    disk += spilled_.at(id), b.disk += spilled_.at(id), ++on_disk;
     if (r.value) wrong = text(id) + " is on the disk and in memory";
   });
   if (!wrong.empty()) return wrong;
   for (auto const& [id, read] : reads_) {
     sent += read.sent;
-    if (!read.orphan && !away_.contains(id)) return text(id) + " is read from nowhere";
+    if (!read.orphan && !spilled_.contains(id)) return text(id) + " is read from nowhere";
   }
   if (memory != bytes() || writing != writing_bytes_ || disk != disk_bytes() ||
-      on_disk != on_disk_count_ || blobs != blob_bytes_ || gone != gone_.size() ||
+      on_disk != on_disk_count_ || blobs != blob_bytes_ || gone != release_notes_.size() ||
       sent != reads_sent_)
     return "the books of values do not match the closures";
   if (for_retry != retry_bytes_ || for_retry > config_.retry_bytes_max)

@@ -92,7 +92,7 @@ class value_store {
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
   /// REQUIRES: the value is on disk or being written.
-  std::uint64_t bytes_away(closure_id id) const { return away_.at(id); }
+  std::uint64_t disk_size(closure_id id) const { return spilled_.at(id); }
 
   /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
@@ -174,7 +174,7 @@ class value_store {
  private:
   /// Returns whether the value may be written to disk and dropped. Names of blobs stay: they are
   /// short, and the blob is stored elsewhere.
-  bool may_go(closure_record const& r) const {
+  bool can_spill(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
   static std::uint64_t kept_bytes(closure_record const& r) {
@@ -199,8 +199,8 @@ class value_store {
   std::vector<value_move> moves_;  // in this step
   numbered<session_number, holder> holders_;
   // Bytes of values that are being written or on disk.
-  std::unordered_map<closure_id, std::uint64_t> away_;
-  std::unordered_map<closure_id, release_note> gone_;
+  std::unordered_map<closure_id, std::uint64_t> spilled_;
+  std::unordered_map<closure_id, release_note> release_notes_;
   std::map<closure_id, reading> reads_;
   std::deque<closure_id> reads_waiting_;  // not sent yet
   std::size_t reads_sent_ = 0;

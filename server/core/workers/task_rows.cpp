@@ -188,7 +188,7 @@ result<task_row*> task_rows::admit(time_point now, worker_spec const& spec, reck
   rows_.emplace(key{t->job, index}, std::move(row));
   recount(*t);
   ++counts_[static_cast<std::size_t>(t->state)];
-  tell(*t);
+  report_change(*t);
   return t;
 }
 
@@ -207,7 +207,7 @@ void task_rows::arrived(time_point now, task_row& t, worker_spec spec) {
   t.lost_since = never;
   given_up_ -= std::exchange(t.given_up, false);
   t.last_seen = now;
-  t.state == task_state::connected ? tell(t) : set(now, t, task_state::connected);
+  t.state == task_state::connected ? report_change(t) : set(now, t, task_state::connected);
   next_sweep_ = std::min(next_sweep_, now + config_.late_after());
 }
 
@@ -229,10 +229,10 @@ void task_rows::set(time_point now, task_row& t, task_state s) {
   t.state = s;
   recount(t);
   t.since = now;
-  tell(t);
+  report_change(t);
 }
 
-void task_rows::tell(task_row const& t, bool gone) {
+void task_rows::report_change(task_row const& t, bool gone) {
   changes_.tasks.push_back(
       {t.job, t.index, t.state, t.spec.incarnation, t.since, t.given_up, t.cordoned, gone});
 }
@@ -244,7 +244,7 @@ void task_rows::forget_incarnation(task_row const& t) {
 
 void task_rows::erase(task_row& t) {
   check(!t.worker, "the row of an attached task stays");
-  tell(t, true);
+  report_change(t, true);
   forget_incarnation(t);
   --counts_[static_cast<std::size_t>(t.state)];
   given_up_ -= t.given_up;

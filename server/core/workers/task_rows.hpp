@@ -110,7 +110,7 @@ class task_rows {
   /// Reserves the row for the next process of the same worker program.
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
   /// Sets the task to LATE after a broken connection. REQUIRES: present.
-  void away(time_point now, task_row& t) { set(now, t, task_state::late); }
+  void set_late(time_point now, task_row& t) { set(now, t, task_state::late); }
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
     t.answer_claims(now);
@@ -131,11 +131,11 @@ class task_rows {
   /// Gives up a lost task until it attaches again.
   void give_up(task_row& t) {
     t.given_up = true, ++given_up_;
-    tell(t);
+    report_change(t);
   }
   void cordon(task_row& t, bool on) {
     t.cordoned = on;
-    tell(t);
+    report_change(t);
   }
   std::uint32_t given_up() const { return given_up_; }
 
@@ -187,7 +187,7 @@ class task_rows {
   task_row* find(std::string_view job, core::incarnation process);
   bool has_present_siblings(task_row const& t) const;
   void set(time_point now, task_row& t, task_state s);
-  void tell(task_row const& t, bool gone = false);
+  void report_change(task_row const& t, bool gone = false);
   void erase(task_row& t);
   void forget_incarnation(task_row const& t);
   bool make_room();

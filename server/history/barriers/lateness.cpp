@@ -35,13 +35,13 @@ void lateness::note(coordination::barrier_instance which,
   meeting m{.which = std::move(which),
             .ended = ended,
             .who = std::move(who),
-            .came_us = {},
+            .arrival_us = {},
             .median_us = microseconds(median - *first),
             .last = last_one,
             .late = *last - median,
             .spread = *last - *first};
-  m.came_us.reserve(came.size());
-  for (auto const at : came) m.came_us.push_back(microseconds(at - *first));
+  m.arrival_us.reserve(came.size());
+  for (auto const at : came) m.arrival_us.push_back(microseconds(at - *first));
   add(m, 1, by_task_);
   meetings_.push_back(std::move(m));
 }

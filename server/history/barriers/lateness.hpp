@@ -22,7 +22,7 @@ class lateness {
     coordination::barrier_instance which;
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
-    std::vector<std::uint32_t> came_us;  // by position in `who`, relative to the first arrival
+    std::vector<std::uint32_t> arrival_us;  // by position in `who`, relative to the first arrival
     std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
     duration late{};    // lateness of the last arrival
@@ -30,7 +30,7 @@ class lateness {
 
     /// Returns how long after the median this participant arrived, or 0.
     std::uint32_t late_us(std::size_t position) const {
-      return std::max(came_us[position], median_us) - median_us;
+      return std::max(arrival_us[position], median_us) - median_us;
     }
   };
   struct sums {

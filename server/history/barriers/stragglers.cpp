@@ -42,7 +42,7 @@ straggler_view stragglers(lateness const* known, coordination::generation_views 
                           short_name(now.spec, m->last), host_of_task(m->last), m->late,
                           m->spread});
   std::map<std::string, sum_of_host> hosts;
-  for (auto const t : late.worst(straggler_view::tasks_looked_at)) {
+  for (auto const t : late.worst(straggler_view::tasks_examined)) {
     auto const& s = late.of(t);
     auto const host = host_of_task(t);
     auto& h = hosts[host];

@@ -12,7 +12,7 @@ struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
   /// Number of worst tasks that are summed up by host.
-  static constexpr std::size_t tasks_looked_at = 10'000;
+  static constexpr std::size_t tasks_examined = 10'000;
 
   struct barrier {
     std::string id;

@@ -11,7 +11,7 @@ namespace muster::history {
 namespace {
 
 job_view view_of(coordinator const& core, session_id id) {
-  auto v = core.sessions().look(id);
+  auto v = core.sessions().find(id);
   check(v.has_value(), "what is listed is known");
   return std::move(*v);
 }

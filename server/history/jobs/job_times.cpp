@@ -131,7 +131,7 @@ void job_times::for_each_function(std::function<void(function_id)> const& use) c
       if (number != others) use(function_id{number});
 }
 
-std::optional<job_times_view> job_times::look(session_id job, names const& named) const {
+std::optional<job_times_view> job_times::find(session_id job, names const& named) const {
   auto const it = jobs_.find(job);
   if (it == jobs_.end()) return {};
   auto const& j = it->second;

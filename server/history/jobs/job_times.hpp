@@ -68,7 +68,7 @@ class job_times {
   /// Calls `use` for each function that is stored.
   void for_each_function(std::function<void(function_id)> const& use) const;
   /// Returns nothing if no closure of the job was executed.
-  std::optional<job_times_view> look(session_id job, names const& named) const;
+  std::optional<job_times_view> find(session_id job, names const& named) const;
   std::size_t bytes() const { return bytes_; }
 
  private:

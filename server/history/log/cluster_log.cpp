@@ -130,14 +130,14 @@ void cluster_log::tell(std::vector<coordination::incident> const& all) {
     if (std::holds_alternative<incidents::task_failed>(i.what) && ++tasks > singly) continue;
     if (std::holds_alternative<incidents::barrier_failed>(i.what) && ++barriers > singly) {
       if (barriers == singly + 1)
-        said_.push_back({coordination::severity::warning,
-                         cluster_event_kind::barriers_failed,
-                         i.cluster,
-                         {},
-                         "further barriers failed at the same time"});
+        pending_events_.push_back({coordination::severity::warning,
+                                   cluster_event_kind::barriers_failed,
+                                   i.cluster,
+                                   {},
+                                   "further barriers failed at the same time"});
       continue;
     }
-    said_.push_back(std::visit(cluster_words::words{i.cluster}, i.what));
+    pending_events_.push_back(std::visit(cluster_words::words{i.cluster}, i.what));
   }
 }
 

@@ -59,16 +59,16 @@ class cluster_log {
   static constexpr std::size_t singly = 20;  ///< separate events per kind, cluster and step
 
   void fold(coordination::changes const& c) {
-    said_.clear();
+    pending_events_.clear();
     if (!c.incidents.empty()) tell(c.incidents);
   }
   /// Returns the events of the last step.
-  std::vector<cluster_event> const& said() const { return said_; }
+  std::vector<cluster_event> const& pending_events() const { return pending_events_; }
 
  private:
   void tell(std::vector<coordination::incident> const& all);
 
-  std::vector<cluster_event> said_;
+  std::vector<cluster_event> pending_events_;
 };
 
 }  // namespace muster::history

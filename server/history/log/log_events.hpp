@@ -72,23 +72,23 @@ class log_events {
   explicit log_events(config const& c) : config_(c) {}
 
   void fold(changes const& c, time_point now) {
-    said_.clear();
+    pending_events_.clear();
     if (!c.incidents.empty()) tell(c, now);
-    if (!c.values.empty() && now >= drops_told_until_) tell_drop(c, now);
+    if (!c.values.empty() && now >= drops_told_until_) add_drop_event(c, now);
   }
   /// Returns the events of the last step.
-  std::vector<log_event> const& said() const { return said_; }
+  std::vector<log_event> const& pending_events() const { return pending_events_; }
 
   std::string invalid() const { return failures_.invalid(); }
 
  private:
   void tell(changes const& c, time_point now);
-  void tell_drop(changes const& c, time_point now);
+  void add_drop_event(changes const& c, time_point now);
 
   config const& config_;
   log_event_pace failures_;
   time_point drops_told_until_{};
-  std::vector<log_event> said_;
+  std::vector<log_event> pending_events_;
 };
 
 }  // namespace muster::history

@@ -19,26 +19,28 @@ class log_event_pace {
   static constexpr duration period = std::chrono::minutes(1);
 
   /// Counts an event. Returns whether to log it.
-  bool may_say(time_point now) {
+  bool may_log(time_point now) {
     if (now >= until_) {
       until_ = now + period;
-      said_ = 0;
+      logged_in_interval_ = 0;
     }
-    if (said_ == singly) {
+    if (logged_in_interval_ == singly) {
       ++left_out_;
       return false;
     }
-    ++said_;
+    ++logged_in_interval_;
     return true;
   }
   /// Returns the number of suppressed events since the last call.
-  std::uint64_t take_left_out() { return std::exchange(left_out_, 0); }
+  std::uint64_t take_suppressed_count() { return std::exchange(left_out_, 0); }
 
-  std::string invalid() const { return said_ <= singly ? "" : "too many log events were made"; }
+  std::string invalid() const {
+    return logged_in_interval_ <= singly ? "" : "too many log events were made";
+  }
 
  private:
   time_point until_{};
-  std::uint32_t said_ = 0;
+  std::uint32_t logged_in_interval_ = 0;
   std::uint64_t left_out_ = 0;
 };
 

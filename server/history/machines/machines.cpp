@@ -75,7 +75,7 @@ void machines::report(std::string const& task, machine seen, time_point now) {
   r.gone = false;
 }
 
-void machines::gone(std::string const& task) {
+void machines::remove_machine(std::string const& task) {
   if (auto const at = rows_.find(task); at != rows_.end()) {
     at->second.gone = true;
     at->second.near_samples = 0;

@@ -169,7 +169,7 @@ void black_box::add(name const& which, box& b, attempt_record::event e) {
 }
 
 void black_box::over(name const& which, std::vector<attempt_record::meeting> barriers,
-                     std::vector<attempt_record::latecomer> late) {
+                     std::vector<attempt_record::late_task> late) {
   auto const it = boxes_.find(which);
   if (it == boxes_.end()) return;
   auto& b = it->second;
@@ -213,7 +213,7 @@ void black_box::erase(boxes::iterator it) {
   bytes_ -= it->second.bytes;
   changed_.erase(it->first);
   live_.erase(it->first);
-  gone_.insert(it->first);
+  removed_.insert(it->first);
   boxes_.erase(it);
 }
 
@@ -230,7 +230,7 @@ attempt_record const* black_box::find(name const& which) const {
 
 std::vector<std::pair<black_box::name, attempt_record const*>> black_box::changes() {
   std::vector<std::pair<name, attempt_record const*>> all;
-  for (auto const& which : std::exchange(gone_, {})) all.emplace_back(which, nullptr);
+  for (auto const& which : std::exchange(removed_, {})) all.emplace_back(which, nullptr);
   for (auto const& which : std::exchange(changed_, {}))
     all.emplace_back(which, &boxes_.find(which)->second.what);
   return all;

@@ -73,14 +73,14 @@ class black_box {
   void told(name const& which, attempt_record::event what);
   /// Ends the record: no rank is alive.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
-            std::vector<attempt_record::latecomer> late);
+            std::vector<attempt_record::late_task> late);
   /// Deletes the records of all attempts.
   void forget(program_id program);
 
   attempt_record const* find(name const& which) const;
   /// Returns records to store since the last call; null: to delete.
   std::vector<std::pair<name, attempt_record const*>> changes();
-  bool has_changes() const { return !changed_.empty() || !gone_.empty(); }
+  bool has_changes() const { return !changed_.empty() || !removed_.empty(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -104,7 +104,7 @@ class black_box {
   black_box_limits const limits_;
   boxes boxes_;
   std::size_t bytes_ = 0;  // approximate
-  std::set<name> live_, changed_, gone_;
+  std::set<name> live_, changed_, removed_;
 };
 
 }  // namespace muster::history

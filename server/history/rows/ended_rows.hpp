@@ -88,7 +88,7 @@ class ended_rows {
   /// Calls `f(row, failure or null)` for up to `count` rows of a part from number `from`, oldest
   /// first. Returns where to continue, if anywhere.
   template <class F>
-  std::optional<std::uint64_t> look(row_owner n, part p, std::uint64_t from, std::size_t count,
+  std::optional<std::uint64_t> find(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
     if (!sessions_.contains(n)) return {};
     for (auto at = sessions_[n].rings[p].front; at != none; at = chunks_[at]->next) {

@@ -33,7 +33,7 @@ constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"jobs", 1},
                                      {"steps", 4}}};
 
-constexpr auto looked_every = std::chrono::seconds(10);
+constexpr auto size_check_interval = std::chrono::seconds(10);
 // Files are small, so that deleting the oldest removes little.
 constexpr std::uint64_t file_bytes_max = std::uint64_t{4} << 20, file_bytes_least = 64 << 10;
 
@@ -256,8 +256,8 @@ bool history_store::may_write() {
 
 // Failed writes are not repeated, because newer records follow.
 void history_store::write(std::vector<history_record> all) {
-  if (auto const now = steady::now(); now - looked_ >= looked_every && db_) {
-    looked_ = now;
+  if (auto const now = steady::now(); now - last_size_check_ >= size_check_interval && db_) {
+    last_size_check_ = now;
     std::uint64_t bytes = 0;
     for (auto* const f : families_) {
       std::uint64_t of_it = 0;

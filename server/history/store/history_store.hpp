@@ -4,7 +4,7 @@
 // Writes survive `kill -9`, but the latest can be lost when the machine crashes.
 //
 // Owned by the app. Any thread can add records, which a thread of its own writes. `read` is called
-// by one thread before `start`; scans are possible at any time (past_reader).
+// by one thread before `start`; scans are possible at any time (history_reader).
 #pragma once
 
 #include <atomic>
@@ -149,7 +149,7 @@ class history_store {
   core::time_point since_{};
   // Used only by the writing thread.
   std::uint32_t number_ = 0;  // makes the keys of records unique
-  std::chrono::steady_clock::time_point looked_{};
+  std::chrono::steady_clock::time_point last_size_check_{};
   bool write_failed_ = false;            // nothing is written until the files are reopened
   store_thread<history_record> thread_;  // last member, because it uses the others
 };

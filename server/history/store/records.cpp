@@ -254,13 +254,13 @@ std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable) 
   return all;
 }
 
-std::string encoded(past_point const& p) {
+std::string encoded(chart_point const& p) {
   return journal::encoded_entry(point_record{p.series, p.at, {p.figures.begin(), p.figures.end()}});
 }
 
-past_point point_from(std::string_view bytes, std::size_t* unreadable) {
+chart_point point_from(std::string_view bytes, std::size_t* unreadable) {
   point_record r;
-  past_point p;
+  chart_point p;
   if (!read_row(bytes, r, unreadable)) return p;
   if (r.figures.size() != p.figures.size()) {
     count(unreadable);
@@ -272,7 +272,7 @@ past_point point_from(std::string_view bytes, std::size_t* unreadable) {
   return p;
 }
 
-std::string encoded(std::vector<past_machine> const& all) {
+std::string encoded(std::vector<recorded_machine> const& all) {
   std::string bytes;
   for (auto const& m : all) {
     machine_row row{m.cluster, m.task, m.host, m.sample.at, {}};
@@ -282,12 +282,12 @@ std::string encoded(std::vector<past_machine> const& all) {
   return bytes;
 }
 
-std::vector<past_machine> machines_from(std::string_view bytes, std::size_t* unreadable) {
-  std::vector<past_machine> all;
+std::vector<recorded_machine> machines_from(std::string_view bytes, std::size_t* unreadable) {
+  std::vector<recorded_machine> all;
   each_row<machine_row>(bytes, unreadable, [&](machine_row& row) {
     if (row.figures.size() != figures.size()) return count(unreadable);
-    auto& m = all.emplace_back(
-        past_machine{std::move(row.cluster), std::move(row.task), std::move(row.host), {row.at}});
+    auto& m = all.emplace_back(recorded_machine{
+        std::move(row.cluster), std::move(row.task), std::move(row.host), {row.at}});
     for (std::size_t i = 0; i < figures.size(); ++i) m.sample.*figures[i] = row.figures[i];
   });
   return all;
@@ -320,7 +320,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
 }
 
 // Columns of a damaged record can differ in length; only complete rows are returned.
-past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
+recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;
   if (!journal::decode_entry(bytes, r, in_range)) {
@@ -328,7 +328,7 @@ past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
     return {};
   }
   if (!in_range) count(unreadable);
-  past_spans all{std::move(r.cluster), {}};
+  recorded_spans all{std::move(r.cluster), {}};
   core::time_point started{};
   for (auto const& row : r.rows) {
     started +=
@@ -353,7 +353,7 @@ past_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   return all;
 }
 
-std::string encoded(past_lines const& all) {
+std::string encoded(recorded_lines const& all) {
   std::string bytes, rows;
   std::map<std::string, std::uint32_t> workers;
   if (!all.cluster.empty()) entry::put_bytes(bytes, 1, all.cluster);
@@ -367,9 +367,9 @@ std::string encoded(past_lines const& all) {
 }
 
 // Few of a record's lines are wanted. The job is a line's first field, so others are skipped early.
-past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
-                      std::function<bool(core::session_id)> const& wanted) {
-  past_lines all;
+recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable,
+                          std::function<bool(core::session_id)> const& wanted) {
+  recorded_lines all;
   std::vector<std::shared_ptr<std::string const>> workers;
   core::session_id last{};
   bool last_wanted = !wanted || wanted(last);
@@ -394,7 +394,7 @@ past_lines lines_from(std::string_view bytes, std::size_t* unreadable,
   return all;
 }
 
-std::string encoded(std::vector<past_run> const& all) {
+std::string encoded(std::vector<recorded_run> const& all) {
   std::string bytes;
   for (auto const& [cluster, run] : all) {
     auto const why = run.cause.value_or(core::coordination::first_cause{});
@@ -410,10 +410,10 @@ std::string encoded(std::vector<past_run> const& all) {
   return bytes;
 }
 
-std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable) {
-  std::vector<past_run> all;
+std::vector<recorded_run> runs_from(std::string_view bytes, std::size_t* unreadable) {
+  std::vector<recorded_run> all;
   each_row<run_row>(bytes, unreadable, [&all](run_row& row) {
-    auto& run = all.emplace_back(past_run{std::move(row.cluster), std::move(row.run)}).run;
+    auto& run = all.emplace_back(recorded_run{std::move(row.cluster), std::move(row.run)}).run;
     if (row.caused) run.cause = {row.task, row.peer, row.message, row.at};
     std::copy_n(row.by_health.begin(), std::min(row.by_health.size(), run.by_health.size()),
                 run.by_health.begin());

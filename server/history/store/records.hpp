@@ -16,7 +16,7 @@
 #include "server/doctor/step_log.hpp"
 #include "server/history/history.hpp"
 #include "server/history/machines/machines.hpp"
-#include "server/history/metrics/past_point.hpp"
+#include "server/history/metrics/chart_point.hpp"
 #include "server/hub/event_log.hpp"
 #include "server/hub/log_store.hpp"
 
@@ -25,42 +25,43 @@ namespace muster::server {
 std::string encoded(std::vector<event> const& all);
 std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-using history::past_point;
-std::string encoded(past_point const& p);
+using history::chart_point;
+std::string encoded(chart_point const& p);
 /// Returns an empty point, whose `at` is the epoch, for an unreadable record.
-past_point point_from(std::string_view bytes, std::size_t* unreadable = nullptr);
+chart_point point_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-struct past_machine {
+struct recorded_machine {
   std::string cluster, task, host;
   history::machine_sample sample;
 };
-std::string encoded(std::vector<past_machine> const& all);
-std::vector<past_machine> machines_from(std::string_view bytes, std::size_t* unreadable = nullptr);
+std::string encoded(std::vector<recorded_machine> const& all);
+std::vector<recorded_machine> machines_from(std::string_view bytes,
+                                            std::size_t* unreadable = nullptr);
 
-struct past_spans {
+struct recorded_spans {
   std::string cluster;
-  std::vector<history::past_span> spans;
+  std::vector<history::recorded_span> spans;
 };
 /// `page`: must contain the names of its lanes. `named`: names of its functions.
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named);
-past_spans spans_from(std::string_view bytes, std::size_t* unreadable = nullptr);
+recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-struct past_lines {
+struct recorded_lines {
   std::string cluster;
   std::vector<log_store::job_line> lines;
 };
-std::string encoded(past_lines const& all);
+std::string encoded(recorded_lines const& all);
 /// Returns the lines of the `wanted` jobs; an empty `wanted` selects all.
-past_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
-                      std::function<bool(core::session_id)> const& wanted = {});
+recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
+                          std::function<bool(core::session_id)> const& wanted = {});
 
-struct past_run {
+struct recorded_run {
   std::string cluster;
   core::coordination::generation_view run;
 };
-std::string encoded(std::vector<past_run> const& all);
-std::vector<past_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
+std::string encoded(std::vector<recorded_run> const& all);
+std::vector<recorded_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 /// Encodes ended jobs and sessions, without fields that matter only while they run.
 std::string encoded(std::vector<core::job_view> const& all);

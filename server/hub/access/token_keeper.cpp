@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::minutes tell_every{1};
 }  // namespace
 
-new_token make_token(wanted_token const& w, std::string created_by, core::time_point now) {
+new_token make_token(token_request const& w, std::string created_by, core::time_point now) {
   new_token made;
   auto& t = made.token;
   t.id = new_token_id(w.name, w.role);
@@ -46,7 +46,7 @@ void token_keeper::replace_file(std::vector<core::token> all) {
 
 void token_keeper::start() {
   started_ = true;
-  looked_ = told_ = now();
+  last_expiry_check_ = last_report_ = now();
   arm();
 }
 
@@ -65,7 +65,7 @@ std::string token_keeper::warning() const {
               : "(--auth off)");
 }
 
-muster::result<new_token> token_keeper::create(wanted_token const& w, core::caller const& by) {
+muster::result<new_token> token_keeper::create(token_request const& w, core::caller const& by) {
   if (auto bad = can_keep(); !bad.ok()) return bad;
   auto made = make_token(w, by ? by->id : std::string(), now());
   if (auto bad = tokens_.step(core::create_token{made.token}, now()); !bad.ok()) return bad;
@@ -106,7 +106,7 @@ void token_keeper::publish() {
 }
 
 void token_keeper::arm() {
-  dependencies_.arm(std::min(tokens_.next_expiry(looked_), told_ + tell_every));
+  dependencies_.arm(std::min(tokens_.next_expiry(last_expiry_check_), last_report_ + tell_every));
 }
 
 void token_keeper::audit(core::caller const& by, std::string const& from,
@@ -120,10 +120,10 @@ void token_keeper::audit(core::caller const& by, std::string const& from,
 void token_keeper::on_deadline() {
   auto const at = now();
   for (auto const& [id, t] : tokens_.all())
-    if (t->expires > looked_ && t->expires <= at) dependencies_.ended(id);
-  looked_ = at;
-  if (at >= told_ + tell_every) {
-    told_ = at;
+    if (t->expires > last_expiry_check_ && t->expires <= at) dependencies_.ended(id);
+  last_expiry_check_ = at;
+  if (at >= last_report_ + tell_every) {
+    last_report_ = at;
     for (auto const& r : gate_.take_refusals()) {
       auto const n = r.without + r.wrong + r.forbidden;
       dependencies_.tell({core::coordination::severity::warning,

@@ -22,10 +22,10 @@ struct keeper_dependencies {
   /// Ends everything in progress with this token: streams are closed, pending requests dropped.
   std::function<void(std::string const& id)> ended;
   /// Stores a change. Empty: this server cannot store tokens.
-  std::function<void(core::token_fact const&)> write_down = {};
+  std::function<void(core::token_change const&)> write_down = {};
 };
 
-struct wanted_token {
+struct token_request {
   std::string name;
   core::role role = core::role::viewer;
   std::vector<std::string> clusters;
@@ -40,7 +40,7 @@ struct new_token {
   std::string credential{};
   std::string warning{};  // set if requests without a token are accepted
 };
-new_token make_token(wanted_token const& w, std::string created_by, core::time_point now);
+new_token make_token(token_request const& w, std::string created_by, core::time_point now);
 
 class token_keeper {
  public:
@@ -57,7 +57,7 @@ class token_keeper {
   // The next three functions take effect at once. Use coordination_hub::when_durable to wait until
   // the change is on disk. Errors: those of token_table; FAILED_PRECONDITION if tokens cannot be
   // stored.
-  muster::result<new_token> create(wanted_token const& w, core::caller const& by);
+  muster::result<new_token> create(token_request const& w, core::caller const& by);
   /// Replaces the secret of a token; the old secret becomes invalid at once. Errors: NOT_FOUND;
   /// FAILED_PRECONDITION.
   muster::result<new_token> rotate(std::string const& id);
@@ -85,8 +85,8 @@ class token_keeper {
   keeper_dependencies const dependencies_;
   core::token_table tokens_;
   bool started_ = false;
-  core::time_point looked_{};  // last check for expired tokens
-  core::time_point told_{};    // last report of refusals
+  core::time_point last_expiry_check_{};  // last check for expired tokens
+  core::time_point last_report_{};        // last report of refusals
 };
 
 }  // namespace muster::server

@@ -10,7 +10,7 @@ namespace muster::server {
 
 muster::status check_owner(core::caller const& who, hub& h, core::session_id session) {
   auto const owner = h.state().sessions().submitter(session);
-  if (!h.state().knows(session) || core::may_change(who, owner)) return {};
+  if (!h.state().knows(session) || core::can_change(who, owner)) return {};
   return {code::permission_denied, "it was submitted with token '" + std::string(owner) +
                                        "', and token '" + who->id + "' is not an admin token"};
 }

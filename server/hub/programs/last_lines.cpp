@@ -62,7 +62,7 @@ std::string displayable_line(std::string_view printed) {
   shown.erase(shown.find_last_not_of(' ') + 1);
   if (shown.size() <= last_line_bytes_max) return shown;
   constexpr std::string_view more = "…";
-  shown.resize(border_at(shown, last_line_bytes_max - more.size()));
+  shown.resize(utf8_boundary(shown, last_line_bytes_max - more.size()));
   return shown.append(more);
 }
 

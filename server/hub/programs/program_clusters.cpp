@@ -50,7 +50,7 @@ std::vector<core::attempt_record::meeting::arrival> arrivals(
     history::lateness::meeting const& m, std::vector<std::uint32_t> const& ranks) {
   std::vector<core::attempt_record::meeting::arrival> all;
   for (std::size_t i = 0; i < m.who->size(); ++i)
-    if ((*m.who)[i] < ranks.size()) all.push_back({ranks[(*m.who)[i]], m.came_us[i]});
+    if ((*m.who)[i] < ranks.size()) all.push_back({ranks[(*m.who)[i]], m.arrival_us[i]});
   return all;
 }
 
@@ -253,8 +253,8 @@ std::string program_clusters::of(core::program_id program) const {
 }
 
 // Heartbeats do not count as activity, since agents send them even when their rank hangs.
-void program_clusters::look(core::program_id program, std::vector<std::uint32_t> const& ranks,
-                            doctor::look& into) const {
+void program_clusters::inspect(core::program_id program, std::vector<std::uint32_t> const& ranks,
+                               doctor::look& into) const {
   auto const id = all_.state().find(core::text(program));
   if (!id) return;
   auto const views = all_.state().current(*id).views();
@@ -266,7 +266,7 @@ void program_clusters::look(core::program_id program, std::vector<std::uint32_t>
   add(views.store.bytes());
   auto const* late = all_.late().of(*id);
   if (late && !late->meetings().empty()) add(count_of(late->meetings().back().ended));
-  for (auto const& b : views.barriers_from(0, barriers_looked_at)) {
+  for (auto const& b : views.barriers_from(0, barriers_examined)) {
     if (b.state != coordination::barrier_state::running) break;
     add(count_of(b.started));
     add(b.arrived_count);

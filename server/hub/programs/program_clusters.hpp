@@ -43,7 +43,7 @@ class program_clusters {
   };
 
   /// The TCPStores that the server provides for programs.
-  struct torch_side {
+  struct store_hooks {
     /// Begins an empty store for an attempt with this cluster and number of ranks.
     std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
         begin = [](auto, auto, auto) {};
@@ -57,7 +57,7 @@ class program_clusters {
   ~program_clusters();
 
   /// Sets the store functions. Call it before anything else.
-  void keep_stores(torch_side s) { torch_ = std::move(s); }
+  void set_store_hooks(store_hooks s) { torch_ = std::move(s); }
   /// Begins an attempt. Call it before its ranks are started. Repeated calls are ignored.
   void begin(core::attempt_sheet const& sheet);
   /// Ends the cluster when the program ends.
@@ -71,7 +71,7 @@ class program_clusters {
   /// Lateness at the barriers of an attempt, until the next attempt begins.
   struct lateness {
     std::vector<core::attempt_record::meeting> barriers;
-    std::vector<core::attempt_record::latecomer> latecomers;
+    std::vector<core::attempt_record::late_task> latecomers;
   };
   /// Returns which tasks were late at barriers of the attempt. `ranks`: the rank of each task.
   lateness late(core::program_id program, std::uint32_t attempt,
@@ -84,9 +84,9 @@ class program_clusters {
   std::string of(core::program_id program) const;
   /// Adds the activity of the cluster and its pending barriers; nothing if there is no cluster.
   /// `ranks`: the rank of each task.
-  void look(core::program_id program, std::vector<std::uint32_t> const& ranks,
-            doctor::look& into) const;
-  static constexpr std::size_t barriers_looked_at = 20;
+  void inspect(core::program_id program, std::vector<std::uint32_t> const& ranks,
+               doctor::look& into) const;
+  static constexpr std::size_t barriers_examined = 20;
   /// Sets a listener, which is called after each change of a program has taken effect.
   void on_change(std::function<void(core::program_id)> listener) {
     listener_ = std::move(listener);
@@ -124,7 +124,7 @@ class program_clusters {
   coordination_hub& all_;
   dependencies const dependencies_;
   program_clusters_limits const limits_;
-  torch_side torch_;
+  store_hooks torch_;
   std::map<core::program_id, served> programs_;  // programs known to the hubs
   std::deque<core::program_id> ended_;           // oldest first
   std::function<void(core::program_id)> listener_ = [](auto) {};

@@ -22,7 +22,7 @@ void program_doctor::update(std::vector<core::program_changed> const& changes) {
 void program_doctor::begin(core::program_id id) {
   if (all_.size() >= programs_max) return;
   auto const& programs = hub_.state().programs();
-  auto const p = programs.look(id);
+  auto const p = programs.find(id);
   auto ranks = programs.ranks(id);
   if (!p || !ranks || p->spec.on_hang == core::hang_policy::off) return;
   std::vector<bool> which;
@@ -185,16 +185,16 @@ std::vector<core::program_id> program_doctor::hanging(std::size_t limit) const {
   return ids;
 }
 
-void program_doctor::report(core::program_id id, watched_program& p, doctor::hang_news news) {
+void program_doctor::report(core::program_id id, watched_program& p, doctor::hang_change news) {
   using severity = event_publisher::severity;
-  if (news == doctor::hang_news::none) return;
-  auto const program = hub_.state().programs().look(id);
+  if (news == doctor::hang_change::none) return;
+  auto const program = hub_.state().programs().find(id);
   if (!program) return;
   auto const& name = program->spec.name;
   auto const& events = hub_.events();
   history::black_box::name const which{id, p.attempt};
-  if (news == doctor::hang_news::over) {
-    hub_.programs().record_event(which, {{}, core::attempt_event::moves_again, {}, {}});
+  if (news == doctor::hang_change::over) {
+    hub_.programs().record_event(which, {{}, core::attempt_event::progress_resumed, {}, {}});
     hub_.apply(core::program_hangs{.program = id, .attempt = which.attempt, .over = true});
     return events.publish(events.to_log, severity::info, "program_moves_again", core::text(id),
                           "'" + name + "' makes progress again after it was reported as hanging");

@@ -82,7 +82,7 @@ class program_doctor {
   void evaluate_vitals(core::program_id id, watched_program& p);
   void query_stacks(core::program_id id, watched_program& p);
   void evaluate_stacks(core::program_id id, watched_program& p);
-  void report(core::program_id id, watched_program& p, doctor::hang_news news);
+  void report(core::program_id id, watched_program& p, doctor::hang_change news);
   core::time_point due(watched_program const& p) const;
   void find_due();
 

@@ -78,7 +78,7 @@ void program_hub::close() {
   if (dependencies_.clusters)
     for (auto const& f : all)
       dependencies_.clusters->changed(
-          {.program = std::get<core::programs::program_gone>(f).program, .gone = true});
+          {.program = std::get<core::programs::program_removed>(f).program, .gone = true});
 }
 
 void program_hub::restore(std::vector<core::programs::restored_program> programs) {
@@ -117,7 +117,7 @@ bool program_hub::restore(attempt const& which, core::attempt_record what) {
 std::vector<std::string> program_hub::refresh_uploads(
     std::function<bool(std::string const&)> const& exists) {
   std::vector<std::string> named;
-  core::uploads_seen seen;
+  core::uploads_present seen;
   bool changed = false;
   for (auto const& [hash, known] : hub_.state().programs().uploads()) {
     bool const there = exists(hash);
@@ -169,7 +169,7 @@ muster::result<std::string> program_hub::cluster_of(core::program_id program, st
 
 void program_hub::inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                                   doctor::look& into) const {
-  if (dependencies_.clusters) dependencies_.clusters->look(program, ranks, into);
+  if (dependencies_.clusters) dependencies_.clusters->inspect(program, ranks, into);
 }
 
 program_clusters::lateness program_hub::lateness(core::program_id program,

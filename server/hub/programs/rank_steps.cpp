@@ -19,7 +19,7 @@ rank_steps::rank_steps(hub& of)
               }}) {}
 
 void rank_steps::restore(doctor::step_segment const& recorded) {
-  auto const p = hub_.state().programs().look(recorded.program);
+  auto const p = hub_.state().programs().find(recorded.program);
   if (!p || p->attempt != recorded.attempt || core::ended(p->state)) return;
   auto& last = recorded_[{recorded.program, recorded.attempt}];
   doctor::unpack(recorded.bytes, recorded.first,
@@ -46,7 +46,7 @@ void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>
 
 void rank_steps::record(core::stream_id stream, doctor::step_table::report what) {
   auto const& programs = hub_.state().programs();
-  auto const p = programs.look(what.program);
+  auto const p = programs.find(what.program);
   if (!p || p->attempt != what.attempt) return;
   std::erase_if(what.ranks, [&](auto const& r) {
     return hub_.workers().stream_of({what.program, what.attempt, r.rank}) != stream;
@@ -64,8 +64,8 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
   drop_recorded({what.program, what.attempt}, spans);
   log_.add(hub_.now(), what.program, what.attempt, spans);
   if (!first || !p->spec.step_pattern.empty()) return;  // such ranks cannot be stopped at a step
-  core::program_steps_said some{what.program, what.attempt, {}, {}};
-  some.what = core::program_steps_said::kind::some;
+  core::program_steps_reported some{what.program, what.attempt, {}, {}};
+  some.what = core::program_steps_reported::kind::some;
   hub_.apply(some);
   recall_agreement(*p);
   if (auto const step = stops_.agreed(p->id, p->attempt))
@@ -81,7 +81,7 @@ void rank_steps::record_ends(core::rank_reports const& reports) {
   for (auto const& e : reports.ended) touched.emplace(e.name.program, e.name.attempt);
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : touched) {
-    auto const p = programs.look(program);
+    auto const p = programs.find(program);
     if (!p || p->attempt != number) continue;
     recall_agreement(*p);
     auto const all = programs.ranks(program);
@@ -93,9 +93,9 @@ void rank_steps::record_ends(core::rank_reports const& reports) {
     }
     if (others || !silent) continue;
     if (p->state == core::program_state::running)
-      hub_.ask(core::change_program{{}, program, core::program_wish::stop}, [](auto const&) {});
+      hub_.ask(core::change_program{{}, program, core::program_command::stop}, [](auto const&) {});
     else
-      decisions_.push_back({program, number, core::program_steps_said::kind::none, {}});
+      decisions_.push_back({program, number, core::program_steps_reported::kind::none, {}});
   }
   send_decisions();
 }
@@ -144,7 +144,7 @@ void rank_steps::apply(changes const& c) {
         hub_.now(), program, number, 0, workers_of({program, number}),
         [this, program = program, number = number](auto const& step) {
           if (!step)
-            decisions_.push_back({program, number, core::program_steps_said::kind::none, {}});
+            decisions_.push_back({program, number, core::program_steps_reported::kind::none, {}});
         });
   send_decisions();
 }
@@ -154,7 +154,7 @@ void rank_steps::apply(changes const& c) {
 void rank_steps::drain_worker(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {
-    auto const p = programs.look(program);
+    auto const p = programs.find(program);
     auto const all = programs.ranks(program);
     if (!p || !all || p->attempt != number || p->state != core::program_state::running) continue;
     if (!p->spec.step_pattern.empty()) continue;
@@ -168,7 +168,7 @@ void rank_steps::drain_worker(core::stream_id stream) {
     auto done = [this, program = program, number = number, who = there->worker](auto const& step) {
       if (!step) return;
       decisions_.push_back(
-          {program, number, core::program_steps_said::kind::preempted,
+          {program, number, core::program_steps_reported::kind::preempted,
            who + " is leaving; all ranks were asked to stop after step " + std::to_string(*step)});
     };
     stops_.begin(hub_.now(), program, number, 0, workers_of({program, number}), std::move(done));
@@ -195,7 +195,7 @@ std::set<core::stream_id> rank_steps::workers_of(attempt const& of) const {
 
 void rank_steps::stop(core::program_id program, std::uint64_t least,
                       doctor::step_stops::handler done) {
-  auto const p = hub_.state().programs().look(program);
+  auto const p = hub_.state().programs().find(program);
   if (!p) return done(p.error());
   if (p->state != core::program_state::running)
     return done(muster::status{muster::code::failed_precondition,
@@ -209,7 +209,7 @@ void rank_steps::stop(core::program_id program, std::uint64_t least,
   recall_agreement(*p);
   auto noted = [this, program, number = p->attempt, done = std::move(done)](auto const& step) {
     if (!step) return done(step);
-    core::change_program kept{{}, program, core::program_wish::stop_at, {number, *step}};
+    core::change_program kept{{}, program, core::program_command::stop_at, {number, *step}};
     hub_.ask(std::move(kept),
              [done, step](core::reply const& r) { r.status.ok() ? done(step) : done(r.status); });
   };
@@ -224,7 +224,7 @@ void rank_steps::recall_agreement(core::program_view const& p) {
 }
 
 void rank_steps::renew_agreement(core::program_id program) {
-  auto const p = hub_.state().programs().look(program);
+  auto const p = hub_.state().programs().find(program);
   if (!p || !p->stop_at || p->stop_at->attempt == p->attempt) return;
   if (p->state != core::program_state::running || !table_.whole(program, p->attempt, false)) return;
   stop(program, p->stop_at->step, [](auto const&) {});
@@ -249,7 +249,7 @@ void rank_steps::fill(core::program_view& p, bool slow_ranks) const {
 void rank_steps::fill(core::program_id program, std::uint32_t attempt,
                       std::vector<core::rank_view>& ranks) const {
   for (auto& r : ranks)
-    if (auto const known = table_.look(program, attempt, r.rank)) {
+    if (auto const known = table_.find(program, attempt, r.rank)) {
       r.step = known->step;
       r.step_reached = known->reached;
       r.step_took = known->took;

@@ -1,9 +1,9 @@
 // The steps of the ranks of a hub's programs. Stores the steps that workers report, and agrees with
 // workers on the step after which all ranks of a program stop.
 //
-//   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_said: preempted, none
-//   a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_wish::stop_at
-//   a deadline's notice ─────┘                              └─► the caller of stop()
+//   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_reported: preempted,
+//   none a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_command::stop_at a
+//   deadline's notice ─────┘                              └─► the caller of stop()
 //
 // The core stores the requested step, so it outlives this process, and also an attempt that ends
 // earlier: the ranks of the next attempt agree again.
@@ -45,7 +45,7 @@ class rank_steps {
   /// Sends the agreed steps to a worker that has reconnected.
   void resume_worker(core::stream_id stream);
   /// Can be called from within a step: apply() sends the decisions.
-  void forget_worker(core::stream_id stream) { stops_.gone(stream); }
+  void forget_worker(core::stream_id stream) { stops_.on_worker_lost(stream); }
   /// The consequences of a step of the core for steps of ranks.
   struct changes {
     std::vector<core::stream_id> drained;  // workers
@@ -88,7 +88,8 @@ class rank_steps {
   /// The last step of each rank in the records of an earlier process. Limit: the ranks of programs
   /// that had not ended then.
   std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
-  std::vector<core::program_steps_said> decisions_;  // made within a step, to be sent to the core
+  std::vector<core::program_steps_reported>
+      decisions_;  // made within a step, to be sent to the core
 };
 
 }  // namespace muster::server

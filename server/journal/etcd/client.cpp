@@ -141,7 +141,7 @@ grpc::Status client::with_token(member& m, milliseconds limit, attempt const& f)
 void client::begin(grpc::ClientContext* context) {
   std::lock_guard const lock(mutex_);
   running_.push_back(context);
-  if (over_) context->TryCancel();
+  if (stopped_) context->TryCancel();
 }
 
 void client::end(grpc::ClientContext* context) {
@@ -156,7 +156,7 @@ void client::heard(grpc::Status const& s) {
 
 void client::give_up() {
   std::lock_guard const lock(mutex_);
-  over_ = true;
+  stopped_ = true;
   for (auto* c : running_) c->TryCancel();
 }
 
@@ -177,7 +177,7 @@ void client::connect(member& m, milliseconds limit) {
   bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
   bool const others = members_.size() > 1;
   auto const until = clock::now() + (tried || !others ? limit : std::min(limit, reconnect_wait));
-  while (state != GRPC_CHANNEL_READY && !over_ && clock::now() < until) {
+  while (state != GRPC_CHANNEL_READY && !stopped_ && clock::now() < until) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;  // the call returns the reason
     auto const slice = std::min(until, clock::now() + reconnect_wait) - clock::now();
     auto const end =
@@ -195,7 +195,7 @@ grpc::Status client::call(member& m, milliseconds limit, attempt const& f) {
     if (!waiting_since_) waiting_since_ = clock::now();
   }
   connect(m, limit);
-  if (over_) return {grpc::StatusCode::CANCELLED, "cancelled"};
+  if (stopped_) return {grpc::StatusCode::CANCELLED, "cancelled"};
   auto const left = std::chrono::ceil<milliseconds>(end - clock::now());
   auto s = with_token(m, std::max<milliseconds>(left, call_limit_min), f);
   m.trouble = s.ok() ? std::string() : reason(s);
@@ -262,7 +262,7 @@ muster::status client::ask(milliseconds limit, std::string const& what, attempt 
     auto const s = once(std::clamp<milliseconds>(left, 1ms, std::max(limit / 2, 100ms)), f);
     if (s.ok()) return {};
     if (!may_pass(s)) return in_words(s);
-    if (over_ || clock::now() + pause >= end) {
+    if (stopped_ || clock::now() + pause >= end) {
       auto const seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(limit).count());
       return {code::unavailable, "no answer in " + seconds + " s; " + asked(what)};
     }

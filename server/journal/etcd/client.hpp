@@ -111,13 +111,13 @@ class client {
   // Any thread:
   /// Stops the running calls. From now on, every call fails at once with CANCELLED.
   void give_up();
-  bool gave_up() const { return over_; }
+  bool gave_up() const { return stopped_; }
   /// Called repeatedly while another thread waits for the caller. Gives up after `patience` without
   /// an answer, from the first of these calls.
   void hurry(milliseconds patience);
   /// Permits calls after give_up.
   /// @pre No call is running.
-  void go_on() { over_ = false; }
+  void go_on() { stopped_ = false; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -140,7 +140,7 @@ class client {
   clock::time_point space_made_{};
   std::int64_t required_ = 0;
 
-  std::atomic<bool> over_ = false;
+  std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::vector<grpc::ClientContext*> running_;       // guarded by mutex_, like all members below
   std::optional<clock::time_point> waiting_since_;  // start of the wait for any answer

@@ -358,7 +358,7 @@ muster::status etcd_store::read(std::string_view prefix, visitor const& v) const
   return read.ok() ? wrong : read;
 }
 
-void etcd_store::look_at_space() const {
+void etcd_store::check_space() const {
   wire::StatusResponse answer;
   auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
@@ -373,13 +373,13 @@ void etcd_store::look_at_space() const {
 }
 
 std::uint64_t etcd_store::bytes_on_disk() const {
-  look_at_space();
+  check_space();
   return size_;
 }
 
 std::optional<std::uint64_t> etcd_store::bytes_free() const {
   if (no_space_) return 0;
-  look_at_space();
+  check_space();
   if (!knows_space_) return {};
   return options_.bytes_max - std::min(in_use_, options_.bytes_max);
 }

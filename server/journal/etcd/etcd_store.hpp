@@ -61,7 +61,7 @@ class etcd_store final : public store {
   muster::result<std::string> whole(std::string_view key, std::string_view value) const;
   void written(std::size_t bytes);
   void compact();
-  void look_at_space() const;
+  void check_space() const;
   muster::status not_written() const;
 
   names const names_;

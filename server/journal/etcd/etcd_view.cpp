@@ -47,7 +47,7 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
 }
 
 // Completes a stored batch, as the next leader would.
-muster::status do_rest_of_batch(map& raw, std::string const& prefix) {
+muster::status complete_pending_batch(map& raw, std::string const& prefix) {
   auto const redos = names{prefix}.redos();
   std::string ended;
   for (auto it = raw.lower_bound(redos); it != raw.end() && it->first.starts_with(redos); ++it)
@@ -99,7 +99,7 @@ muster::status etcd_view::fill(client& c, watcher const& watch, lost_values lost
     if (read.ok()) break;
     if (read.code != code::out_of_range || n > attempts_by_pages) return read;
   }
-  if (auto const done = do_rest_of_batch(raw, c.prefix()); !done.ok()) return done;
+  if (auto const done = complete_pending_batch(raw, c.prefix()); !done.ok()) return done;
   return take(raw, c.prefix(), lost);
 }
 

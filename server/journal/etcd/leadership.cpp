@@ -61,7 +61,7 @@ microseconds leadership::left() const {
   return until == never ? microseconds::max() : microseconds(until) - now();
 }
 
-void leadership::over_in_words() const {
+void leadership::end_process_after_loss() const {
   options_.over("etcd has not renewed the lease in time, so another server may lead");
 }
 

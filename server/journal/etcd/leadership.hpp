@@ -53,7 +53,7 @@ class leadership {
   void give_up() { client_.give_up(); }
   /// Returns if this process may answer, otherwise ends it. Costs one reading of the clock.
   void check() const {
-    if (left() <= std::chrono::microseconds(0)) over_in_words();
+    if (left() <= std::chrono::microseconds(0)) end_process_after_loss();
   }
   /// Returns the remaining time of the lease, or the maximum value if try_to_lead was never called.
   std::chrono::microseconds left() const;
@@ -77,7 +77,7 @@ class leadership {
   void renew();
   void watch();
   void end_threads();
-  void over_in_words() const;
+  void end_process_after_loss() const;
 
   leadership_options const options_;
   client client_;  // used by the main thread, then by the renewing thread

@@ -67,10 +67,11 @@ muster::result<copied> fill(access const& a, term t, view const& from, std::uint
 
 }  // namespace
 
-muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
-                                     std::function<void(std::string const& why)> over) {
+muster::result<exclusive_leadership> acquire_exclusive_leadership(
+    access const& a, std::string who, std::string const& what_then,
+    std::function<void(std::string const& why)> over) {
   leadership_options options{std::move(who), 0, lease, std::move(over)};
-  sole_lead lead(new leadership(a, std::move(options)));
+  exclusive_leadership lead(new leadership(a, std::move(options)));
   auto const seen = lead->try_to_lead();
   if (!seen) return with_name(a, seen.error());
   if (seen->leads) return lead;
@@ -82,7 +83,8 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
                                     std::function<void(std::string const& why)> over) {
   auto const found = inspect(from, watch);
   if (!found) return found.error();
-  auto const lead = lead_alone(a, "muster data restore", "stop it, and name an empty prefix", over);
+  auto const lead = acquire_exclusive_leadership(a, "muster data restore",
+                                                 "stop it, and name an empty prefix", over);
   if (!lead) return lead.error();
   client c(a);
   c.require((*lead)->begun().created);
@@ -106,7 +108,7 @@ muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path
     if (!view) return view.error();
     if (auto const ours = format_of(**view); !ours) return ours.error();
   }
-  auto const lead = lead_alone(a, "muster data repair", "stop it first", over);
+  auto const lead = acquire_exclusive_leadership(a, "muster data repair", "stop it first", over);
   if (!lead) return lead.error();
   auto s = etcd_store::open(a, (*lead)->begun(),
                             {.bytes_max = std::numeric_limits<std::uint64_t>::max(), .over = over});

@@ -15,15 +15,16 @@ struct resigns {
   }
 };
 /// Leads as long as it exists, so that no server can use the store.
-using sole_lead = std::unique_ptr<leadership, resigns>;
+using exclusive_leadership = std::unique_ptr<leadership, resigns>;
 /// Takes the lead.
 /// @param who shown to waiting servers
 /// @param what_then advice in the error if a server leads
 /// @param over see leadership_options
 /// @return In one line with the address: FAILED_PRECONDITION (a server leads), UNAVAILABLE (etcd
 /// does not answer).
-muster::result<sole_lead> lead_alone(access const& a, std::string who, std::string const& what_then,
-                                     std::function<void(std::string const& why)> over);
+muster::result<exclusive_leadership> acquire_exclusive_leadership(
+    access const& a, std::string who, std::string const& what_then,
+    std::function<void(std::string const& why)> over);
 
 /// Copies all entries of `from` into an empty prefix, which it leads meanwhile. On failure it
 /// deletes what it has written. A killed process leaves a prefix without a format entry, which

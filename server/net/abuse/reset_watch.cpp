@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/net/abuse/cut_connection.hpp"
-#include "server/net/slept.hpp"
+#include "server/net/abuse/reset_connection.hpp"
+#include "server/net/sleep_until_stop.hpp"
 
 namespace muster::net {
 namespace {
@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds asked_every{100}, patience{200};
 // Resets among 16 KiB of unread data. Normal clients reset a call only now and then.
-constexpr std::size_t bytes_looked_at = 16 << 10, resets_max = 16;
+constexpr std::size_t bytes_examined = 16 << 10, resets_max = 16;
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
   std::uint32_t n = 0;
@@ -58,7 +58,7 @@ reset_watch::reset_watch(coro::engine_context& engine,
 void reset_watch::run(std::stop_token stop) {
   auto const turned = std::make_shared<std::atomic<bool>>(true);
   auto asked = clock::now();
-  while (slept(stop, asked_every)) {
+  while (sleep_until_stop(stop, asked_every)) {
     beside_();
     if (turned->exchange(false)) {
       asked = clock::now();
@@ -70,12 +70,12 @@ void reset_watch::run(std::stop_token stop) {
 }
 
 void reset_watch::look() {
-  std::array<char, bytes_looked_at> bytes;
+  std::array<char, bytes_examined> bytes;
   for (int const fd : open_descriptors()) {
     auto const n = ::recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
     if (n <= 0) continue;
     if (resets_in({bytes.data(), static_cast<std::size_t>(n)}) < resets_max) continue;
-    if (auto const peer = cut_socket(fd); !peer.empty()) was_cut_(peer);
+    if (auto const peer = reset_socket(fd); !peer.empty()) was_cut_(peer);
   }
 }
 

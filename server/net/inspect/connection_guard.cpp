@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-#include "server/net/abuse/cut_connection.hpp"
+#include "server/net/abuse/reset_connection.hpp"
 
 namespace muster::net {
 namespace {
@@ -163,7 +163,7 @@ void connection_guard::make_room() {
     if (most == nullptr) return;
     auto const held = most->held_.load();
     release(*most);
-    if (inode_of(most->socket_) == most->inode_) cut_socket(most->socket_);
+    if (inode_of(most->socket_) == most->inode_) reset_socket(most->socket_);
     note_cut(*most, memory_,
              "it held " + std::to_string(held) +
                  " bytes of unfinished messages, more than any other connection, and all "

@@ -135,7 +135,7 @@ class guarded_connection {
   [[nodiscard]] bool is_tls() const { return tls_; }
   [[nodiscard]] bool is_cut() const { return cut_; }
   /// Returns whether this was called before; used to check the client certificate once.
-  bool certificate_looked_at() { return std::exchange(looked_at_, true); }
+  bool mark_certificate_checked() { return std::exchange(certificate_checked_, true); }
 
  private:
   friend class connection_guard;
@@ -144,9 +144,9 @@ class guarded_connection {
   int const socket_;
   std::string const peer_;
   bool const tls_;
-  std::uint64_t const inode_;  // identifies the socket, since descriptors are reused
-  bool looked_at_ = false;     // used by the reader
-  sent_frames sent_;           // used by the writer
+  std::uint64_t const inode_;         // identifies the socket, since descriptors are reused
+  bool certificate_checked_ = false;  // used by the reader
+  sent_frames sent_;                  // used by the writer
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::int64_t> open_held_ = 0;  // the part of held_ that counts as not identified

@@ -117,7 +117,7 @@ extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
   int const n = static_cast<int>(bytes);
   auto* const c = muster::net::guarded_session(ssl);
   if (c == nullptr) return n;
-  if (!c->certificate_looked_at()) {
+  if (!c->mark_certificate_checked()) {
     auto const name = muster::net::certificate_name(ssl);
     if (!name.empty()) c->shown(name);
   }

@@ -62,8 +62,8 @@ coro::task<muster::status> blob_put::take() {
   auto const hash = asked_.sha256();
   auto const name = asked_.name();
   if (store_.lease(name.empty() ? hash : name)) {
-    told_.set_had(true);
-    co_await call_.write(told_);
+    on_answer_.set_had(true);
+    co_await call_.write(on_answer_);
     co_return muster::status();
   }
   auto const id = store_.begin(hash, asked_.size(), name, caller_of(who_, call_.context()));
@@ -73,12 +73,12 @@ coro::task<muster::status> blob_put::take() {
   if (taken.ok()) {
     store_.finish(*id, answer());
     co_await await_answer();
-    taken = said_;
+    taken = last_answer_;
   }
   store_.abandon(*id);
   if (!taken.ok()) co_return taken;
   expect_client();
-  co_await call_.write(told_);
+  co_await call_.write(on_answer_);
   co_return taken;
 }
 
@@ -92,7 +92,7 @@ coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::
       got += data.size();
       store_.append(id, std::move(data), answer());
       co_await await_answer();
-      if (!said_.ok()) co_return said_;
+      if (!last_answer_.ok()) co_return last_answer_;
     }
     if (got == size) co_return muster::status();
     expect_client();
@@ -107,7 +107,7 @@ coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::
 
 coro::task<void> blob_get::run() {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  call_.on_cancel([this] { gone_ = true; });
+  call_.on_cancel([this] { disconnected_ = true; });
   for (;;) {
     expect_client();
     bool const came = co_await call_.read(asked_);
@@ -143,41 +143,41 @@ coro::task<muster::status> blob_get::give() {
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();
-  auto want_at = begun;
-  while (!gone_ && !stopping_) {
+  auto request_at = begun;
+  while (!disconnected_ && !stopping_) {
     name_ = store_.current(asked_.sha256());
     if (store_.size_of(name_)) break;
-    bool const may_come = store_.may_come(name_);
+    bool const can_arrive = store_.can_arrive(name_);
     auto const now = coro::timer::clock::now();
-    if (now >= begun + (may_come ? options_.patience_held : options_.patience)) break;
-    if (may_come && now >= want_at) {
+    if (now >= begun + (can_arrive ? options_.patience_held : options_.patience)) break;
+    if (can_arrive && now >= request_at) {
       store_.want(name_);
-      want_at = now + options_.wanted_every;
+      request_at = now + options_.wanted_every;
     }
-    co_await pause_.wait_for(options_.looked_every);
+    co_await pause_.wait_for(options_.poll_interval);
   }
 }
 
 coro::task<muster::status> blob_get::give_pieces(std::uint64_t size) {
-  told_.Clear();
-  told_.set_size(size);
-  told_.set_under_name(name_ != asked_.sha256() || !store_.is_hash(name_));
+  on_answer_.Clear();
+  on_answer_.set_size(size);
+  on_answer_.set_under_name(name_ != asked_.sha256() || !store_.is_hash(name_));
   auto at = asked_.offset();
   do {
     auto take = [this](muster::result<std::string> got) {
-      said_ = got ? muster::status{} : got.error();
-      if (got) told_.set_data(std::move(*got));
+      last_answer_ = got ? muster::status{} : got.error();
+      if (got) on_answer_.set_data(std::move(*got));
       answered_.set();
     };
     store_.read(name_, at, piece_bytes, std::move(take));
     co_await await_answer();
-    if (!said_.ok()) co_return said_;
-    at += told_.data().size();
-    store_.holders().traffic().server += told_.data().size();
+    if (!last_answer_.ok()) co_return last_answer_;
+    at += on_answer_.data().size();
+    store_.holders().traffic().server += on_answer_.data().size();
     expect_client();
-    bool const sent = co_await call_.write(told_);
+    bool const sent = co_await call_.write(on_answer_);
     if (!sent) co_return client_gone();
-    told_.clear_size();
+    on_answer_.clear_size();
   } while (at < size);
   co_return muster::status();
 }

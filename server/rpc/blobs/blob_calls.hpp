@@ -26,7 +26,7 @@ struct blob_call_options {
   std::chrono::milliseconds patience_held{600'000};
   /// Interval at which the holder is asked again for an upload, and interval of the polls.
   std::chrono::milliseconds wanted_every{5'000};
-  std::chrono::milliseconds looked_every{50};
+  std::chrono::milliseconds poll_interval{50};
   /// Maximum number of concurrent calls. At the limit: RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
 };
@@ -59,7 +59,7 @@ class blob_call {
   }
   blob_store::done answer() {
     return [this](muster::status s) {
-      said_ = std::move(s);
+      last_answer_ = std::move(s);
       answered_.set();
     };
   }
@@ -76,8 +76,8 @@ class blob_call {
   coro::timer pause_;
   coro::timer deadline_;
   Asked asked_;
-  Told told_;
-  muster::status said_;  // the last answer of the store
+  Told on_answer_;
+  muster::status last_answer_;  // the last answer of the store
   bool stopping_ = false;
 };
 
@@ -106,7 +106,7 @@ class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
   [[nodiscard]] coro::task<void> await_blob();
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
-  bool gone_ = false;
+  bool disconnected_ = false;
   std::string name_;  // the current name of the requested blob
 };
 

@@ -70,7 +70,7 @@ void hold_stream::before_write() {
   if (out_.empty()) waiting_.clear();
 }
 
-void hold_stream::on_wanted(std::string_view name) {
+void hold_stream::on_upload_requested(std::string_view name) {
   if (waiting_.emplace(name).second) next().add_wanted(std::string(name));
 }
 
@@ -82,7 +82,7 @@ bool hold_stream::on_ticket(std::string_view ticket, std::string_view name) {
   return true;
 }
 
-void hold_stream::on_unneeded(std::string_view name) {
+void hold_stream::on_released(std::string_view name) {
   next().add_unneeded(std::string(name));
 }
 

@@ -31,9 +31,9 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   void shut_down();
 
   // holder_sink
-  void on_wanted(std::string_view name) override;
+  void on_upload_requested(std::string_view name) override;
   bool on_ticket(std::string_view ticket, std::string_view name) override;
-  void on_unneeded(std::string_view name) override;
+  void on_released(std::string_view name) override;
 
  private:
   /// Maximum number of names and tickets to be written. At the limit, no ticket is issued.

@@ -52,7 +52,7 @@ void coordination_call::complete(bool ok) {
   if (state_ == state::finishing) {
     state_ = state::over;
     answer_.reset();
-    return free_when_through();
+    return free_if_done();
   }
   if (!ok) {
     delete this;
@@ -121,7 +121,7 @@ void coordination_call::unlist() {
     home_.by_token.erase(it);
 }
 
-void coordination_call::judge_again() {
+void coordination_call::recheck() {
   unlist();
   auto const& clusters = home_.hub.state();
   if (state_ != state::asked || !clusters.exists(cluster_)) return;
@@ -205,10 +205,10 @@ void coordination_call::gone(bool) {
     home_.hub.forget(cluster_, core_call_);
     state_ = state::over;
   }
-  free_when_through();
+  free_if_done();
 }
 
-void coordination_call::free_when_through() {
+void coordination_call::free_if_done() {
   if (state_ == state::over && !done_expected_) delete this;
 }
 

@@ -90,7 +90,7 @@ class coordination_call final : private coro::rpc_tag,
     if (state_ == state::asked) core_call_ = id;
   }
   /// Checks again whether a waiting call is admitted, and if not, ends it with the gate's status.
-  void judge_again();
+  void recheck();
   void refuse(muster::status const& why);
 
  private:
@@ -112,7 +112,7 @@ class coordination_call final : private coro::rpc_tag,
   void gone(bool);
   void list(std::string const& token);
   void unlist();
-  void free_when_through();
+  void free_if_done();
   void note_connection(core::coordination::task_index task, core::incarnation incarnation);
   coordination_method const& method() const { return service_.methods()[method_]; }
   core::time_point deadline() const;

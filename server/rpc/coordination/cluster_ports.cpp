@@ -298,7 +298,7 @@ muster::result<cluster_id> cluster_ports::cluster_of(grpc::ServerContext const& 
   return muster::status{muster::code::not_found, "the cluster of this port was removed"};
 }
 
-bool cluster_ports::is_let_in(grpc::ServerContext const& context) const {
+bool cluster_ports::is_authorized(grpc::ServerContext const& context) const {
   auto const* c = state_->connection_of(context.peer());
   return c != nullptr && c->let_in;
 }

@@ -75,7 +75,7 @@ class cluster_ports final : public cluster_endpoints {
   muster::result<core::coordination::cluster_id> cluster_of(
       grpc::ServerContext const& context) const;
   /// Returns whether the call uses a connection of dial(), whose client is authorized.
-  bool is_let_in(grpc::ServerContext const& context) const;
+  bool is_authorized(grpc::ServerContext const& context) const;
   /// Returns the cluster whose closures the call concerns; over the main port the main cluster,
   /// even if it is not declared. Errors: FAILED_PRECONDITION for a plaintext call over a port for
   /// agents, if the main port uses TLS.

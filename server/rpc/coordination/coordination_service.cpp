@@ -49,7 +49,7 @@ class both_dialects final : public coordination_service {
     if (!place) return;
     // A refusal can end other calls, which then remove themselves.
     auto& waiting = place.mapped();
-    while (!waiting.empty()) (*waiting.begin())->judge_again();
+    while (!waiting.empty()) (*waiting.begin())->recheck();
   }
 
   std::size_t calls() const override { return calls_.live; }

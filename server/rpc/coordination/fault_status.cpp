@@ -51,7 +51,7 @@ std::string cut(std::string const& text, std::size_t details_bytes) {
       coordination::trailer_bytes_max - std::min(base64_bytes, coordination::trailer_bytes_max);
   if (coordination::fitting(text, room) == text.size()) return text;
   auto const most = coordination::fitting(text, room - std::min(mark.size(), room));
-  return text.substr(0, border_at(text, most)).append(mark);
+  return text.substr(0, utf8_boundary(text, most)).append(mark);
 }
 
 }  // namespace

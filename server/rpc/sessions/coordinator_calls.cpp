@@ -9,7 +9,7 @@
 #include "server/core/queries/session_queries.hpp"
 #include "server/core/queries/value_queries.hpp"
 #include "server/core/queries/worker_queries.hpp"
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "server/rpc/failure_convert.hpp"
 #include "server/rpc/sessions/log_feed.hpp"
@@ -61,7 +61,7 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
 // another submitter.
 std::string explanation_of(hub& h, core::session_id session, core::object_id id) {
   auto const& objects = h.objects().state();
-  auto const* found = objects.look(id);
+  auto const* found = objects.find(id);
   if (!found || !objects.may_use(session, found->submitter)) return {};
   auto const o = objects.view(id, *found);
   auto const task = o.spec.job + ":" + std::to_string(o.spec.index);
@@ -73,7 +73,7 @@ std::string explanation_of(hub& h, core::session_id session, core::object_id id)
            " waiting calls and executes " + std::to_string(o.executing);
   if (o.state == state::starting) return what + " is being created on " + task;
   if (o.state != state::pending) return o.error;
-  auto const row = h.state().workers().look(o.spec.job, o.spec.index);
+  auto const row = h.state().workers().find(o.spec.job, o.spec.index);
   if (!row) return what + " waits for its task: no task " + task + " has connected to this server";
   return what + " waits for its task: " + task + " is not connected";
 }
@@ -131,7 +131,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   if (!answer.status.ok()) co_return answer.status;
   auto const session = std::get<core::session_reply>(answer.body).session;
   auto const& state = pools_.of(session).state();  // the cluster may have been removed
-  auto const found_view = state.sessions().look(session);
+  auto const found_view = state.sessions().find(session);
   if (!found_view) co_return found_view.error();
   auto const& view = *found_view;
   auto opened = to_wire(view, r.open(), state.configuration());
@@ -223,7 +223,7 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   if (!session) return session.error();
   auto& h = pools_.of(*session);
   for (auto const id : r.closure()) {
-    auto const view = h.state().closures().look(core::closure_id{id});
+    auto const view = h.state().closures().find(core::closure_id{id});
     if (!view || view->job != *session) continue;  // released, or of another session
     h.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
@@ -241,13 +241,13 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
     return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
                    std::to_string(cancelled_max));
   auto& h = pools_.of(*session);
-  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
+  if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
   // Classify all before the first is cancelled, since cancelling ends dependent closures.
   std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
-    auto const view = h.state().closures().look(id);
+    auto const view = h.state().closures().find(id);
     bool const cancelled = view && view->state == core::closure_state::cancelled;
     if (id == core::closure_id{} || !view || (cancelled && r.dry_run()))
       response.add_unknown(token);
@@ -295,7 +295,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
     return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
                    std::to_string(explained_max));
   auto& h = pools_.of(*session);
-  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
+  if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::ExplainResponse response;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
@@ -340,13 +340,13 @@ muster::result<v1::PerWorkerValue> coordinator_calls::create_per_worker(
   auto const answer = h.ask_now(std::move(*event));
   if (!answer.status.ok()) return answer.status;
   return to_wire(
-      h.state().per_worker().look(std::get<core::per_worker_reply>(answer.body).id).value());
+      h.state().per_worker().find(std::get<core::per_worker_reply>(answer.body).id).value());
 }
 
 muster::result<v1::PerWorkerValue> coordinator_calls::get_per_worker(
     v1::GetPerWorkerValueRequest const& r) {
   auto const id = core::per_worker_id{r.value()};
-  auto const found = pools_.of(id).state().per_worker().look(id);
+  auto const found = pools_.of(id).state().per_worker().find(id);
   if (!found) return found.error();
   return to_wire(*found);
 }
@@ -370,7 +370,7 @@ muster::result<v1::GetLogsResponse> coordinator_calls::get_logs(v1::GetLogsReque
     return invalid("limit: " + std::to_string(r.limit()) + ", the limit is " +
                    std::to_string(lines_max));
   auto const& h = pools_.of(*session);
-  if (auto const known = h.state().sessions().look(*session); !known) return known.error();
+  if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::GetLogsResponse response;
   log_target of{*session, core::closure_id{r.closure()}};
   bool const all = r.closure() == 0 && r.token() == 0;
@@ -393,7 +393,7 @@ muster::result<v1::CloseSessionResponse> coordinator_calls::close(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto& h = pools_.of(*session);
-  auto const view = h.state().sessions().look(*session);
+  auto const view = h.state().sessions().find(*session);
   if (!view) return view.error();
   if (!view->resumable)
     return muster::status{muster::code::failed_precondition,

@@ -12,9 +12,9 @@ constexpr std::size_t line_bytes = 64;  // approximate size without the text
 
 log_feed::log_feed(coro::engine_context& engine, hub& h, core::session_id session,
                    std::uint64_t after, std::function<void()> wake)
-    : hub_(&h), session_(session), told_(after), wake_(std::move(wake)), next_window_(engine) {
+    : hub_(&h), session_(session), last_sent_(after), wake_(std::move(wake)), next_window_(engine) {
   // Lines of an earlier process are lost, and had other numbers.
-  if (told_ > h.logs().newest(session)) told_ = 0;
+  if (last_sent_ > h.logs().newest(session)) last_sent_ = 0;
 }
 
 bool log_feed::ready() {
@@ -24,7 +24,7 @@ bool log_feed::ready() {
     lines_left_ = window_lines_max;
     bytes_left_ = window_bytes_max;
   }
-  auto const page = hub_->logs().after({session_, {}}, told_, 1);
+  auto const page = hub_->logs().after({session_, {}}, last_sent_, 1);
   if (page.lines.empty()) {
     wait_for_lines();
     return false;
@@ -35,13 +35,13 @@ bool log_feed::ready() {
 }
 
 void log_feed::fill(v1::SessionResponse& to) {
-  auto const page = hub_->logs().after({session_, {}}, told_, lines_left_);
+  auto const page = hub_->logs().after({session_, {}}, last_sent_, lines_left_);
   for (auto const& line : page.lines) {
     auto const bytes = line.text.size() + line_bytes;
     if (bytes > bytes_left_) break;
     bytes_left_ -= bytes, --lines_left_;
     to_wire(line, hub_->logs().name_of(line.closure), *to.add_log());
-    told_ = line.seq;
+    last_sent_ = line.seq;
   }
   to.set_log_last(hub_->logs().newest(session_));
 }

@@ -45,7 +45,7 @@ class log_feed {
 
   hub* hub_;
   core::session_id session_;
-  std::uint64_t told_;  // number of the last line sent
+  std::uint64_t last_sent_;  // number of the last line sent
   std::function<void()> wake_;
   std::optional<log_store::wait_id> waiting_;  // set while waiting for a line
   clock::time_point window_end_{};

@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds look_again{20};
 v1::QueueReport queue_of(hub const& h, core::session_id session, std::uint64_t taken) {
   v1::QueueReport report;
   report.set_taken(taken);
-  if (auto const job = h.state().sessions().look(session))
+  if (auto const job = h.state().sessions().find(session))
     report.set_waiting(job->counts.queued + job->counts.blocked);
   return report;
 }
@@ -65,7 +65,7 @@ void session_stream::shut_down() {
 
 bool session_stream::may_read() {
   if (!open_) return true;
-  if (behind_ || !waiting_.empty()) return false;
+  if (waiting_message_ || !waiting_.empty()) return false;
   if (!hub_->state().has_room(session_) || out_.entries() >= outcomes_max_) return false;
   if (!hub_->sessions().is_paused(session_) && !(limited_ && queue_room_of(*limited_, pools_) == 0))
     return true;
@@ -100,11 +100,11 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
     for (int i = 0; i < m.token_size(); ++i)
       if (m.token(i) == 0) return invalid("token[" + std::to_string(i) + "]: must not be 0");
   append_batch(m);
-  if (behind_) return {};
-  return take_rest(m);
+  if (waiting_message_) return {};
+  return take_other_requests(m);
 }
 
-muster::status session_stream::take_rest(v1::SessionRequest const& m) {
+muster::status session_stream::take_other_requests(v1::SessionRequest const& m) {
   if (m.has_objects())
     if (auto problem = take_objects(m.objects()); !problem.ok()) return problem;
   take_requests(m);
@@ -123,18 +123,18 @@ void session_stream::append_batch(v1::SessionRequest const& m) {
   auto const n = event.closures.size();
   auto const room = limited_ ? queue_room_of(*limited_, pools_) : n;
   if (room >= n || !can_be_cut(event.closures)) return apply(event);
-  behind_.emplace(rest_of_message{event, m});
-  append_behind();
+  waiting_message_.emplace(rest_of_message{event, m});
+  append_waiting();
 }
 
 // Tries again until all closures are appended.
-void session_stream::append_behind() {
+void session_stream::append_waiting() {
   if (!open_ || closing_) return;
-  auto& waiting = behind_->closures.closures;
+  auto& waiting = waiting_message_->closures.closures;
   auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
   if (n > 0) {
     auto all = std::exchange(waiting, {});
-    auto event = behind_->closures;  // a copy without the closures
+    auto event = waiting_message_->closures;  // a copy without the closures
     waiting = std::move(all);
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
@@ -142,11 +142,11 @@ void session_stream::append_behind() {
     apply(event);
   }
   if (!waiting.empty())
-    return later_.call_at(coro::timer::clock::now() + look_again, [this] { append_behind(); });
-  auto const message = std::move(behind_->message);
-  behind_.reset();
+    return later_.call_at(coro::timer::clock::now() + look_again, [this] { append_waiting(); });
+  auto const message = std::move(waiting_message_->message);
+  waiting_message_.reset();
   if (!open_) return;
-  if (auto const problem = take_rest(message); !problem.ok()) {
+  if (auto const problem = take_other_requests(message); !problem.ok()) {
     refused(problem);
     return end(to_grpc(problem));
   }
@@ -210,7 +210,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
   core::resume_reply resumed;
   auto const problem = open.resume().empty() ? open_new(open) : resume(open, resumed);
   if (!problem.ok()) return problem;
-  auto const view = hub_->state().sessions().look(session_).value();
+  auto const view = hub_->state().sessions().find(session_).value();
   auto opened = to_wire(view, open, hub_->state().configuration());
   opened.set_server_incarnation(options_.server_incarnation());
   opened.set_server_version(options_.server_version);
@@ -233,7 +233,7 @@ muster::status session_stream::take_open(v1::Open const& open) {
     }
     out_.seal();
     if (lines && open_) lines_.emplace(call_.engine(), *hub_, session_, after, [this] { wake(); });
-    tell_missed(resumed);
+    resend_notices(resumed);
     wake();
   };
   hub_->sessions().run_after_pending_commits(session_, std::move(send));
@@ -290,7 +290,7 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
 
 // Repeats the last error and drain, in case the client missed them. The client ignores what it
 // knows.
-void session_stream::tell_missed(core::resume_reply const& r) {
+void session_stream::resend_notices(core::resume_reply const& r) {
   using core::notice_kind;
   if (r.failed_generation != 0)
     on_notice({session_, notice_kind::failed, r.failed_generation, r.failure});
@@ -378,7 +378,7 @@ void session_stream::on_outcome(core::outcome const& o) {
   wake();
 }
 
-void session_stream::on_notice(core::session_notice const& n) {
+void session_stream::on_notice(core::session_notification const& n) {
   if (n.kind == core::notice_kind::room) return room();
   if (n.kind == core::notice_kind::suspect) return on_suspect(n);
   bool const drained = n.kind == core::notice_kind::drained;
@@ -393,7 +393,7 @@ void session_stream::on_notice(core::session_notice const& n) {
   wake();
 }
 
-void session_stream::on_suspect(core::session_notice const& n) {
+void session_stream::on_suspect(core::session_notification const& n) {
   auto& s = *out_.tail().add_suspect();
   s.set_closure(core::raw(n.closure));
   s.set_function(n.failure.type);

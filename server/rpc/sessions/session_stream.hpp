@@ -38,7 +38,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
 
   // session_sink
   void on_outcome(core::outcome const& o) override;
-  void on_notice(core::session_notice const& n) override;
+  void on_notice(core::session_notification const& n) override;
   void on_object_answer(core::objects::call_answer const& a) override;
   void on_replaced() override;
   void on_removed(muster::status const& why) override;
@@ -66,21 +66,22 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
   /// Performs the requests of a message other than closures.
-  muster::status take_rest(v1::SessionRequest const& message);
-  /// Appends the closures of batch_, up to the quota of the token. The others wait in behind_.
+  muster::status take_other_requests(v1::SessionRequest const& message);
+  /// Appends the closures of batch_, up to the quota of the token. The others wait in
+  /// waiting_message_.
   void append_batch(v1::SessionRequest const& message);
-  void append_behind();
+  void append_waiting();
   /// Passes closures to the hub, and counts them as taken.
   void apply(core::schedule& event);
-  void tell_missed(core::resume_reply const& r);
-  void on_suspect(core::session_notice const& n);
+  void resend_notices(core::resume_reply const& r);
+  void on_suspect(core::session_notification const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
   /// Creates the object and answers, or adds it to `waiting_`: see object_hub.
   void create(v1::NewObject const& asked);
   /// Creates waiting objects whose names are free, and retries the others later.
   void create_waiting();
-  void tell_found(std::uint64_t number, muster::result<core::object_id> const& id);
-  void tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id);
+  void send_found(std::uint64_t number, muster::result<core::object_id> const& id);
+  void send_created(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
   /// Called at the end of the stream: closes the session, or keeps it for its client's return.
@@ -94,7 +95,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   core::session_id session_{};
   bool open_ = false;  // the hub has this sink
   bool resumable_ = false;
-  bool told_ticket_ = false;  // the ticket for objects was sent
+  bool ticket_sent_ = false;  // the ticket for objects was sent
   bool forget_ = false;       // close the session with the stream, although it holds values
   bool sealed_ = false;       // half-closed
   bool drained_ = false;      // nothing is queued or running since then
@@ -118,7 +119,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
     core::schedule closures;
     v1::SessionRequest message;
   };
-  std::optional<rest_of_message> behind_;
+  std::optional<rest_of_message> waiting_message_;
   coro::timer queue_look_;  // used while the queue is full
   coro::timer later_;
   coro::timer lost_;  // ends the stream outside of the hub

@@ -28,7 +28,7 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
   if (!resumable_) return invalid("objects: only sessions that hold values can use objects");
   auto const who = caller_of(options_.gate, call_.context());
   auto& objects = hub_->objects();
-  if (!r.ticket().empty() && !std::exchange(told_ticket_, true)) {
+  if (!r.ticket().empty() && !std::exchange(ticket_sent_, true)) {
     bool const all = !who || who->role == core::role::admin;
     auto opened = objects.open(session_, {r.ticket(), who ? who->id : std::string(), all});
     if (!opened.ok()) return {opened.code, "objects." + opened.message};
@@ -36,9 +36,10 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
   for (auto const& asked : r.create()) create(asked);
   if (!waiting_.empty()) create_waiting();
   for (auto const& asked : r.create_dataset())
-    tell_made(asked.number(), objects.create_dataset(session_, asked.number(), from_wire(asked)));
+    send_created(asked.number(),
+                 objects.create_dataset(session_, asked.number(), from_wire(asked)));
   for (auto const& asked : r.find())
-    tell_found(asked.number(), objects.find(session_, asked.name()));
+    send_found(asked.number(), objects.find(session_, asked.name()));
   std::vector<core::objects::call_spec> calls;
   if (auto bad = from_wire(r, calls); !bad.empty()) return invalid("objects." + bad);
   if (!calls.empty() || r.taken_size() > 0)
@@ -50,9 +51,9 @@ muster::status session_stream::take_objects(v1::ObjectRequests const& r) {
 void session_stream::create(v1::NewObject const& asked) {
   auto& objects = hub_->objects();
   auto const allowed = check_function(caller_of(options_.gate, call_.context()), asked.function());
-  if (!allowed.ok()) return tell_found(asked.number(), allowed);
+  if (!allowed.ok()) return send_found(asked.number(), allowed);
   if (objects.must_wait_for_name(session_, asked.name())) return waiting_.push_back(asked);
-  tell_found(asked.number(), objects.create(session_, asked.number(), from_wire(asked)));
+  send_found(asked.number(), objects.create(session_, asked.number(), from_wire(asked)));
 }
 
 void session_stream::create_waiting() {
@@ -62,12 +63,12 @@ void session_stream::create_waiting() {
   names_.call_at(coro::timer::clock::now() + names_look_again, [this] { create_waiting(); });
 }
 
-void session_stream::tell_found(std::uint64_t number, muster::result<core::object_id> const& id) {
+void session_stream::send_found(std::uint64_t number, muster::result<core::object_id> const& id) {
   auto& found = *out_.add_entry(found_bytes).mutable_objects()->add_found();
   found.set_number(number);
   if (!id) {
     to_wire(failure_of(id.error()), *found.mutable_failure());
-  } else if (auto const* o = hub_->objects().state().look(*id)) {
+  } else if (auto const* o = hub_->objects().state().find(*id)) {
     found.set_object(core::raw(*id));
     found.set_task(o->spec.job + ":" + std::to_string(o->spec.index));
     found.set_class_name(o->spec.class_name);
@@ -76,7 +77,8 @@ void session_stream::tell_found(std::uint64_t number, muster::result<core::objec
   wake();
 }
 
-void session_stream::tell_made(std::uint64_t number, muster::result<core::dataset_id> const& id) {
+void session_stream::send_created(std::uint64_t number,
+                                  muster::result<core::dataset_id> const& id) {
   auto& found = *out_.add_entry(found_bytes).mutable_objects()->add_found();
   found.set_number(number);
   if (!id)

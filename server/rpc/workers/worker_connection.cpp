@@ -114,7 +114,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
   if (attached_ && index_ >= 0) objects_attached(index_);
   if (attached_ && takes_ranks_) hub_->programs().steps().resume_worker(stream_);
   // The worker may repeat answers that it sent on an earlier stream.
-  rest_on_ = hub_->gate().written();
+  last_batch_ = hub_->gate().written();
   for (auto const& closure : naming) keep_blob_of(closure);
   if (acknowledges_ && answered_ > 0 && attached_) acknowledge();
   return {};
@@ -137,7 +137,7 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
     auto const before = hub_->gate().written();
     hub_->apply(results_);
     // Answers without records need not wait for the journal.
-    if (hub_->gate().written() != before) rest_on_ = hub_->gate().written();
+    if (hub_->gate().written() != before) last_batch_ = hub_->gate().written();
     for (auto const& closure : naming) keep_blob_of(closure);
     answered_ += answers;
     if (acknowledges_ && answers > 0) acknowledge();
@@ -188,7 +188,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
 void worker_connection::acknowledge() {
   if (awaited_ > 0) return;  // later answers are acknowledged next
   awaited_ = answered_;
-  hub_->gate().when_durable(rest_on_, [this, alive = std::weak_ptr(alive_)] {
+  hub_->gate().when_durable(last_batch_, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     auto const taken = std::exchange(awaited_, 0);
     if (!attached_) return;
@@ -210,7 +210,7 @@ std::vector<core::closure_id> worker_connection::naming_blobs(
 
 // Uses the value stored in the core, since an answer may have been too late.
 void worker_connection::keep_blob_of(core::closure_id closure) {
-  auto const view = hub_->state().closures().look(closure);
+  auto const view = hub_->state().closures().find(closure);
   if (!view || view->state != core::closure_state::succeeded) return;
   if (auto const hash = blob_named_by(view->data.view()); !hash.empty())
     options_.blobs->name(closure, hash);
@@ -281,8 +281,8 @@ void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   auto const& state = hub_->state();
   if (auto const version = state.workers().tasks_version(); version != tasks_version_) {
     tasks_version_ = version;
-    if (auto const now = state.workers().tasks_of(job_); now != workers_told_)
-      out_.tail().set_workers(workers_told_ = now);
+    if (auto const now = state.workers().tasks_of(job_); now != workers_sent_)
+      out_.tail().set_workers(workers_sent_ = now);
   }
   for (auto const& a : batch)
     to_wire(a, numbers_[core::raw(a.function)], inputs_beside_bytes_, out_);

@@ -99,7 +99,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   bool leave_asked_ = false;
   std::string job_;
   std::uint64_t tasks_version_ = 0;  // version of the task count sent last
-  std::uint32_t workers_told_ = 0;
+  std::uint32_t workers_sent_ = 0;
   std::size_t outstanding_ = 0;  // closures sent but not answered
 
   bool inputs_beside_bytes_ = false;  // supported by the worker
@@ -109,14 +109,14 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   std::string host_;
   std::int64_t index_ = -1;
   bool takes_objects_ = false;
-  std::uint64_t object_answers_ = 0;       // number of the last answer received
-  std::size_t object_answers_untold_ = 0;  // answers received but not acknowledged
-  std::size_t object_bytes_untold_ = 0;
+  std::uint64_t object_answers_ = 0;               // number of the last answer received
+  std::size_t unacknowledged_object_answers_ = 0;  // answers received but not acknowledged
+  std::size_t unacknowledged_object_bytes_ = 0;
 
-  bool acknowledges_ = false;   // the worker stores answers, and there is a journal
-  std::uint64_t answered_ = 0;  // answers of this stream passed to the hub
-  std::uint64_t awaited_ = 0;   // of these, answers waiting for the journal
-  std::uint64_t rest_on_ = 0;   // the last batch of the journal with records of them
+  bool acknowledges_ = false;     // the worker stores answers, and there is a journal
+  std::uint64_t answered_ = 0;    // answers of this stream passed to the hub
+  std::uint64_t awaited_ = 0;     // of these, answers waiting for the journal
+  std::uint64_t last_batch_ = 0;  // the last batch of the journal with records of them
   // Lets callbacks of the journal detect the end of this object.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -8,8 +8,8 @@ namespace muster::server {
 namespace {
 
 /// Limits of received answers that are not acknowledged to the worker, which still stores them.
-constexpr std::size_t untold_max = 64;
-constexpr std::size_t untold_bytes_max = 64u << 10;
+constexpr std::size_t unacknowledged_max = 64;
+constexpr std::size_t unacknowledged_bytes_max = 64u << 10;
 
 }  // namespace
 
@@ -48,11 +48,13 @@ muster::status worker_connection::take_object_reports(v1::ObjectReports const& r
   std::vector<object_hub::report> answers;
   if (auto bad = from_wire(r, answers); !bad.empty()) return invalid(std::move(bad));
   if (!answers.empty()) object_answers_ = r.first() + answers.size() - 1;
-  for (auto const& a : answers) object_bytes_untold_ += bytes_of(a.answer);
-  object_answers_untold_ += answers.size();
+  for (auto const& a : answers) unacknowledged_object_bytes_ += bytes_of(a.answer);
+  unacknowledged_object_answers_ += answers.size();
   hub_->objects().reports(stream_, std::move(answers));
-  if (object_answers_untold_ < untold_max && object_bytes_untold_ < untold_bytes_max) return {};
-  object_answers_untold_ = object_bytes_untold_ = 0;
+  if (unacknowledged_object_answers_ < unacknowledged_max &&
+      unacknowledged_object_bytes_ < unacknowledged_bytes_max)
+    return {};
+  unacknowledged_object_answers_ = unacknowledged_object_bytes_ = 0;
   out_.tail().mutable_objects()->set_answers_taken(object_answers_);
   wake();
   return {};

@@ -69,14 +69,14 @@ served_store::served_store(serving& all, std::string name, numbering early, tcp:
       name_(std::move(name)),
       acceptor_(std::move(acceptor)),
       place_(all.context),
-      station_(all.options.limits, early,
-               {[this](connection_id c) { touched_.push_back(c); },
-                [this](incident i) { tell(std::move(i)); }}) {}
+      tcp_store_(all.options.limits, early,
+                 {[this](connection_id c) { touched_.push_back(c); },
+                  [this](incident i) { tell(std::move(i)); }}) {}
 
 void served_store::tell(incident what) {
   auto& pace = pace_[static_cast<unsigned>(what.what)];
-  if (!pace.may_say(all_.options.now())) return;
-  if (auto const n = pace.take_left_out(); n > 0)
+  if (!pace.may_log(all_.options.now())) return;
+  if (auto const n = pace.take_suppressed_count(); n > 0)
     what.text += " (" + std::to_string(n) + " similar ones were not reported)";
   all_.options.tell({name_, std::move(what)});
 }
@@ -96,7 +96,7 @@ void served_store::close() {
 }
 
 coro::task<void> served_store::wait_for_place() {
-  while (!station_.has_room() && acceptor_.is_open()) {
+  while (!tcp_store_.has_room() && acceptor_.is_open()) {
     place_.expires_at(asio::steady_timer::time_point::max());
     co_await place_.async_wait(awaited);
   }
@@ -115,7 +115,7 @@ coro::task<void> served_store::accept() {
       take(std::move(socket), peer);
       continue;
     }
-    if (net::gone_again(ec)) continue;
+    if (net::client_disconnected(ec)) continue;
     if (net::out_of_descriptors(ec)) all_.options.out_of_descriptors();
     asio::steady_timer pause(all_.context, pause_without_descriptors);
     co_await pause.async_wait(awaited);
@@ -136,10 +136,10 @@ void served_store::adopt(file_descriptor socket, std::string peer, std::uint32_t
   served.assign(tcp::v4(), socket.get(), ec);
   if (ec) return;
   socket.release();
-  if (!station_.has_room())
+  if (!tcp_store_.has_room())
     return tell({incident::kind::refused, peer,
                  "rank " + std::to_string(rank) + " (" + peer + "): there are " +
-                     std::to_string(station_.connections()) + " connections, the limit"});
+                     std::to_string(tcp_store_.connections()) + " connections, the limit"});
   begin(std::move(served), peer, rank);
 }
 
@@ -147,7 +147,7 @@ void served_store::begin(tcp::socket socket, std::string const& from,
                          std::optional<std::uint32_t> rank) {
   prepare(socket);
   auto c = std::make_shared<client>(std::move(socket), from);
-  c->id = station_.open(from, all_.options.now(), rank);
+  c->id = tcp_store_.open(from, all_.options.now(), rank);
   clients_.emplace(c->id, c);
   all_.group.spawn("torch client", serve(std::move(c)));
 }
@@ -161,12 +161,12 @@ coro::task<void> served_store::serve(client_ptr c) {
     auto const n = c->socket.read_some(asio::buffer(all_.piece), ec);
     if (ec == asio::error::would_block) continue;
     if (ec) break;
-    bool const more = station_.receive(c->id, {all_.piece.data(), n}, all_.options.now());
+    bool const more = tcp_store_.receive(c->id, {all_.piece.data(), n}, all_.options.now());
     flush();
     if (more) co_await go_on(c);
   }
   clients_.erase(c->id);
-  station_.close(c->id, all_.options.now());
+  tcp_store_.close(c->id, all_.options.now());
   flush();
   error_code ignored;
   c->socket.close(ignored);
@@ -183,7 +183,7 @@ coro::task<void> served_store::go_on(client_ptr c) {
       co_await c->has_read.async_wait(awaited);
     }
     if (!c->socket.is_open()) break;
-    more = station_.go_on(c->id, all_.options.now());
+    more = tcp_store_.go_on(c->id, all_.options.now());
     flush();
   }
 }
@@ -196,9 +196,9 @@ void served_store::flush() {
       auto const it = clients_.find(id);
       if (it == clients_.end()) continue;
       auto const c = it->second;
-      if (auto bytes = station_.take_unsent(id); !bytes.empty()) send(c, std::move(bytes));
+      if (auto bytes = tcp_store_.take_unsent(id); !bytes.empty()) send(c, std::move(bytes));
       error_code ignored;
-      if (station_.refusal(id).empty()) continue;
+      if (tcp_store_.refusal(id).empty()) continue;
       c->socket.close(ignored);
       c->has_read.cancel();
     }
@@ -218,7 +218,7 @@ void served_store::send(client_ptr const& c, std::string bytes) {
   } else {
     c->unsent += bytes;
   }
-  station_.note_unread(c->id, c->unsent.size() - c->sent);
+  tcp_store_.note_unread(c->id, c->unsent.size() - c->sent);
   if (std::exchange(c->writing, true)) return;
   all_.group.spawn("torch writer", write(c));
 }
@@ -233,7 +233,7 @@ coro::task<void> served_store::write(client_ptr c) {
     c->sent += c->socket.write_some(rest, ec);
     if (ec && ec != asio::error::would_block) break;
     if (!clients_.contains(c->id)) co_return;
-    station_.note_unread(c->id, c->unsent.size() - c->sent);
+    tcp_store_.note_unread(c->id, c->unsent.size() - c->sent);
   }
   if (!c->socket.is_open() || c->sent < c->unsent.size()) co_return;
   std::string().swap(c->unsent);

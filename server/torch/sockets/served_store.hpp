@@ -38,7 +38,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
   void adopt(file_descriptor socket, std::string peer, std::uint32_t rank);
   /// Stops accepting and closes all connections. Their tasks end later.
   void close();
-  torch::station& station() { return station_; }
+  torch::tcp_store& tcp_store() { return tcp_store_; }
 
  private:
   struct client {
@@ -71,7 +71,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
   std::string const name_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer place_;  // signals that a connection was closed
-  torch::station station_;
+  torch::tcp_store tcp_store_;
   std::unordered_map<connection_id, client_ptr> clients_;
   std::vector<connection_id> touched_, flushed_;
   history::log_event_pace pace_[4];  // by kind of incident

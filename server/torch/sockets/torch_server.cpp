@@ -74,8 +74,8 @@ void torch_server::begin(std::uint64_t cluster, carried_store const& what) {
     if (!store)
       store =
           std::make_shared<served_store>(s.all, what.name, what.early, tcp::acceptor(s.context));
-    store->station().begin_attempt(attempt_cause::launched, s.options.now());
-    store->station().expect(what.ranks);
+    store->tcp_store().begin_attempt(attempt_cause::launched, s.options.now());
+    store->tcp_store().expect(what.ranks);
   });
 }
 
@@ -112,12 +112,12 @@ std::string torch_server::address(std::uint64_t cluster) const {
   return it == state_->addresses.end() ? std::string() : it->second;
 }
 
-void torch_server::visit(std::uint64_t cluster, std::function<void(station*)> f) {
+void torch_server::visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) {
   auto& s = *state_;
   if (s.stopped) return;
   asio::post(s.context, [&s, cluster, f = std::move(f)] {
     auto const it = s.stores.find(cluster);
-    f(it == s.stores.end() ? nullptr : &it->second->station());
+    f(it == s.stores.end() ? nullptr : &it->second->tcp_store());
   });
 }
 

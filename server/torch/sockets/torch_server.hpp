@@ -20,7 +20,7 @@
 namespace muster::torch {
 
 /// An incident of a cluster's store, for the log.
-struct told_incident {
+struct store_incident {
   std::string cluster;
   incident what;
 };
@@ -33,7 +33,7 @@ struct torch_server_options {
   // Any thread.
   std::function<core::time_point()> now;
   // Called on the thread of the stores.
-  std::function<void(told_incident)> tell = [](told_incident const&) {};
+  std::function<void(store_incident)> tell = [](store_incident const&) {};
   std::function<void()> out_of_descriptors = [] {};
   std::function<void(std::string const& what)> failed = [](std::string const&) {};
 };
@@ -57,7 +57,7 @@ class torch_server final : public torch_stores {
   bool has(std::uint64_t cluster) const override;
   void close(std::uint64_t cluster) override;
   std::string address(std::uint64_t cluster) const override;
-  void visit(std::uint64_t cluster, std::function<void(station*)> f) override;
+  void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) override;
 
   /// Begins an attempt of a program with an empty store.
   void begin(std::uint64_t cluster, carried_store const& what);

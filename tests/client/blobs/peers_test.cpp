@@ -29,12 +29,12 @@ class peers : public testing::Test {
                        : file_descriptor();
     };
     gives.reset();
-    gives = std::make_unique<peer_giver>(held, peer_address{"127.0.0.1", 0}, "", limits);
+    gives = std::make_unique<peer_value_server>(held, peer_address{"127.0.0.1", 0}, "", limits);
   }
   peer_place holder(std::string const& ticket) const { return {gives->address(), ticket, trusted}; }
   /// Returns the content, or an empty string and the reason in `why`.
   std::string take(peer_place const& from, std::string const& what, std::uint64_t size) {
-    peer_taker once(patience);
+    peer_value_client once(patience);
     auto const fd = once.take(from, what, size, why);
     if (!fd) return {};
     EXPECT_EQ(wrong_memory(fd.get(), what, size), "");
@@ -53,7 +53,7 @@ class peers : public testing::Test {
   file_descriptor const memory = make_memory(name, bytes);
   peer_patience patience;
   std::string trusted, why;
-  std::unique_ptr<peer_giver> gives;
+  std::unique_ptr<peer_value_server> gives;
 };
 
 /// A proxy between both peers. It forwards the request and then `bytes` bytes, with a pause after
@@ -115,7 +115,7 @@ TEST_F(peers, who_brings_a_ticket_is_given_the_value_once) {
   EXPECT_NE(why.find("has closed the connection"), why.npos) << why;
 }
 
-TEST_F(peers, a_ticket_that_comes_before_the_word_of_it_is_good) {
+TEST_F(peers, ticket_used_before_its_announcement_is_accepted) {
   auto taking = std::async(std::launch::async, [this] { return take(ticket); });
   std::this_thread::sleep_for(100ms);  // no event shows that the taker waits
   gives->expect(ticket, name);
@@ -143,7 +143,7 @@ TEST_F(peers, the_oldest_of_too_many_tickets_go) {
   EXPECT_EQ(take(all[1]), bytes) << why;
 }
 
-TEST_F(peers, those_beyond_the_limit_are_hung_up_on) {
+TEST_F(peers, connections_beyond_the_limit_are_closed) {
   begin({.served_at_once = 1});
   gives->expect(ticket, name);
   {
@@ -154,16 +154,16 @@ TEST_F(peers, those_beyond_the_limit_are_hung_up_on) {
   while (take(ticket).empty()) ASSERT_LT(clock::now(), end) << why;
 }
 
-TEST_F(peers, who_says_nothing_is_hung_up_on) {
+TEST_F(peers, silent_peer_is_disconnected) {
   begin({.stall = 50ms});
   auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
   char byte = 0;
   EXPECT_THROW(idle.receive(&byte, 1, clock::now() + 10s), peer_error);
 }
 
-TEST_F(peers, who_stands_still_or_is_not_there_is_not_tried_again_at_once) {
+TEST_F(peers, stalled_or_absent_peer_is_not_retried_at_once) {
   patience.stall = 100ms;
-  peer_taker taker(patience);
+  peer_value_client taker(patience);
   peer_place from;
   {
     wire const silent(gives->address(), 0, 0ms);
@@ -180,7 +180,7 @@ TEST_F(peers, who_stands_still_or_is_not_there_is_not_tried_again_at_once) {
   EXPECT_NE(why.find("Connection refused"), why.npos) << why;
 }
 
-TEST_F(peers, one_that_is_slower_than_the_server_is_given_up) {
+TEST_F(peers, peer_slower_than_the_server_is_abandoned) {
   patience.pace_after = 50ms;
   wire const slow(gives->address(), bytes.size() + 8, 5ms);
   auto from = holder(ticket);
@@ -190,13 +190,13 @@ TEST_F(peers, one_that_is_slower_than_the_server_is_given_up) {
   EXPECT_NE(why.find("the server is faster"), why.npos) << why;
 }
 
-TEST_F(peers, one_that_is_as_fast_as_the_server_was_is_not) {
+TEST_F(peers, peer_as_fast_as_the_server_is_kept) {
   patience.pace_after = 50ms;
   wire const slow(gives->address(), bytes.size() + 8, 1ms);
   auto from = holder(ticket);
   from.address = slow.address;
   gives->expect(ticket, name);
-  peer_taker taker(patience);
+  peer_value_client taker(patience);
   taker.by_server(10 << 20, 60s);  // the network is slow
   taker.by_server(1 << 10, 0s);    // too few bytes for an estimate
   auto const fd = taker.take(from, name, bytes.size(), why);
@@ -204,7 +204,7 @@ TEST_F(peers, one_that_is_as_fast_as_the_server_was_is_not) {
   EXPECT_EQ(mapping(fd.get()).bytes(), bytes);
 }
 
-TEST_F(peers, a_link_that_is_cut_is_noticed) {
+TEST_F(peers, closed_link_is_detected) {
   patience.stall = 100ms;
   wire const cut(gives->address(), 1 << 20, 0ms);
   auto from = holder(ticket);
@@ -220,7 +220,7 @@ TEST_F(peers, what_is_given_is_held_until_it_was_received) {
   std::string_view const all = bytes;
   region made(name, {&all, 1}, all.size());
   auto fd = made.given();
-  peer_giver once([&](auto const&) { return std::move(fd); }, {"127.0.0.1", 0}, "");
+  peer_value_server once([&](auto const&) { return std::move(fd); }, {"127.0.0.1", 0}, "");
   once.expect(ticket, name);
   {
     auto to = peer_socket::connected(peer_address::parse(once.address()), 10s);
@@ -258,7 +258,7 @@ TEST_F(peers, over_tls_one_certificate_is_trusted) {
   EXPECT_THROW(gives->use_certificate("no", "certificate"), peer_error);
 }
 
-TEST_F(peers, a_giver_that_ends_lets_go_of_whom_it_serves) {
+TEST_F(peers, stopping_giver_closes_its_connections) {
   auto idle = peer_socket::connected(peer_address::parse(gives->address()), 10s);
   gives.reset();
   char byte = 0;
@@ -279,12 +279,13 @@ TEST(peer_addresses, are_a_host_and_perhaps_a_port) {
 TEST(peer_addresses, of_where_it_listens_and_what_others_are_told) {
   EXPECT_EQ(listen_address("", "127.0.0.1:8476").text(), "127.0.0.1:0");
   EXPECT_EQ(listen_address("0.0.0.0:7000", "10.1.1.1:8476").text(), "0.0.0.0:7000");
-  peer_giver const there([](auto const&) { return file_descriptor(); }, {"127.0.0.1", 0}, "far");
+  peer_value_server const there([](auto const&) { return file_descriptor(); }, {"127.0.0.1", 0},
+                                "far");
   EXPECT_EQ(there.address().find("far:"), 0) << there.address();
   EXPECT_NE(there.address(), "far:0");
 }
 
-TEST(peer_addresses, that_are_none_are_named) {
+TEST(peer_addresses, invalid_addresses_are_named) {
   for (auto const& [o, why] :
        {std::pair(blobs_options{.transfer_listen = ":1"},
                   "blobs_options.transfer_listen: expected"),

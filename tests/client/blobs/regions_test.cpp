@@ -117,7 +117,7 @@ TEST_F(regions, are_written_by_their_maker_alone) {
   EXPECT_TRUE(has(fd, one));
 }
 
-TEST_F(regions, whoever_comes_late_is_not_given_another_content) {
+TEST_F(regions, late_taker_never_gets_reused_content) {
   auto const one = content();
   std::string_view const all = one;
   region made(name_of(one), {&all, 1}, one.size());
@@ -146,7 +146,7 @@ TEST_F(regions, a_process_that_opens_one_under_a_lease_sends_an_ignored_signal) 
   EXPECT_EQ(fcntl(made.descriptor(), F_SETLEASE, F_UNLCK), 0);
 }
 
-TEST_F(regions, that_stay_unused_go) {
+TEST_F(regions, unused_regions_are_removed) {
   region_store by({.free_stays = 50ms, .look_every = 5ms});
   auto const one = content();
   auto holder = make(by, one);
@@ -176,7 +176,7 @@ TEST_F(regions, have_limits) {
   EXPECT_EQ(by.size(), 0u) << "such large ones are not used again";
 }
 
-TEST_F(regions, go_when_others_need_their_room) {
+TEST_F(regions, are_freed_when_others_need_the_space) {
   region_store by({.free_stays = 60s});
   auto one = make(by, content()), other = make(by, content(2 * mb));
   one.reset();

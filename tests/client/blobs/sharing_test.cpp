@@ -82,8 +82,8 @@ class sharing : public testing::Test {
 
   loop l;
   std::promise<std::string> dropped;
-  giver gives{l.io, 100};
-  taker takes{l.io, [this](std::string const& name) { dropped.set_value(name); }};
+  memory_server gives{l.io, 100};
+  memory_client takes{l.io, [this](std::string const& name) { dropped.set_value(name); }};
   std::string why;
   int got = 0;
 };
@@ -113,14 +113,14 @@ TEST_F(sharing, what_is_not_kept_is_not_told_of) {
   EXPECT_EQ(dropped.get_future().get(), kept);
 }
 
-TEST_F(sharing, names_go_with_their_holder) {
+TEST_F(sharing, taken_value_is_reported_dropped_when_its_holder_closes) {
   auto const name = hold("bytes");
   ASSERT_TRUE(take(gives.socket_name(), name, 5)) << why;
   l.run([this] { gives.close(); });
   EXPECT_EQ(dropped.get_future().get(), name);
 }
 
-TEST_F(sharing, what_is_held_has_a_limit) {
+TEST_F(sharing, held_bytes_are_limited) {
   hold(std::string(60, 'x'));
   EXPECT_FALSE(gives.reserve(41));
   EXPECT_TRUE(gives.reserve(40));
@@ -130,9 +130,9 @@ TEST_F(sharing, what_is_held_has_a_limit) {
   EXPECT_TRUE(gives.has_room(100, 60));
   EXPECT_FALSE(gives.has_room(101, 60));
   std::size_t names = 1;
-  for (; names <= giver::names_max && gives.reserve(0); ++names) {
+  for (; names <= memory_server::names_max && gives.reserve(0); ++names) {
   }
-  EXPECT_LE(names, giver::names_max);
+  EXPECT_LE(names, memory_server::names_max);
 }
 
 TEST_F(sharing, another_size_than_was_said_is_not_taken) {
@@ -223,13 +223,14 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
 }
 
 TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
-  std::vector<std::unique_ptr<giver>> holders;
-  for (std::size_t i = 0; i <= taker::holders_max; ++i) {
-    holders.push_back(std::make_unique<giver>(l.io, 100));
+  std::vector<std::unique_ptr<memory_server>> holders;
+  for (std::size_t i = 0; i <= memory_client::holders_max; ++i) {
+    holders.push_back(std::make_unique<memory_server>(l.io, 100));
     EXPECT_FALSE(take(holders.back()->socket_name(), random_name(), 5));
-    EXPECT_EQ(why, i < taker::holders_max ? "it is no longer held"
-                                          : "it is not tried now, because it failed recently or "
-                                            "the limit of connections is reached")
+    EXPECT_EQ(why, i < memory_client::holders_max
+                       ? "it is no longer held"
+                       : "it is not tried now, because it failed recently or "
+                         "the limit of connections is reached")
         << i;
   }
   l.run([&] {
@@ -237,19 +238,20 @@ TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
   });
 }
 
-TEST_F(sharing, holders_that_are_not_there_are_remembered_up_to_a_limit) {
+TEST_F(sharing, number_of_remembered_absent_holders_is_limited) {
   auto const at = [](std::size_t i) { return "muster-not-here-" + std::to_string(i); };
-  for (std::size_t i = 0; i < taker::avoided_max; ++i) EXPECT_FALSE(take(at(i), random_name(), 5));
+  for (std::size_t i = 0; i < memory_client::avoided_max; ++i)
+    EXPECT_FALSE(take(at(i), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
   EXPECT_EQ(
       why,
       "it is not tried now, because it failed recently or the limit of connections is reached");
-  EXPECT_FALSE(take(at(taker::avoided_max), random_name(), 5));
+  EXPECT_FALSE(take(at(memory_client::avoided_max), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
   EXPECT_EQ(why, "Connection refused") << "all are tried again";
 }
 
-TEST_F(sharing, who_talks_nonsense_is_hung_up_on) {
+TEST_F(sharing, invalid_message_closes_the_connection) {
   auto const name = hold("bytes");
   for (std::string const& said : {std::string("G"), "X" + name, "G" + name + "longer"}) {
     std::string ignored;
@@ -275,7 +277,7 @@ TEST_F(sharing, more_takers_than_the_limit_are_hung_up_on) {
     if (recv(socket.get(), &byte, 1, MSG_PEEK) <= 0) return false;
     return read_packet(socket.get(), told) == packet_read::got && told.said == 'A';
   };
-  for (int i = 0; i < giver::connections_max; ++i) {
+  for (int i = 0; i < memory_server::connections_max; ++i) {
     all.push_back(connect_to(gives.socket_name(), ignored));
     ASSERT_TRUE(is_served(all.back())) << i;
   }

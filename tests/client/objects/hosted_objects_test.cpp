@@ -191,7 +191,7 @@ TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
   }});
 }
 
-TEST_F(hosted, knows_the_last_numbers_of_so_many_callers) {
+TEST_F(hosted, remembers_the_last_numbers_of_a_limited_number_of_callers) {
   run({[](worker_stream* s) {
     v1::ServerMessage m;
     order_begin(m, false);
@@ -337,7 +337,7 @@ TEST_F(hosted_alone, count_tracebacks_in_the_size_of_messages) {
 
 // A report can include an answer before its wake-up. The next answer still has to wake the
 // reporter.
-TEST_F(hosted_alone, wake_for_each_answer_that_nobody_was_woken_for) {
+TEST_F(hosted_alone, wakes_again_for_an_answer_after_an_early_report) {
   begin(object_class<tally>("Tally").method("count", &tally::count));
   for (std::uint64_t n = 1; n <= 20'000; ++n) {
     v1::ServerMessage m;

@@ -110,7 +110,7 @@ TEST_F(object_calls_of_a_session, says_again_on_another_stream_which_answers_it_
   EXPECT_EQ(m.taken(0), 4u);
 }
 
-TEST_F(object_calls_of_a_session, keeps_no_more_of_what_it_has_said_than_was_asked_before) {
+TEST_F(object_calls_of_a_session, keeps_a_limited_number_of_acknowledgements) {
   std::vector<std::shared_ptr<value_handle const>> all;
   for (int round = 0; round < 4; ++round) {
     all.clear();
@@ -132,7 +132,7 @@ TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
   auto const a = add(), b = add();
   filled();
   {
-    calls_here const here(calls, &within);
+    object_caller_scope const here(calls, &within);
     EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
     EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
   }
@@ -153,18 +153,18 @@ TEST_F(object_calls_of_a_session, says_on_each_stream_what_methods_wait_for) {
 
 TEST_F(object_calls_of_a_session, says_what_methods_wait_for_when_its_turn_has_come) {
   call_name const within{9, false, 5};
-  auto const all = calls->call_in_turn(place, "read_rows",
-                                       std::vector<std::string>(object_calls::in_turn_max + 1));
+  auto const all = calls->call_in_turn(
+      place, "read_rows", std::vector<std::string>(object_calls::calls_in_flight_max + 1));
   filled();
   {
-    calls_here const here(calls, &within);
+    object_caller_scope const here(calls, &within);
     EXPECT_THROW(all.back()->get(std::chrono::milliseconds(0)), wait_timeout);
   }
   EXPECT_EQ(filled().wait_size(), 0) << "the server has not heard of the call";
   answer(1);
   auto const m = filled();
   ASSERT_EQ(m.wait_size(), 1);
-  EXPECT_EQ(m.wait(0).number(), object_calls::in_turn_max + 1);
+  EXPECT_EQ(m.wait(0).number(), object_calls::calls_in_flight_max + 1);
 }
 
 TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
@@ -173,7 +173,7 @@ TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
   filled();
   boost::asio::io_context io;
   boost::asio::co_spawn(io, a->async_wait(for_ever), [](std::exception_ptr e) { EXPECT_FALSE(e); });
-  calls_here const here(calls, &within);
+  object_caller_scope const here(calls, &within);
   io.poll();
   auto const m = filled();
   ASSERT_EQ(m.wait_size(), 1);
@@ -182,11 +182,11 @@ TEST_F(object_calls_of_a_session, tells_of_methods_that_wait_in_a_coroutine) {
   io.run();
 }
 
-TEST_F(object_calls_of_a_session, tell_of_so_many_methods_that_wait_for_one_call) {
+TEST_F(object_calls_of_a_session, names_a_limited_number_of_methods_waiting_for_a_call) {
   auto const a = add();
   for (std::uint64_t n = 1; n <= object_calls::waits_max + 1; ++n) {
     call_name const within{9, false, n};
-    calls_here const here(calls, &within);
+    object_caller_scope const here(calls, &within);
     EXPECT_THROW(a->get(std::chrono::milliseconds(0)), wait_timeout);
   }
   calls->again();
@@ -226,7 +226,7 @@ TEST_F(object_calls_of_a_session, waits_while_too_many_bytes_are_not_answered) {
 }
 
 TEST_F(object_calls_of_a_session, makes_some_of_many_calls_at_a_time) {
-  constexpr auto at_once = object_calls::in_turn_max;
+  constexpr auto at_once = object_calls::calls_in_flight_max;
   auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(10, "part"));
   ASSERT_EQ(all.size(), 10u);
   EXPECT_EQ(static_cast<std::size_t>(filled().number_size()), at_once);
@@ -243,7 +243,7 @@ TEST_F(object_calls_of_a_session, makes_some_of_many_calls_at_a_time) {
   EXPECT_THROW(all[9]->get(for_ever), unavailable_error);
 }
 
-TEST_F(object_calls_of_a_session, ends_those_whose_turn_never_comes) {
+TEST_F(object_calls_of_a_session, end_fails_calls_waiting_for_their_turn) {
   auto const all = calls->call_in_turn(place, "read_rows", std::vector<std::string>(100, "part"));
   calls->end("the server is gone");
   EXPECT_THROW(all[99]->get(for_ever), unavailable_error);
@@ -290,7 +290,7 @@ TEST_F(object_calls_of_a_session, asks_again_for_updates_that_the_server_has_no_
   EXPECT_THROW(read->get(for_ever), unavailable_error);
 }
 
-TEST_F(object_calls_of_a_session, forgets_the_oldest_of_too_many_that_were_deleted) {
+TEST_F(object_calls_of_a_session, drops_the_oldest_deleted_objects_beyond_the_limit) {
   for (std::size_t i = 0; i <= object_calls::drops_max; ++i) calls->erase(place);
   calls->again();
   std::size_t drops = 0;
@@ -307,7 +307,7 @@ TEST_F(object_calls_of_a_session, ends_whatever_waits) {
   EXPECT_THROW(calls->find("steps"), unavailable_error);
 }
 
-TEST(object_calls_of_a_worker, go_apart_by_their_tickets) {
+TEST(object_calls_of_a_worker, calls_with_different_tickets_use_separate_messages) {
   auto const calls = std::make_shared<object_calls>(std::string());
   calls->begin([] {});
   object_place const one{1, "ps:0", "C", "ticket of one"}, two{2, "ps:0", "C", "ticket of two"};

@@ -62,7 +62,7 @@ TEST_F(objects, are_asked_for_again_over_another_stream) {
   EXPECT_THROW(c->get_object("late"), closure_error);
 }
 
-TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
+TEST(lost_objects, are_removed_after_a_server_restart) {
   auto server = std::make_unique<test_server>(server_with_grace());
   auto again = server_with_grace();
   again.port = server->port();
@@ -84,7 +84,7 @@ TEST(objects_of_before, are_forgotten_when_the_server_has_begun_anew) {
 }
 
 // The session is durable, but its objects are not.
-TEST(objects_of_before, are_told_once_where_the_session_goes_on) {
+TEST(lost_objects, loss_is_reported_once_to_a_resumed_session) {
   fake_server server;
   server.on_session = [](session_stream* s) {
     v1::SessionRequest m;

@@ -40,7 +40,7 @@ TEST_F(objects, execute_the_calls_of_one_caller_in_their_order) {
 }
 
 // The last calls are sent in order before the session ends, also while other threads call.
-TEST_F(objects, are_called_in_order_also_by_who_closes) {
+TEST_F(objects, calls_stay_in_order_while_the_coordinator_closes) {
   for (int round = 0; round < 20; ++round) {
     auto const name = "rising" + std::to_string(round);
     std::optional<cluster_coordinator> one(std::in_place,
@@ -56,7 +56,7 @@ TEST_F(objects, are_called_in_order_also_by_who_closes) {
   }
 }
 
-TEST_F(objects, tell_what_methods_throw) {
+TEST_F(objects, method_exception_is_reported_to_the_caller) {
   auto const o = c->create({.task = "ps:0"}, "Counter", 0);
   auto const e = thrown_by<closure_error>([&] { o.call<void>("raise", "broken").fetch(); });
   EXPECT_EQ(e.kind(), failure_kind::user);

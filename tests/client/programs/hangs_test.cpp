@@ -19,7 +19,7 @@ namespace muster::test {
 namespace {
 
 using namespace std::chrono_literals;
-using doctor::hang_news;
+using doctor::hang_change;
 
 constexpr int size = 4, victim = 1;
 constexpr auto hang_after = 2s;
@@ -105,16 +105,16 @@ struct hangs_of_processes : testing::Test {
     return all;
   }
   /// Samples as a server does, for at most `longest`.
-  hang_news run(std::chrono::milliseconds longest) {
+  hang_change run(std::chrono::milliseconds longest) {
     auto const until = now() + longest;
     while (now() < until) {
       std::this_thread::sleep_until(
           std::chrono::steady_clock::time_point(std::min(watch.due(), until).time_since_epoch()));
-      if (auto const news = look(); news != hang_news::none) return news;
+      if (auto const news = look(); news != hang_change::none) return news;
     }
-    return hang_news::none;
+    return hang_change::none;
   }
-  hang_news look() {
+  hang_change look() {
     doctor::look l;
     for (auto const& [rank, v] : vitals_of(pids))
       l.vitals.push_back({.rank = rank,
@@ -124,7 +124,7 @@ struct hangs_of_processes : testing::Test {
                           .faults = v.faults,
                           .wakeups = v.wakeups});
     auto const a = watch.looked(now(), std::move(l));
-    if (a.news != hang_news::none || !a.stacks) return a.news;
+    if (a.news != hang_change::none || !a.stacks) return a.news;
     v1::RankStacks taken;
     stacks.take(pids, taken);
     std::vector<doctor::rank_stack> all;
@@ -140,7 +140,7 @@ TEST_P(hanging, are_named_within_five_seconds_of_the_threshold) {
   begin(GetParam());
   while (!std::filesystem::exists(dir / "hangs")) std::this_thread::sleep_for(10ms);
   auto const begun = now();
-  ASSERT_EQ(run(60s), hang_news::found);
+  ASSERT_EQ(run(60s), hang_change::found);
   auto const took = std::chrono::duration_cast<std::chrono::milliseconds>(now() - begun);
   RecordProperty("ms", std::to_string(took.count()));
   auto const& h = *watch.found();
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(processes, hanging,
 
 TEST_F(hangs_of_processes, are_not_those_that_wait_for_one_that_saves_its_state) {
   begin("healthy");
-  EXPECT_EQ(run(8s), hang_news::none);
+  EXPECT_EQ(run(8s), hang_change::none);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_F(own_stacks_of_a_worker, name_the_function_that_runs) {
   EXPECT_EQ(result.get(), 5) << "it goes on";
 }
 
-TEST_F(own_stacks_of_a_worker, are_told_to_so_many_at_one_time) {
+TEST_F(own_stacks_of_a_worker, concurrent_stack_requests_are_limited) {
   ASSERT_TRUE(connected(server));
   std::vector<std::future<answer>> all;
   for (int i = 0; i < 20; ++i) all.push_back(ask());

@@ -115,7 +115,7 @@ TEST_F(ranks_of_a_worker, go_on_when_there_is_nothing_to_stop_for) {
   }});
 }
 
-TEST_F(ranks_of_a_worker, say_the_newest_steps_where_there_are_many) {
+TEST_F(ranks_of_a_worker, report_only_the_newest_steps_when_there_are_many) {
   std::ofstream(file("count.py")) << counting(file("stopped"), 0, 0);
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(1, "exec python3 " + file("count.py")));
@@ -129,7 +129,7 @@ TEST_F(ranks_of_a_worker, say_the_newest_steps_where_there_are_many) {
 }
 
 // Garbage, a truncated file, an invalid number, a pipe in place of the file, and no file.
-TEST_F(ranks_of_a_worker, that_write_anything_for_steps_harm_nobody) {
+TEST_F(ranks_of_a_worker, invalid_step_files_do_not_affect_the_worker) {
   std::ofstream(file("count.py")) << counting(file("stopped"), 0, 5);
   serve({[&](worker_stream* s, v1::WorkerMessage const&) {
     s->Write(start(6,

@@ -45,7 +45,7 @@ TEST(arrays, are_written_as_python_writes_them) {
   EXPECT_EQ(all[2].dtype, "none");
 }
 
-TEST(arrays, of_rows_are_one) {
+TEST(arrays, rows_are_joined_into_one_array) {
   float const a[] = {1, 2}, b[] = {3, 4, 5, 6};
   auto const bytes = encode_rows({3, 2}, std::vector{view_of(std::span<float const>(a), {1, 2}),
                                                      view_of(std::span<float const>(b), {2, 2})});
@@ -63,7 +63,7 @@ TEST(arrays, cut_short_say_so_at_each_byte) {
   EXPECT_EQ(error_of(whole.substr(0, last)), "none");
 }
 
-TEST(arrays, that_are_none_name_the_field_and_the_limit) {
+TEST(arrays, invalid_encoding_names_the_field_and_the_limit) {
   auto const with = [](std::size_t at, std::string const& what) {
     auto bytes = python_wrote();
     return error_of(bytes.replace(at, what.size(), what));

@@ -100,7 +100,7 @@ TEST_F(checkpoint_files, that_are_cut_off_or_changed_are_passed_over) {
   }
 }
 
-TEST_F(checkpoint_files, that_were_not_finished_are_none_and_go_with_the_next) {
+TEST_F(checkpoint_files, unfinished_checkpoint_is_ignored_and_removed_by_the_next) {
   write(1);
   { checkpoint_writer const given_up(path); }
   EXPECT_TRUE(checkpoints_in(path, true).empty());

@@ -177,7 +177,7 @@ TEST_F(checkpoints, of_what_is_deleted_and_made_again_wait_for_restore) {
   EXPECT_EQ(checkpoints_in(path).size(), 2u);
 }
 
-TEST_F(checkpoints, of_before_are_not_replaced_until_they_are_restored) {
+TEST_F(checkpoints, existing_checkpoint_is_kept_until_it_is_restored) {
   logged log;
   auto m = made_by(*c, 2, "ps:0");
   m.v.assign(4);
@@ -312,7 +312,7 @@ TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
   EXPECT_THROW((void)c->checkpoints(path, often, {.keep = 0}), std::invalid_argument);
 }
 
-TEST(known_state, remembers_so_many_names_of_what_was_deleted) {
+TEST(known_state, remembers_a_limited_number_of_deleted_names) {
   temporary_directory const folder;
   detail::known_state known;
   std::uint64_t id = 0;

@@ -85,7 +85,7 @@ TEST_F(variables, are_found_by_their_names) {
   EXPECT_THROW(c->make_variable<float>({.name = "one"}, {3}), closure_error) << "it is taken";
 }
 
-TEST_F(variables, say_what_is_wrong_where_it_is_called) {
+TEST_F(variables, errors_are_raised_at_the_call) {
   for (auto const& o : {variable_options{}, in_two()}) {
     auto const v = c->make_variable<float>(o, {3});
     EXPECT_EQ(thrown_by<std::invalid_argument>([&] {

@@ -74,7 +74,7 @@ TEST_F(barriers_of_three, a_reminder_is_due_once_and_then_the_end) {
   EXPECT_EQ(table.next_due(), start + 60s);
 }
 
-TEST_F(barriers_of_three, who_steps_out_is_missing_and_who_gave_up_is_not) {
+TEST_F(barriers_of_three, withdrawn_task_is_missing_and_timed_out_task_is_not) {
   auto const n = open("b", 0);
   arrive(n, 0), arrive(n, 1);
   table.step_out(n, 0, barrier_move::withdrawn, start);
@@ -86,7 +86,7 @@ TEST_F(barriers_of_three, who_steps_out_is_missing_and_who_gave_up_is_not) {
   EXPECT_EQ(table.violated_invariant(), "");
 }
 
-TEST_F(barriers_of_three, the_oldest_finished_one_is_forgotten) {
+TEST_F(barriers_of_three, oldest_finished_barrier_is_removed) {
   auto const a = open("a", 0), b = open("b", 0);
   EXPECT_TRUE(table.full());
   table.end(a, {}, start), table.end(b, {}, start);

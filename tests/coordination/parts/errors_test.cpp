@@ -23,8 +23,8 @@ TEST(failure_record, fails_and_tells_everybody_once) {
   failure_record r;
   EXPECT_TRUE(r.fail());
   EXPECT_FALSE(r.fail());
-  EXPECT_TRUE(r.tell_everybody(refusal(code::internal, "first")));
-  EXPECT_FALSE(r.tell_everybody(refusal(code::internal, "second")));
+  EXPECT_TRUE(r.set_broadcast(refusal(code::internal, "first")));
+  EXPECT_FALSE(r.set_broadcast(refusal(code::internal, "second")));
   EXPECT_EQ(r.broadcast()->message, "first");
 }
 

@@ -49,8 +49,8 @@ TEST(task_watches, one_snapshot_for_all_who_ask_at_one_version) {
   EXPECT_EQ(watches.snapshot(0, 3, start, one_task), first);
   EXPECT_NE(watches.snapshot(1, 3, start, one_task), first);
   EXPECT_NE(watches.snapshot(0, 4, start, one_task), first);
-  EXPECT_TRUE(watches.just_told(0, 4, start + 4ms));
-  EXPECT_FALSE(watches.just_told(0, 4, start + 5ms));
+  EXPECT_TRUE(watches.just_delivered(0, 4, start + 4ms));
+  EXPECT_FALSE(watches.just_delivered(0, 4, start + 5ms));
   watches.add(call_id{1}, true);
   EXPECT_EQ(watches.due(), start + 5ms) << "what was missed is told when the interval is over";
 }

@@ -27,7 +27,7 @@ TEST(coordination_simulation, every_invariant_holds_and_everything_ends_for_200_
                                      {"generations", 500}});
 }
 
-TEST(coordination_simulation, kills_of_the_server_lose_nothing_that_was_told_for_1000_seeds) {
+TEST(coordination_simulation, server_kills_lose_no_acknowledged_change_for_1000_seeds) {
   simulation::tally total;
   for (std::uint64_t seed = 1; seed <= seeds_to_play(1'000); ++seed) {
     auto const r = simulate(seed, nullptr, true);

@@ -105,7 +105,7 @@ void world::drop(std::uint64_t handle) {
     sent_.erase(entry);
     for (auto const call : calls) {
       calls_.erase(call);
-      perform(step(cc::call_gone{cluster_, call}));
+      perform(step(cc::call_abandoned{cluster_, call}));
     }
   });
 }
@@ -129,7 +129,7 @@ void world::perform(cc::effects& fx) {
   }
   bool failed = false;
   log_.fold(fx.changes);
-  for (auto const& m : log_.said()) {
+  for (auto const& m : log_.pending_events()) {
     note("notice " + std::string(name(m.kind)) + " " + m.about + " " + m.text.substr(0, 160));
     failed = failed || m.kind == history::cluster_event_kind::generation_failed;
   }

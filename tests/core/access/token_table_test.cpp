@@ -41,7 +41,7 @@ TEST(token_table, a_rotated_one_has_another_secret_and_is_the_same_otherwise) {
   EXPECT_EQ(all.step(rotate_token{"ci-2", "s", "d"}).code, code::not_found);
 }
 
-TEST(token_table, what_cannot_be_is_refused_by_field) {
+TEST(token_table, invalid_token_is_refused_by_field) {
   token_table all;
   auto const refused = [&](token t) {
     auto const s = all.step(create_token{std::move(t)}, now);
@@ -79,7 +79,7 @@ TEST(token_table, the_last_admin_stays) {
   EXPECT_EQ(all.next_expiry(brief.expires), never);
 }
 
-TEST(token_table, a_full_one_takes_no_more) {
+TEST(token_table, full_table_refuses_tokens) {
   token_table all;
   for (std::size_t i = 0; i < token_table::tokens_max; ++i)
     ASSERT_TRUE(all.step(create_token{made("t" + std::to_string(i))}, now).ok());
@@ -134,12 +134,12 @@ TEST(roles, own_what_they_submitted) {
   auto const who = [](std::string id, role r) {
     return std::make_shared<token const>(made(id, r));
   };
-  EXPECT_TRUE(may_change(nullptr, "x"));
-  EXPECT_TRUE(may_change(who("x", role::submitter), "x"));
-  EXPECT_TRUE(may_change(who("x", role::submitter), ""));
-  EXPECT_FALSE(may_change(who("y", role::submitter), "x"));
-  EXPECT_FALSE(may_change(who("x", role::viewer), "x"));
-  EXPECT_TRUE(may_change(who("y", role::admin), "x"));
+  EXPECT_TRUE(can_change(nullptr, "x"));
+  EXPECT_TRUE(can_change(who("x", role::submitter), "x"));
+  EXPECT_TRUE(can_change(who("x", role::submitter), ""));
+  EXPECT_FALSE(can_change(who("y", role::submitter), "x"));
+  EXPECT_FALSE(can_change(who("x", role::viewer), "x"));
+  EXPECT_TRUE(can_change(who("y", role::admin), "x"));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void schedule(cluster& c, session_id s, std::vector<std::uint32_t> const& callab
 
 std::size_t found(cluster& c, session_id s, closure_query q) {
   q.session = s;
-  return history::look(c.past, c.core, q, {}, {}).value().found.size();
+  return history::search_closures(c.past, c.core, q, {}, {}).value().found.size();
 }
 
 shown_function_view counted(cluster& c, std::string const& name) {
@@ -56,11 +56,11 @@ TEST(callables, are_shown_and_their_function_is_what_workers_are_sent) {
   ASSERT_EQ(held.size(), 2u);
   for (auto const& a : c.fx().assignments)
     EXPECT_EQ(c.core.functions().name(a.function), "python:3.11");
-  auto const v = c.core.closures().look(held[0]).value();
+  auto const v = c.core.closures().find(held[0]).value();
   EXPECT_EQ(v.function, "python:3.11");
   EXPECT_EQ(v.display_name, "train.step");
   EXPECT_EQ(v.callable, hash_of('h'));
-  auto const plain = c.core.closures().look(held[1]).value();
+  auto const plain = c.core.closures().find(held[1]).value();
   EXPECT_EQ(plain.function, "python:3.11");
   EXPECT_EQ(plain.display_name, "");
   EXPECT_EQ(plain.callable, "");
@@ -115,7 +115,7 @@ TEST(callables, of_a_version_that_is_missing_fail_as_their_function_does) {
   schedule(c, s, {1}, {{"train.step", {}}});
   auto const id = c.core.closure_of(s, 1);
   c.advance(10s);
-  auto const v = c.core.closures().look(id).value();
+  auto const v = c.core.closures().find(id).value();
   EXPECT_EQ(v.state, closure_state::failed);
   EXPECT_EQ(v.error->kind, failure_kind::stale_handle);
   EXPECT_EQ(v.error->message.rfind(
@@ -131,18 +131,18 @@ TEST(callables, run_again_under_their_name) {
   c.lose(w);
   auto const again = c.attach({.functions = {"python:3.11"}});
   ASSERT_EQ(c.held(again).size(), 1u);
-  EXPECT_EQ(c.core.closures().look(c.held(again)[0])->display_name, "train.step");
+  EXPECT_EQ(c.core.closures().find(c.held(again)[0])->display_name, "train.step");
   EXPECT_EQ(c.core.functions().name(c.fx().assignments.at(0).function), "python:3.11");
 }
 
-TEST(callables, beyond_the_hashes_of_one_name_share_the_name) {
+TEST(callables, callables_beyond_the_hash_limit_share_the_name) {
   config small;
   small.callable_versions_max = 1;
   cluster c(small);
   auto const s = held_session(c);
   schedule(c, s, {1, 2}, {{"f", hash_of('a')}, {"f", hash_of('b')}});
-  EXPECT_EQ(c.core.closures().look(c.core.closure_of(s, 1))->callable, hash_of('a'));
-  auto const second = c.core.closures().look(c.core.closure_of(s, 2)).value();
+  EXPECT_EQ(c.core.closures().find(c.core.closure_of(s, 1))->callable, hash_of('a'));
+  auto const second = c.core.closures().find(c.core.closure_of(s, 2)).value();
   EXPECT_EQ(second.display_name, "f");
   EXPECT_EQ(second.callable, "");
 }
@@ -164,7 +164,7 @@ TEST(callables, that_the_core_has_forgotten_are_found_in_rows) {
   q.session = s;
   q.function = "train.step";
   for (; at.part != closure_cursor::end;) {
-    auto const look = history::look(c.past, c.core, q, at, {}).value();
+    auto const look = history::search_closures(c.past, c.core, q, at, {}).value();
     rows += look.found.size();
     at = look.next;
   }
@@ -177,13 +177,13 @@ TEST(callables, show_their_function_while_the_table_is_full) {
   cluster c(small);
   auto const s = held_session(c);
   schedule(c, s, {1, 2, 3}, {{"a", {}}, {"b", {}}, {"c", {}}});
-  EXPECT_EQ(c.core.closures().look(c.core.closure_of(s, 2))->display_name, "b");
-  auto const third = c.core.closures().look(c.core.closure_of(s, 3)).value();
+  EXPECT_EQ(c.core.closures().find(c.core.closure_of(s, 2))->display_name, "b");
+  auto const third = c.core.closures().find(c.core.closure_of(s, 3)).value();
   EXPECT_EQ(third.display_name, "");
   EXPECT_EQ(third.function, "python:3.11");
 }
 
-TEST(callables, that_nobody_refers_to_make_room_and_leave_their_counts_to_the_function) {
+TEST(callables, unused_callables_are_evicted_and_their_counts_are_added_to_the_function) {
   config small;
   small.callables_max = 4;
   changes told;
@@ -212,7 +212,7 @@ TEST(callables, that_nobody_refers_to_make_room_and_leave_their_counts_to_the_fu
   EXPECT_EQ(t.find("c"), std::nullopt) << "no worker has it";
 }
 
-TEST(callables, are_looked_through_once_in_ten_seconds) {
+TEST(callables, eviction_scans_at_most_once_in_ten_seconds) {
   config small;
   small.callables_max = 1;
   // Rows of ended closures would use the name.
@@ -226,7 +226,7 @@ TEST(callables, are_looked_through_once_in_ten_seconds) {
     e.closures[0].token = ++token;
     e.callables = {{name, {}}};
     c.step(std::move(e));
-    return c.core.closures().look(c.core.closure_of(s, token))->display_name;
+    return c.core.closures().find(c.core.closure_of(s, token))->display_name;
   };
   EXPECT_EQ(shown("a"), "a");
   EXPECT_EQ(shown("b"), "");  // "a" is in use
@@ -263,7 +263,7 @@ TEST(callables, are_written_down_and_known_after_a_restart) {
     cluster after(durable);
     restore_jobs e{{job}};
     after.restore(std::move(e));
-    auto const v = after.core.closures().look(after.core.closure_of(s, 2)).value();
+    auto const v = after.core.closures().find(after.core.closure_of(s, 2)).value();
     EXPECT_EQ(v.function, "python:3.11");
     EXPECT_EQ(v.display_name, shown);
     auto const w = after.attach({.functions = {"python:3.11"}, .slots = 2, .credits = 2});
@@ -271,12 +271,12 @@ TEST(callables, are_written_down_and_known_after_a_restart) {
   }
 }
 
-TEST(callables, of_a_number_that_nobody_gave_are_none) {
+TEST(callables, unknown_numbers_are_ignored) {
   cluster c;
   auto const s = held_session(c);
   schedule(c, s, {2, 3}, {{"a", {}}, {"", {}}});
   for (std::uint64_t const token : {1, 2}) {
-    auto const v = c.core.closures().look(c.core.closure_of(s, token)).value();
+    auto const v = c.core.closures().find(c.core.closure_of(s, token)).value();
     EXPECT_EQ(v.function, "python:3.11");
     EXPECT_EQ(v.display_name, "");
   }

@@ -10,7 +10,7 @@ TEST(cancel, a_job_ends_its_queue_at_once_and_what_runs_in_its_own_time) {
   EXPECT_EQ(c.status_of(cancel_session{{}, job.id}), status{});
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, job[0], 1}}));
   EXPECT_EQ(c.state(job[1]), closure_state::cancelled);
-  EXPECT_EQ(c.core.closures().look(job[1])->error->message, "cancelled");
+  EXPECT_EQ(c.core.closures().find(job[1])->error->message, "cancelled");
   EXPECT_EQ(c.job(job.id).state, job_state::running);
   c.fail(w, job[0], "stopped", failure_kind::cancelled);
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
@@ -94,8 +94,8 @@ TEST(cancel, a_closure_that_was_requeued_remembers_its_attempt) {
   auto const job = c.open({"f"});
   c.lose(c.attach());
   c.ask(cancel_closure{{}, job[0]});
-  EXPECT_EQ(c.core.closures().look(job[0])->error->attempt, 1u);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 1u);
+  EXPECT_EQ(c.core.closures().find(job[0])->error->attempt, 1u);
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 1u);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct book_test : testing::Test {
   function_entry const& of_f() const { return book.functions[f]; }
 };
 
-TEST_F(book_test, a_closure_is_counted_where_it_is_and_nowhere_else) {
+TEST_F(book_test, each_closure_is_counted_in_one_state_only) {
   auto const c = create(job);
   EXPECT_EQ(book.counts().queued, 1u);
   EXPECT_EQ(of_f().queued, 1u);
@@ -65,7 +65,7 @@ TEST_F(book_test, what_waits_for_something_else_is_not_queued_for_a_worker) {
   EXPECT_EQ(of_f().queued, 2u);
 }
 
-TEST_F(book_test, what_comes_back_is_counted_by_why) {
+TEST_F(book_test, requeued_closures_are_counted_by_reason) {
   auto const c = create(job);
   using enum closure_book::requeue_cause;
   for (auto const why : {loss, retry, retract}) {

@@ -32,7 +32,7 @@ TEST(function_table, refuses_names_that_nobody_could_read) {
   EXPECT_TRUE(c.learn("gr\xc3\xbc\xc3\x9f"));
 }
 
-TEST(function_table, refuses_a_name_one_byte_too_long_and_says_the_limit) {
+TEST(function_table, name_one_byte_too_long_is_refused_with_the_limit) {
   config small;
   small.function_name_bytes_max = 3;
   cluster c(small);

@@ -84,14 +84,14 @@ TEST(inputs, a_failed_input_fails_whoever_needs_it) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   c.fail(w, producer[0], "no such file");
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::input);
   EXPECT_EQ(closure.error->message, "input " + text(producer[0]) + " failed: no such file");
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
 }
 
-TEST(inputs, who_needs_a_failed_input_hears_of_its_class_worker_and_traceback) {
+TEST(inputs, failed_input_reports_its_class_worker_and_traceback) {
   cluster c;
   auto const w = c.attach({.index = 3});
   auto const producer = c.open({"f"});
@@ -108,10 +108,10 @@ TEST(inputs, who_needs_a_failed_input_hears_of_its_class_worker_and_traceback) {
                          "line 1",
                          "worker:3",
                          1};
-  EXPECT_EQ(c.core.closures().look(middle[0])->error, expected);
-  EXPECT_EQ(c.core.closures().look(end[0])->error, expected);
+  EXPECT_EQ(c.core.closures().find(middle[0])->error, expected);
+  EXPECT_EQ(c.core.closures().find(end[0])->error, expected);
   auto const late = c.open_with({needing(c, {of(producer[0])})});
-  EXPECT_EQ(c.core.closures().look(late[0])->error, expected);
+  EXPECT_EQ(c.core.closures().find(late[0])->error, expected);
 }
 
 TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind) {
@@ -122,12 +122,12 @@ TEST(inputs, the_exception_of_an_input_goes_to_its_own_client_whatever_its_kind)
   auto r = c.bad(w, producer[0], "unfit", failure_kind::input);
   r.failure->exception = "pickled";
   c.answer(w, {r});
-  EXPECT_EQ(c.core.closures().look(producer[0])->error->exception, "pickled");
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message, "unfit");
-  EXPECT_EQ(c.core.closures().look(job[0])->error->exception, "");
+  EXPECT_EQ(c.core.closures().find(producer[0])->error->exception, "pickled");
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message, "unfit");
+  EXPECT_EQ(c.core.closures().find(job[0])->error->exception, "");
 }
 
-TEST(inputs, of_a_long_traceback_those_who_wait_get_the_end) {
+TEST(inputs, long_traceback_is_truncated_to_its_end) {
   cluster c;
   auto const w = c.attach();
   auto const producer = c.open({"f"});
@@ -136,7 +136,7 @@ TEST(inputs, of_a_long_traceback_those_who_wait_get_the_end) {
   for (int i = 0; i < 4'000; ++i) r.failure->traceback += "ü";
   r.failure->traceback += " the end";
   c.answer(w, {r});
-  auto const told = c.core.closures().look(job[0])->error->traceback;
+  auto const told = c.core.closures().find(job[0])->error->traceback;
   EXPECT_LE(told.size(), 4'096u + 4);
   EXPECT_TRUE(told.starts_with("…ü") && told.ends_with("ü the end")) << told.substr(0, 8);
 }
@@ -164,7 +164,7 @@ TEST(inputs, a_cancelled_input_fails_whoever_needs_it) {
   auto const producer = c.open({"f"});
   auto const job = c.open_with({needing(c, {of(producer[0])})});
   EXPECT_TRUE(c.status_of(cancel_closure{{}, producer[0]}).ok());
-  EXPECT_EQ(c.core.closures().look(job[0])->error->kind, failure_kind::input);
+  EXPECT_EQ(c.core.closures().find(job[0])->error->kind, failure_kind::input);
 }
 
 TEST(inputs, a_long_chain_fails_without_nesting) {
@@ -214,7 +214,7 @@ TEST(inputs, of_a_stream_ends_with_an_outcome) {
   EXPECT_EQ(c.fx().outcomes[0].failure->kind, failure_kind::input);
 }
 
-TEST(inputs, what_cannot_be_referred_to_is_refused_by_name) {
+TEST(inputs, invalid_reference_is_refused_by_name) {
   cluster c;
   auto const refused = [&](std::vector<input_ref> inputs) {
     std::vector<closure_spec> specs = c.specs({"f"});
@@ -229,7 +229,7 @@ TEST(inputs, what_cannot_be_referred_to_is_refused_by_name) {
             "closures[1].args: refer to 1001 RemoteValues, the limit is 1000");
 }
 
-TEST(inputs, in_bytes_go_beside_bytes_and_not_into_json) {
+TEST(inputs, bytes_are_passed_with_bytes_arguments_and_not_put_into_json) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const producers = c.open({"f", "f"});
@@ -241,7 +241,7 @@ TEST(inputs, in_bytes_go_beside_bytes_and_not_into_json) {
   result.value = blob("\xfe", encoding::bytes);
   c.answer(w, {result});
   ASSERT_EQ(c.state(in_json[0]), closure_state::failed);
-  auto const error = c.core.closures().look(in_json[0])->error;
+  auto const error = c.core.closures().find(in_json[0])->error;
   EXPECT_EQ(error->kind, failure_kind::input);
   EXPECT_EQ(error->message, "input " + text(producers[0]) +
                                 " is bytes (raw, or a pickled Python value), which cannot be part "
@@ -265,7 +265,7 @@ TEST(inputs, leave_no_gaps_in_bytes) {
             "arguments");
 }
 
-TEST(inputs, beside_bytes_have_the_same_limit) {
+TEST(inputs, inputs_of_bytes_arguments_have_the_same_limit) {
   config small;
   small.input_bytes_max = 10;
   cluster c(small);
@@ -276,7 +276,7 @@ TEST(inputs, beside_bytes_have_the_same_limit) {
   auto const job = c.open_with({beside});
   c.succeed(w, producer[0], "123456");
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message,
             "the inputs have 12 bytes, the limit is 10");
 }
 

@@ -15,13 +15,13 @@ TEST(fail_fast, the_first_error_cancels_what_is_queued_and_asks_what_runs_to_sto
   for (auto const queued : {job[2], job[3]}) {
     EXPECT_EQ(c.state(queued), closure_state::cancelled);
     EXPECT_EQ(
-        c.core.closures().look(queued)->error,
+        c.core.closures().find(queued)->error,
         (failure{failure_kind::cancelled, "",
                  "cancelled because call " + text(job[0]) + " (f) failed: first (on worker:0)", "",
                  "", 0}));
   }
   EXPECT_EQ(c.state(job[1]), closure_state::running);
-  EXPECT_TRUE(c.core.closures().look(job[1])->cancel_requested);
+  EXPECT_TRUE(c.core.closures().find(job[1])->cancel_requested);
   EXPECT_EQ(c.held(a), closures{}) << "nothing of it is handed out any more";
 }
 
@@ -32,7 +32,7 @@ TEST(fail_fast, a_running_closure_that_is_stopped_for_an_error_names_that_error)
   auto const message = "first " + std::string(300, 'x');
   c.fail(w, job[0], message);
   c.fail(w, job[1], "closure 2 was asked to stop", failure_kind::cancelled);
-  auto const error = c.core.closures().look(job[1])->error;
+  auto const error = c.core.closures().find(job[1])->error;
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, failure_kind::cancelled);
   EXPECT_EQ(error->message, "cancelled because call " + text(job[0]) +
@@ -45,7 +45,7 @@ TEST(fail_fast, a_running_closure_that_its_user_cancels_keeps_the_message_of_its
   auto const job = c.open({"f"});
   c.ask(cancel_session{{}, job.id});
   c.fail(w, job[0], "it was asked to stop", failure_kind::cancelled);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message, "it was asked to stop");
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message, "it was asked to stop");
 }
 
 TEST(fail_fast, the_job_has_failed_only_when_nothing_of_it_runs) {
@@ -91,7 +91,7 @@ TEST(fail_fast, an_open_job_that_fails_is_sealed) {
   EXPECT_FALSE(c.job(job.id).open);
 }
 
-TEST(fail_fast, asks_all_workers_in_the_order_in_which_they_came) {
+TEST(fail_fast, stops_workers_in_the_order_of_their_attach) {
   cluster c;
   std::vector<stream_id> w;
   for (int i = 0; i < 12; ++i) w.push_back(c.attach());

@@ -59,12 +59,12 @@ TEST(deadline, ends_what_is_queued) {
   auto const job = c.open_with({with(c, {.deadline = 2s}), with(c, {.delay = 1h, .deadline = 3s})},
                                continue_all());
   c.advance(2s);
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::timeout);
   EXPECT_EQ(closure.error->message, "its deadline of 2000 ms passed while it was queued");
   c.advance(1s);
-  EXPECT_EQ(c.core.closures().look(job[1])->error->message,
+  EXPECT_EQ(c.core.closures().find(job[1])->error->message,
             "its deadline of 3000 ms passed before its start");
 }
 
@@ -76,7 +76,7 @@ TEST(deadline, asks_what_runs_to_stop_and_ends_with_its_answer) {
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   ASSERT_EQ(c.fx().stop_requests.size(), 1u);
   c.succeed(w, job[0]);
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->kind, failure_kind::timeout);
   EXPECT_EQ(closure.error->message, "its deadline of 2000 ms passed while it ran");
@@ -89,7 +89,7 @@ TEST(deadline, a_lost_worker_does_not_give_it_another_attempt) {
   auto const job = c.open_with({with(c, {.deadline = 2s})});
   c.advance(2s);
   c.lose(w);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->kind, failure_kind::timeout);
+  EXPECT_EQ(c.core.closures().find(job[0])->error->kind, failure_kind::timeout);
 }
 
 TEST(deadline, is_forgotten_when_the_closure_ends_in_time) {
@@ -137,7 +137,7 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
       c.open_with({with(c, {.max_retries = 2, .retry_initial = 1s, .retry_max = 1min})});
   c.fail(w, job[0], "flaky");
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  auto const first = c.core.closures().look(job[0])->start_at - c.now();
+  auto const first = c.core.closures().find(job[0])->start_at - c.now();
   EXPECT_LE(first, 1s);
   EXPECT_GE(first, 750ms);
   auto const why = *c.core.closures().explain(job[0], c.now());
@@ -147,12 +147,12 @@ TEST(retry, a_user_error_is_tried_again_after_a_pause_that_doubles) {
   EXPECT_EQ(why.lost, (attempt_outcome{attempt_end::user_error, "flaky"}));
   c.advance(first);
   c.fail(w, job[0], "flaky again");
-  auto const second = c.core.closures().look(job[0])->start_at - c.now();
+  auto const second = c.core.closures().find(job[0])->start_at - c.now();
   EXPECT_LE(second, 2s);
   EXPECT_GE(second, 1500ms);
   c.advance(second);
   c.fail(w, job[0], "for good");
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.error->message, "for good");
   EXPECT_EQ(closure.retries, 2u);
@@ -184,7 +184,7 @@ TEST(retry, is_for_user_errors_of_sessions_that_go_on) {
   EXPECT_EQ(c.state(other[0]), closure_state::failed);
 }
 
-TEST(stale_handle, comes_back_after_a_pause) {
+TEST(stale_handle, is_retried_after_a_pause) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open({"f"});
@@ -195,7 +195,7 @@ TEST(stale_handle, comes_back_after_a_pause) {
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   c.advance(100ms);
   EXPECT_EQ(c.state(job[0]), closure_state::running);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts[0].outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts[0].outcome,
             (attempt_outcome{attempt_end::stale_handle, "gone"}));
 }
 
@@ -209,7 +209,7 @@ TEST(weight, is_the_share_of_the_turns) {
   std::size_t of_a = 0;
   for (int i = 0; i < 16; ++i) {
     auto const id = c.held(w).at(0);
-    of_a += c.core.closures().look(id)->job == a.id;
+    of_a += c.core.closures().find(id)->job == a.id;
     c.succeed(w, id);
   }
   EXPECT_EQ(of_a, 12u);

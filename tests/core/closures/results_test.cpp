@@ -13,7 +13,7 @@ TEST(results, a_value_ends_the_closure_and_the_job) {
              r.value = blob("\x01", encoding::bytes);
              return r;
            }()});
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::succeeded);
   EXPECT_EQ(closure.value, value_state::ready);
   EXPECT_EQ(closure.data, blob("\x01", encoding::bytes));
@@ -31,7 +31,7 @@ TEST(results, a_closure_may_end_without_a_value) {
   r.value = {};
   c.answer(w, {r});
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
-  EXPECT_FALSE(c.core.closures().look(job[0])->data);
+  EXPECT_FALSE(c.core.closures().find(job[0])->data);
 }
 
 TEST(results, a_failure_is_recorded_with_worker_and_attempt) {
@@ -47,8 +47,8 @@ TEST(results, a_failure_is_recorded_with_worker_and_attempt) {
   c.answer(w, {r});
   failure const expected{failure_kind::user, "ZeroDivisionError", "division by zero",
                          "line 1",           "worker:5",          1};
-  EXPECT_EQ(c.core.closures().look(job[0])->error, expected);
-  EXPECT_EQ(c.core.closures().look(job[0])->value, value_state::ready);
+  EXPECT_EQ(c.core.closures().find(job[0])->error, expected);
+  EXPECT_EQ(c.core.closures().find(job[0])->value, value_state::ready);
   EXPECT_EQ(c.job(job.id).error, expected);
   EXPECT_EQ(c.job(job.id).state, job_state::failed);
   EXPECT_EQ(c.task(5).failed, 1u);
@@ -90,7 +90,7 @@ TEST(results, a_handle_that_stays_stale_is_given_up_with_the_workers_words) {
     c.alive(w);
   }
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  EXPECT_NE(c.core.closures().look(job[0])->error->message.find("who is f?"), std::string::npos);
+  EXPECT_NE(c.core.closures().find(job[0])->error->message.find("who is f?"), std::string::npos);
 }
 
 TEST(results, an_answer_to_a_stop_is_a_cancel_only_if_we_asked) {
@@ -101,7 +101,7 @@ TEST(results, an_answer_to_a_stop_is_a_cancel_only_if_we_asked) {
   c.fail(w, job[0], "stopped", failure_kind::cancelled);
   c.fail(w, job[1], "stopped myself", failure_kind::cancelled);
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->worker, "worker:0");
+  EXPECT_EQ(c.core.closures().find(job[0])->error->worker, "worker:0");
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
 }
 
@@ -113,7 +113,7 @@ TEST(results, a_closure_that_was_asked_to_stop_may_still_succeed_or_fail) {
   c.ask(cancel_closure{{}, job[1]});
   c.succeed(w, job[0], "too late");
   c.fail(w, job[1]);
-  EXPECT_EQ(c.core.closures().look(job[0])->data, blob("too late"));
+  EXPECT_EQ(c.core.closures().find(job[0])->data, blob("too late"));
   EXPECT_EQ(c.state(job[1]), closure_state::failed);
 }
 

@@ -1,4 +1,4 @@
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -20,7 +20,7 @@ TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
   auto const id = c.held(w)[0];
   c.succeed(w, id, "42");
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("42"), {}}}));
-  EXPECT_FALSE(c.core.closures().look(id));
+  EXPECT_FALSE(c.core.closures().find(id));
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
   EXPECT_EQ(c.job(s).counts.succeeded, 1u);
 }
@@ -49,7 +49,7 @@ TEST(streaming, the_first_error_is_noticed_and_ends_what_is_queued) {
   EXPECT_EQ(c.noticed(s), (notices{notice_kind::failed, notice_kind::drained}));
 }
 
-TEST(streaming, drained_is_told_only_when_nothing_of_the_session_runs) {
+TEST(streaming, drained_notice_is_sent_after_the_last_closure_has_ended) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const s = c.stream();
@@ -100,7 +100,7 @@ TEST(streaming, one_that_continues_on_error_gets_no_notice) {
   EXPECT_EQ(c.noticed(s), notices{});
 }
 
-TEST(streaming, a_sealed_one_is_told_once_when_it_has_drained) {
+TEST(streaming, sealed_session_gets_one_drained_notice) {
   cluster c;
   auto const w = c.attach();
   auto const s = c.stream();
@@ -113,7 +113,7 @@ TEST(streaming, a_sealed_one_is_told_once_when_it_has_drained) {
   EXPECT_EQ(c.noticed(s), notices{notice_kind::drained});
 }
 
-TEST(streaming, a_sealed_one_that_fails_is_told_once_too) {
+TEST(streaming, failed_sealed_session_gets_one_notice) {
   for (bool const by_error : {true, false}) {
     cluster c;
     auto const w = c.attach();
@@ -186,7 +186,7 @@ TEST(streaming, closing_cancels_what_is_left_and_forgets_the_session) {
   EXPECT_EQ(c.fx().outcomes,
             (std::vector{outcome{s, t[1], false, {}, cancelled("the client has disconnected")}}));
   EXPECT_EQ(c.fx().stop_requests, (std::vector{stop_request{w, id, 1}}));
-  EXPECT_TRUE(c.core.sessions().look(s)) << "something of it still runs";
+  EXPECT_TRUE(c.core.sessions().find(s)) << "something of it still runs";
   c.succeed(w, id);
   EXPECT_EQ(c.job(s).state, job_state::cancelled);
   EXPECT_EQ(c.core.overview(c.now()).sessions, 0u);
@@ -211,11 +211,11 @@ TEST(streaming, a_stream_is_not_deleted) {
   cluster c;
   auto const s = c.stream();
   EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
-  EXPECT_TRUE(c.core.sessions().look(s));
+  EXPECT_TRUE(c.core.sessions().find(s));
 }
 
 // A misspelt function must fail only its own closure, not the other thousand in its message.
-TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_others) {
+TEST(streaming, require_function_fails_only_closures_of_unknown_functions) {
   for (auto const kind : {streaming, resumable_values}) {
     cluster c;
     auto const w = c.attach();
@@ -234,7 +234,7 @@ TEST(streaming, that_insists_on_the_function_fails_those_that_nobody_has_and_no_
   }
 }
 
-TEST(streaming, by_call_refuses_the_call_that_names_what_nobody_has) {
+TEST(streaming, unary_call_with_an_unknown_function_is_rejected) {
   cluster c;
   c.attach();
   auto spec = by_call();

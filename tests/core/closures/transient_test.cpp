@@ -36,7 +36,7 @@ TEST_F(transient, a_lost_dependency_puts_the_closure_back_and_the_worker_stays) 
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   EXPECT_EQ(c.task(0).state, task_state::connected);
   EXPECT_EQ(c.task(0).failed, 0u);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::dependency_lost, "ps:1: no answer"}));
   EXPECT_EQ(
       c.said(),
@@ -64,7 +64,7 @@ TEST_F(transient, an_attempt_whose_worker_lost_the_server_is_a_loss_of_the_worke
   };
   lose();
   ASSERT_EQ(c.state(job[0]), closure_state::running) << "it is tried again";
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::dependency_lost,
                              "the connection of its worker to the server: blob ab cannot be "
                              "fetched: refused"}));
@@ -126,7 +126,7 @@ TEST_F(transient, sessions_count_for_themselves) {
   }
 }
 
-TEST_F(transient, names_that_are_none_are_errors_of_their_own) {
+TEST_F(transient, invalid_dependency_names_are_user_errors) {
   struct {
     names said;
     std::string why;
@@ -184,11 +184,11 @@ TEST_F(transient, a_stopped_closure_is_cancelled_instead) {
   c.ask(cancel_closure{{}, job[0]});
   c.answer(w, {gone(w, job[0], {"ps:1"})});
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message,
             "cancelled instead of running again: lost ps:1: no answer");
 }
 
-TEST_F(transient, a_session_that_goes_on_after_errors_counts_on) {
+TEST_F(transient, session_that_continues_after_errors_keeps_its_counts) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"}, continue_all());
   for (int i = 0; i < 2; ++i) report(w, c.held(w).at(0), {"ps:1"});
@@ -214,7 +214,7 @@ TEST_F(timeouts, are_borne_until_the_number_is_full) {
   auto const job = c.open({"f"});
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   EXPECT_EQ(c.held(w), job.closures) << "again at once";
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::timed_out, "slow disk"}));
   c.fail(w, job[0], "slow disk", failure_kind::timeout);
   c.fail(w, job[0], "slow disk", failure_kind::timeout);

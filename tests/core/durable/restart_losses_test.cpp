@@ -135,7 +135,7 @@ TEST_F(restart_losses, closure_that_ran_alone_runs_alone) {
     lose(before.attach());
   }
   auto const after = restart(1s);
-  EXPECT_TRUE(after->core.closures().look(job[0])->exclusive);
+  EXPECT_TRUE(after->core.closures().find(job[0])->exclusive);
   auto const others = after->open(names(3, "f"));
   auto const w = after->attach({.slots = 2, .credits = 4});
   EXPECT_EQ(after->held(w), job.closures);
@@ -176,7 +176,7 @@ TEST_F(restart_losses, last_try_alone_of_a_closure_that_shared_its_worker_is_kep
   auto const after = restart(1s);
   auto const w = after->attach({.slots = 2, .credits = 2});
   EXPECT_EQ(after->held(w).size(), 1u);
-  for (auto const id : job.closures) EXPECT_TRUE(after->core.closures().look(id)->exclusive);
+  for (auto const id : job.closures) EXPECT_TRUE(after->core.closures().find(id)->exclusive);
 }
 
 TEST_F(restart_losses, job_that_had_started_is_running_and_another_is_queued) {

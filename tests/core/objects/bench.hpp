@@ -54,7 +54,7 @@ struct table_bench {
   object_id ready(session_id s, stream_id at, std::uint64_t number, object_spec of = spec()) {
     auto const id = make(s, number, std::move(of));
     table.built(now, at, id, std::nullopt);
-    said();
+    pending_output();
     return id;
   }
   void call(session_id s, std::uint64_t number, object_id id) {
@@ -64,9 +64,9 @@ struct table_bench {
   void answer(stream_id at, object_id id, call_name n) {
     table.answered(at, id, {n, true, blob("2"), {}});
   }
-  output said() {
+  output pending_output() {
     EXPECT_EQ(table.invalid(), "");
-    return table.take_said();
+    return table.take_output();
   }
 };
 

@@ -24,18 +24,18 @@ TEST(callers, what_a_session_has_asked_of_an_object_that_outlives_it_is_executed
   b.table.session_ended(s);
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
-  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
-  b.table.gone(b.now, at, false, "connection lost");
+  EXPECT_EQ(ordered(b.pending_output()), (std::vector<std::uint64_t>{2, 3}));
+  b.table.task_disconnected(b.now, at, false, "connection lost");
   auto const next = b.attach(0, 7, 71);
-  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}))
+  EXPECT_EQ(ordered(b.pending_output()), (std::vector<std::uint64_t>{2, 3}))
       << "as those of one that is there";
   for (auto const n : {2u, 3u}) b.answer(next, id, b.name(s, n));
-  b.said();
-  EXPECT_EQ(b.table.look(b.name(s, 2)), nullptr) << "its answer is for nobody";
-  EXPECT_EQ(b.table.look(id)->answered, 2u);
+  b.pending_output();
+  EXPECT_EQ(b.table.find(b.name(s, 2)), nullptr) << "its answer is for nobody";
+  EXPECT_EQ(b.table.find(id)->answered, 2u);
 }
 
-TEST(callers, that_have_left_may_leave_so_many_calls) {
+TEST(callers, calls_of_departed_callers_are_limited) {
   auto l = table_bench::limits();
   l.left_max = 3;
   table_bench b(l);
@@ -47,21 +47,21 @@ TEST(callers, that_have_left_may_leave_so_many_calls) {
   b.table.session_ended(second);
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
-  EXPECT_EQ(ordered(b.said()), (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_EQ(ordered(b.pending_output()), (std::vector<std::uint64_t>{2, 3}));
   b.answer(at, id, b.name(first, 2));
   auto const third = b.open(3);
   for (std::uint64_t n = 1; n < 3; ++n) b.call(third, n, id);
   b.table.session_ended(third);
-  b.said();
-  EXPECT_TRUE(b.table.look(b.name(third, 2))) << "there is room again";
+  b.pending_output();
+  EXPECT_TRUE(b.table.find(b.name(third, 2))) << "there is room again";
 }
 
-TEST(callers, whose_calls_are_forgotten_leave_no_names_behind) {
+TEST(callers, names_of_forgotten_calls_are_removed) {
   auto l = table_bench::limits();
   l.left_max = 1;
   table_bench b(l);
   auto const id = b.make(b.open(1), 1, detached());
-  auto const waiting = [&] { return b.table.look(id)->queue.size(); };
+  auto const waiting = [&] { return b.table.find(id)->queue.size(); };
   for (std::uint64_t n = 2; n < 20; ++n) {
     auto const s = b.open(n);
     for (std::uint64_t k = 1; k < 4; ++k) b.call(s, k, id);
@@ -75,12 +75,12 @@ TEST(callers, whose_calls_are_forgotten_leave_no_names_behind) {
   for (std::uint64_t k = 1; k < 8; ++k)
     b.table.call(who, s, {k, id, "add", blob("1", encoding::bytes)});
   EXPECT_EQ(waiting(), 8u);
-  b.table.gone(b.now, worker, true, "left");
+  b.table.task_disconnected(b.now, worker, true, "left");
   EXPECT_EQ(waiting(), 1u);
-  b.said();
+  b.pending_output();
 }
 
-TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
+TEST(callers, rejected_call_contains_a_reason) {
   auto l = table_bench::limits();
   l.calls_max = 2;
   l.waiting_bytes_max = 20;
@@ -89,36 +89,37 @@ TEST(callers, are_told_why_the_server_refuses_by_a_reason) {
   auto const at = b.attach(0, 7, 70);
   auto const id = b.ready(s, at, 1);
   auto const why = [&](std::size_t i, output const& said) {
-    return said.answers.size() > i ? said.answers[i].why.reason : failure_reason::unsaid;
+    return said.answers.size() > i ? said.answers[i].why.reason : failure_reason::unspecified;
   };
   b.call(s, 2, id);
   b.call(s, 3, id);
   b.call(s, 4, id);
-  EXPECT_EQ(why(0, b.said()), failure_reason::no_room_for_call);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::no_room_for_call);
   b.table.answered(at, id, {b.name(s, 2), true, blob(std::string(100, 'x')), {}});
-  EXPECT_EQ(why(0, b.said()), failure_reason::no_room_for_value);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::no_room_for_value);
   b.table.taken(caller_of(s), 2);
   b.call(s, 5, object_id{1});
-  EXPECT_EQ(why(0, b.said()), failure_reason::server_restarted);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::server_restarted);
   b.table.taken(caller_of(s), 5);
   b.call(s, 6, object_id{2'000'000});
-  EXPECT_EQ(why(0, b.said()), failure_reason::object_gone);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::object_gone);
   b.call(s, 2, id);
-  EXPECT_EQ(why(0, b.said()), failure_reason::call_forgotten);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::call_forgotten);
   b.table.call(caller_of(core::incarnation{9}), session_id{}, {1, id, "add", {}});
-  EXPECT_EQ(why(0, b.said()), failure_reason::ticket_refused);
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::ticket_refused);
   b.answer(at, id, b.name(s, 3));
-  EXPECT_EQ(why(0, b.said()), failure_reason::unsaid) << "what a method says is none";
+  EXPECT_EQ(why(0, b.pending_output()), failure_reason::unspecified)
+      << "what a method says is none";
 }
 
 // The answer must not depend on whether the worker or the session returns first after a restart.
-TEST(callers, of_an_object_older_than_the_server_are_told_of_the_restart_before_anything_else) {
+TEST(callers, call_to_an_object_of_an_earlier_server_reports_the_restart_first) {
   table_bench b;
   object_id const old{1};
   auto const worker = caller_of(core::incarnation{9});
   auto const why = [&] {
-    auto const said = b.said();
-    return said.answers.empty() ? failure_reason::unsaid : said.answers[0].why.reason;
+    auto const said = b.pending_output();
+    return said.answers.empty() ? failure_reason::unspecified : said.answers[0].why.reason;
   };
   b.table.call(worker, b.table.holder_of("ticket of a session that is not back"),
                {5, old, "add", {}});

@@ -29,7 +29,7 @@ struct circle : table_bench {
   /// Returns the calls that failed because of a cycle.
   std::vector<call_name> circles() {
     std::vector<call_name> found;
-    for (auto const& a : said().answers)
+    for (auto const& a : pending_output().answers)
       if (a.why.type == "muster.CycleError") found.push_back(a.name);
     return found;
   }
@@ -67,7 +67,7 @@ TEST(object_cycles, two_callers_that_go_opposite_ways) {
   EXPECT_EQ(c.circles(), std::vector<call_name>{to_a});
 }
 
-TEST(object_cycles, room_beside_is_a_way_out) {
+TEST(object_cycles, free_concurrency_slot_prevents_a_cycle) {
   circle c(1, 2);
   auto const first = c.outer(1, 0);
   auto const second = c.inner(1, 0);
@@ -78,7 +78,7 @@ TEST(object_cycles, room_beside_is_a_way_out) {
   EXPECT_EQ(c.circles(), std::vector<call_name>{third}) << "both wait for a third";
 }
 
-TEST(object_cycles, a_wait_that_is_over_is_none) {
+TEST(object_cycles, finished_wait_is_ignored) {
   circle c(2);
   auto const a = c.outer(1, 0);
   auto const to_b = c.inner(1, 1);
@@ -90,7 +90,7 @@ TEST(object_cycles, a_wait_that_is_over_is_none) {
   EXPECT_TRUE(c.circles().empty());
 }
 
-TEST(object_cycles, what_others_say_of_a_call_is_passed_over) {
+TEST(object_cycles, waits_reported_by_other_workers_are_ignored) {
   circle c(1);
   auto const other = c.attach(1, 8, 80);
   auto const first = c.outer(1, 0);

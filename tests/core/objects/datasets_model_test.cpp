@@ -10,7 +10,7 @@ namespace {
 
 struct running {
   bool waits = false;
-  bool told_end = false;
+  bool end_reached = false;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> seen{};  // epoch and split
 };
 
@@ -37,21 +37,21 @@ struct dealing : table_bench {
   std::uint32_t draw(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
 
   void take() {
-    for (auto const& a : said().answers) {
+    for (auto const& a : pending_output().answers) {
       auto const it = closures.find(asked.at(a.name.number));
       if (it == closures.end()) continue;
       auto& c = it->second;
       c.waits = false;
       ASSERT_TRUE(a.ok);
       if (a.value.encoding() != encoding::bytes) {
-        c.told_end = true;
+        c.end_reached = true;
         continue;
       }
       auto const bytes = a.value.view();
       std::pair<std::uint32_t, std::uint32_t> const one{bytes[4], bytes[0]};
       ASSERT_LT(one.first, epochs);
       ASSERT_EQ(done[one], 0) << "it was done already";
-      ASSERT_FALSE(c.told_end);
+      ASSERT_FALSE(c.end_reached);
       if (!c.seen.empty()) {
         ASSERT_EQ(c.seen[0].first, one.first) << "a closure reads one epoch";
       }
@@ -94,18 +94,18 @@ struct dealing : table_bench {
       return ask(++last_closure);
     }
     auto const n = able[draw(static_cast<std::uint32_t>(able.size()))];
-    if (closures[n].told_end || draw(5) == 0)
+    if (closures[n].end_reached || draw(5) == 0)
       end(n, true);
     else
       ask(n);
   }
 
   void run() {
-    for (int i = 0; i < 100'000 && !table.look(id)->is_over(); ++i) {
+    for (int i = 0; i < 100'000 && !table.find(id)->is_over(); ++i) {
       step();
       if (testing::Test::HasFatalFailure()) return;
     }
-    ASSERT_TRUE(table.look(id)->is_over()) << "it comes to an end";
+    ASSERT_TRUE(table.find(id)->is_over()) << "it comes to an end";
     for (std::uint32_t e = 0; e < epochs; ++e)
       for (std::uint32_t i = 0; i < splits; ++i) {
         ASSERT_EQ((done[{e, i}]), 1);
@@ -115,7 +115,7 @@ struct dealing : table_bench {
   }
 };
 
-TEST(datasets_model, each_split_is_done_once_an_epoch_whatever_is_lost) {
+TEST(datasets_model, each_split_is_processed_once_per_epoch_despite_losses) {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     dealing d(seed, seed % 2 == 1);

@@ -41,7 +41,7 @@ struct datasets_bench : table_bench {
   /// Returns the new answers by number: splits with epochs, or errors.
   std::map<std::uint64_t, std::string> told() {
     std::map<std::uint64_t, std::string> found;
-    for (auto const& a : said().answers)
+    for (auto const& a : pending_output().answers)
       found[a.name.number] = !a.ok                                   ? a.why.message
                              : a.value.encoding() == encoding::bytes ? words(a.value.view())
                                                                      : std::string(a.value.view());
@@ -63,12 +63,12 @@ TEST(datasets, a_split_is_done_when_its_closure_has_succeeded) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   EXPECT_EQ(b.drawn(id, 1), "s0/0");
-  EXPECT_EQ(b.table.look(id)->view(id).done, 0u) << "never at hand-out";
+  EXPECT_EQ(b.table.find(id)->view(id).done, 0u) << "never at hand-out";
   EXPECT_EQ(b.drawn(id, 1), "s1/0");
   EXPECT_EQ(b.drawn(id, 1), the_end);
   b.table.closure_ended(closure_id{1}, true);
-  EXPECT_TRUE(b.table.look(id)->is_over());
-  auto const v = b.table.look(id)->view(id);
+  EXPECT_TRUE(b.table.find(id)->is_over());
+  auto const v = b.table.find(id)->view(id);
   EXPECT_EQ(v.workers.at("worker:0").done, 2u);
   EXPECT_EQ(v.workers.at("worker:0").drawn, 0u);
   EXPECT_EQ(b.drawn(id, 2), the_end);
@@ -83,7 +83,7 @@ TEST(datasets, a_closure_that_fails_gives_all_back_whole) {
   b.table.closure_ended(closure_id{1}, false);
   EXPECT_EQ(b.drawn(id, 2), "s0/0") << "in the order in which they were";
   EXPECT_EQ(b.drawn(id, 2), "s1/0");
-  EXPECT_EQ(b.table.look(id)->view(id).given_back, 2u);
+  EXPECT_EQ(b.table.find(id)->view(id).given_back, 2u);
 }
 
 TEST(datasets, another_attempt_of_a_closure_has_nothing_of_the_one_before) {
@@ -97,7 +97,7 @@ TEST(datasets, another_attempt_of_a_closure_has_nothing_of_the_one_before) {
   EXPECT_EQ(b.told(), (texts{{n, "s0/0"}}));
 }
 
-TEST(datasets, who_finds_nothing_left_waits_for_what_comes_back) {
+TEST(datasets, draw_waits_for_returned_splits_when_none_is_left) {
   datasets_bench b;
   auto const id = b.deal(b.of(2));
   b.drawn(id, 1);
@@ -117,7 +117,7 @@ TEST(datasets, a_closure_that_is_to_stop_waits_for_nothing) {
   EXPECT_TRUE(b.told().empty());
   b.table.closure_stops(closure_id{2});
   EXPECT_EQ(b.told(), (texts{{waits, "null"}}));
-  EXPECT_EQ(b.table.look(id)->view(id).drawn, 2u) << "until it has ended";
+  EXPECT_EQ(b.table.find(id)->view(id).drawn, 2u) << "until it has ended";
   b.table.closure_ended(closure_id{2}, false);
   EXPECT_EQ(b.drawn(id, 1), "s1/0");
 }
@@ -146,7 +146,7 @@ TEST(datasets, the_next_epoch_begins_when_all_of_this_one_is_done) {
   b.table.closure_ended(closure_id{1}, true);
   EXPECT_EQ(b.told(), (texts{{late, "s0/1"}})) << "it has read none so far";
   b.table.closure_ended(closure_id{2}, true);
-  EXPECT_TRUE(b.table.look(id)->is_over());
+  EXPECT_TRUE(b.table.find(id)->is_over());
 }
 
 TEST(datasets, an_epoch_that_is_named_is_waited_for_and_is_empty_once_it_is_over) {
@@ -180,7 +180,7 @@ TEST(datasets, a_split_of_elements_is_done_only_past_its_end) {
   b.draw(id, r);
   b.table.closure_ended(closure_id{1}, true);
   b.told();
-  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{0, {0}}));
+  EXPECT_EQ(b.table.find(id)->where(), (datasets::position{0, {0}}));
   EXPECT_EQ(b.drawn(id, 2), "s1/0");
 }
 
@@ -189,12 +189,12 @@ TEST(datasets, begin_at_a_position) {
   auto spec = b.of(3, 3);
   spec.at = {1, {0, 2}};
   auto const id = b.deal(spec);
-  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {0, 2}}));
+  EXPECT_EQ(b.table.find(id)->where(), (datasets::position{1, {0, 2}}));
   EXPECT_EQ(b.drawn(id, 1), "s1/1");
   spec.at = {1, {0, 1, 2}};
-  EXPECT_EQ(b.table.look(b.deal(spec, 2))->where(), (datasets::position{2, {}}));
+  EXPECT_EQ(b.table.find(b.deal(spec, 2))->where(), (datasets::position{2, {}}));
   spec.at = {3, {}};
-  EXPECT_TRUE(b.table.look(b.deal(spec, 3))->is_over());
+  EXPECT_TRUE(b.table.find(b.deal(spec, 3))->is_over());
   spec.at = {4, {}};
   EXPECT_EQ(b.refusal(spec), "position.epoch: 4, the dataset has 3 epochs");
   spec.at = {0, {1, 1}};
@@ -217,14 +217,14 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
   EXPECT_NE(go(1, at).find("a function has drawn 1 split and has not ended"), std::string::npos);
   b.table.closure_ended(closure_id{1}, true);
   EXPECT_NE(go(2, at).find("\"epoch\":1"), std::string::npos);
-  EXPECT_EQ(b.table.look(id)->where(), (datasets::position{1, {2}}));
+  EXPECT_EQ(b.table.find(id)->where(), (datasets::position{1, {2}}));
   EXPECT_EQ(b.drawn(id, 2), "s0/1");
   EXPECT_EQ(go(3, "x"), "args: not a position of a dataset");
   at[0] = 3;
   EXPECT_EQ(go(4, at), "position.epoch: 3, the dataset has 2 epochs");
 }
 
-TEST(datasets, that_go_elsewhere_leave_named_epochs_to_who_waits_for_them) {
+TEST(datasets, moving_the_position_keeps_draws_of_named_epochs_waiting) {
   datasets_bench b;
   auto const id = b.deal(b.of(1, 3));
   auto named = b.by(1);
@@ -268,28 +268,28 @@ TEST(datasets, are_not_held_up_by_one_that_waits_with_a_split_it_is_not_past) {
                {closure_id{1}, 0, datasets::any_epoch, false, {}}, b.s, "worker:1");
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
                {closure_id{2}, 0, datasets::any_epoch, true, {}}, b.s, "worker:2");
-  b.said();
+  b.pending_output();
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
                {closure_id{1}, 0, datasets::any_epoch, false, {}}, b.s, "worker:1");
-  EXPECT_TRUE(b.said().answers.empty()) << "the other may give back what it has";
+  EXPECT_TRUE(b.pending_output().answers.empty()) << "the other may give back what it has";
   b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}},
                {closure_id{2}, 0, datasets::any_epoch, true, {}}, b.s, "worker:2");
-  EXPECT_EQ(b.said().answers.size(), 2u) << "both are told the end";
+  EXPECT_EQ(b.pending_output().answers.size(), 2u) << "both are told the end";
 }
 
-TEST(datasets, of_many_workers_count_those_beyond_the_limit_together) {
+TEST(datasets, workers_beyond_the_limit_are_counted_together) {
   datasets_bench b;
   auto const id = b.deal(b.of(1'002));
   for (std::uint64_t n = 1; n <= 1'002; ++n)
     b.table.draw(b.worker, b.s, {++b.number, object_id{raw(id)}, "draw", {}}, b.by(n), b.s,
                  "worker:" + std::to_string(n));
-  auto const v = b.table.look(id)->view(id);
+  auto const v = b.table.find(id)->view(id);
   EXPECT_EQ(v.workers.size(), 1'001u);
   EXPECT_EQ(v.workers.at("others").drawn, 2u);
-  b.said();
+  b.pending_output();
 }
 
-TEST(datasets, go_with_their_session_and_by_hand) {
+TEST(datasets, are_removed_with_their_session_or_by_request) {
   datasets_bench b;
   auto const id = b.deal(b.of(1)), other = b.deal(b.of(1), 2);
   b.drawn(id, 1);
@@ -298,7 +298,7 @@ TEST(datasets, go_with_their_session_and_by_hand) {
   EXPECT_EQ(b.told(), (texts{{waits, "dataset " + text(id) + " was deleted"}}));
   EXPECT_FALSE(b.table.is_drawn_from());
   b.table.session_ended(b.s);
-  EXPECT_EQ(b.table.look(other), nullptr);
+  EXPECT_EQ(b.table.find(other), nullptr);
 }
 
 TEST(datasets, are_drawn_from_by_functions_of_their_session_alone) {
@@ -323,7 +323,7 @@ TEST(datasets, deal_nothing_to_a_closure_that_is_asked_to_stop_before_its_first_
   stops.stops = true;
   auto const n = b.draw(id, stops);
   EXPECT_EQ(b.told(), (texts{{n, "null"}}));
-  EXPECT_EQ(b.table.look(id)->counts().queued, 1u);
+  EXPECT_EQ(b.table.find(id)->counts().queued, 1u);
 }
 
 TEST(datasets, say_their_progress_in_numbers_and_are_counted_together) {
@@ -342,7 +342,7 @@ TEST(datasets, say_their_progress_in_numbers_and_are_counted_together) {
   all = b.table.dataset_totals();
   EXPECT_EQ(std::tie(all.datasets, all.done_ever, all.given_back_ever),
             std::make_tuple(0u, 1u, 1u));
-  b.said();
+  b.pending_output();
 }
 
 TEST(datasets, a_draw_is_read_from_its_bytes) {
@@ -364,12 +364,12 @@ TEST(datasets, one_that_is_deleted_or_older_than_the_server_fails_no_session) {
   EXPECT_EQ(b.drawn(id, 1), "s0/0");
   b.draw(id, 2);
   EXPECT_TRUE(b.table.drop(b.s, object_id{raw(id)}).ok());
-  auto said = b.said();
+  auto said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 1u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::cancelled);
   EXPECT_TRUE(said.losses.empty());
   b.draw(dataset_id{1}, 3);
-  said = b.said();
+  said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 1u);
   EXPECT_EQ(said.answers[0].why.reason, failure_reason::server_restarted);
   EXPECT_TRUE(said.losses.empty());

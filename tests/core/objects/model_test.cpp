@@ -37,7 +37,7 @@ struct world : table_bench {
   void attach_one(std::int64_t index) {
     auto& p = processes[index];
     if (p.incarnation == 0) p.incarnation = ++last_incarnation;
-    if (streams.contains(index)) table.gone(now, streams[index], false, "cut");
+    if (streams.contains(index)) table.task_disconnected(now, streams[index], false, "cut");
     streams[index] = stream_id{++last_stream};
     table.attached(now, {"ps", index}, core::incarnation{p.incarnation}, streams[index], true);
   }
@@ -128,13 +128,13 @@ struct world : table_bench {
       case 1:
         processes.erase(index);  // killed
         if (auto const it = streams.find(index); it != streams.end()) {
-          table.gone(now, it->second, draw(2) == 0, "killed");
+          table.task_disconnected(now, it->second, draw(2) == 0, "killed");
           streams.erase(it);
         }
         return;
       case 2:
         if (auto const it = streams.find(index); it != streams.end()) {
-          table.gone(now, it->second, false, "cut");
+          table.task_disconnected(now, it->second, false, "cut");
           streams.erase(it);
         }
         return;
@@ -146,7 +146,7 @@ struct world : table_bench {
 
   void settle() {
     for (int i = 0; i < 100; ++i) {
-      auto const said = this->said();
+      auto const said = this->pending_output();
       if (said.begins.empty() && said.builds.empty() && said.calls.empty() && said.drops.empty() &&
           said.answers.empty())
         return;

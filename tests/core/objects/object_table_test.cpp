@@ -15,16 +15,16 @@ TEST(object_table, an_object_waits_for_its_task_and_its_calls_with_it) {
   auto const id = b.make(s, 1, b.spec("weights"));
   b.call(s, 2, id);
   b.call(s, 3, id);
-  EXPECT_TRUE(b.said().calls.empty());
-  EXPECT_EQ(b.table.look(id)->state, object_state::pending);
+  EXPECT_TRUE(b.pending_output().calls.empty());
+  EXPECT_EQ(b.table.find(id)->state, object_state::pending);
   auto const at = b.attach(0, 7, 70);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   ASSERT_EQ(said.begins.size(), 1u);
   EXPECT_TRUE(said.begins[0].kept.empty());
   EXPECT_EQ(said.builds, (std::vector<build_order>{{at, id}}));
   EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{2, 3}));
   b.table.built(b.now, at, id, std::nullopt);
-  EXPECT_EQ(b.table.look(id)->state, object_state::ready);
+  EXPECT_EQ(b.table.find(id)->state, object_state::ready);
 }
 
 TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
@@ -33,22 +33,22 @@ TEST(object_table, a_call_that_comes_again_is_not_ordered_again) {
   auto const at = b.attach(0, 7, 70);
   auto const id = b.ready(s, at, 1);
   b.call(s, 2, id);
-  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{2});
+  EXPECT_EQ(numbers(b.pending_output().calls), std::vector<std::uint64_t>{2});
   b.call(s, 2, id);
-  EXPECT_TRUE(b.said().calls.empty());
+  EXPECT_TRUE(b.pending_output().calls.empty());
   b.answer(at, id, b.name(s, 2));
-  EXPECT_EQ(b.said().answers.size(), 1u);
+  EXPECT_EQ(b.pending_output().answers.size(), 1u);
   b.call(s, 2, id);
-  EXPECT_TRUE(b.said().answers.empty()) << "it is on its way on this stream";
+  EXPECT_TRUE(b.pending_output().answers.empty()) << "it is on its way on this stream";
   b.open(1);
   b.call(s, 2, id);  // its answer was lost with the stream
-  auto const again = b.said();
+  auto const again = b.pending_output();
   EXPECT_TRUE(again.calls.empty());
   ASSERT_EQ(again.answers.size(), 1u);
   EXPECT_EQ(again.answers[0].value.view(), "2");
   b.table.taken(caller_of(s), 2);
   b.call(s, 2, id);
-  auto const past = b.said();
+  auto const past = b.pending_output();
   EXPECT_TRUE(past.calls.empty());
   EXPECT_EQ(past.answers.at(0).why.kind, failure_kind::dependency_lost) << "nobody waits for ever";
 }
@@ -70,22 +70,22 @@ TEST(object_table, name_of_a_client_that_is_away_for_three_seconds_is_anothers) 
   auto const next = b.open(2);
   auto const old = b.ready(dead, at, 1, b.spec("weights"));
   b.call(dead, 2, old);
-  b.said();
+  b.pending_output();
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights")) << "its client is connected";
-  b.table.session_away(b.now, dead);
+  b.table.session_disconnected(b.now, dead);
   EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "others"));
   EXPECT_EQ(b.table.create(b.now, next, 1, b.spec("weights")).error().code, code::already_exists);
   b.now += 2'999ms;
-  b.table.session_away(b.now, dead);
+  b.table.session_disconnected(b.now, dead);
   EXPECT_TRUE(b.table.must_wait_for_name(b.now, next, "weights"));
   b.now += 1ms;
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, next, "weights"));
   EXPECT_EQ(b.table.named("weights"), old) << "it stays with its owner until another wants it";
   auto const made = b.make(next, 2, b.spec("weights"));
   EXPECT_EQ(b.table.named("weights"), made);
-  EXPECT_EQ(b.table.look(old), nullptr);
-  auto const said = b.said();
+  EXPECT_EQ(b.table.find(old), nullptr);
+  auto const said = b.pending_output();
   EXPECT_EQ(said.drops, (std::vector<drop_order>{{at, old}})) << "its memory is freed as well";
   ASSERT_EQ(said.answers.size(), 1u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::cancelled);
@@ -97,9 +97,9 @@ TEST(object_table, name_of_a_client_that_comes_back_in_time_stays_its_own) {
   auto const other = b.open(2);
   auto const id = b.make(first, 1, b.spec("weights"));
   for (bool const by_ticket : {false, true}) {
-    b.table.session_away(b.now, first);
+    b.table.session_disconnected(b.now, first);
     b.now += 2s;
-    by_ticket ? static_cast<void>(b.open(1)) : b.table.session_back(first);
+    by_ticket ? static_cast<void>(b.open(1)) : b.table.session_reconnected(first);
     b.now += 10s;
     EXPECT_FALSE(b.table.must_wait_for_name(b.now, other, "weights"));
     EXPECT_EQ(b.table.create(b.now, other, 1, b.spec("weights")).error().code,
@@ -117,7 +117,7 @@ TEST(object_table, names_of_other_tokens_and_of_detached_objects_are_never_taken
   lasting.detached = true;
   auto const again = b.open(3, "ada");
   b.make(ada, 2, lasting);
-  b.table.session_away(b.now, ada);
+  b.table.session_disconnected(b.now, ada);
   b.now += 60s;
   EXPECT_FALSE(b.table.must_wait_for_name(b.now, bob, "weights"));
   EXPECT_EQ(b.table.create(b.now, bob, 1, b.spec("weights")).error().code, code::already_exists);
@@ -132,20 +132,20 @@ TEST(object_table, what_has_no_answer_is_ordered_again_on_the_task_s_next_stream
   auto const id = b.ready(s, at, 1);
   for (std::uint64_t n = 2; n < 5; ++n) b.call(s, n, id);
   b.answer(at, id, b.name(s, 2));
-  b.said();
-  b.table.gone(b.now, at, false, "connection lost");
+  b.pending_output();
+  b.table.task_disconnected(b.now, at, false, "connection lost");
   b.call(s, 5, id);
   b.answer(at, id, b.name(s, 3));  // too late: the stream has ended
-  EXPECT_TRUE(b.said().answers.empty());
+  EXPECT_TRUE(b.pending_output().answers.empty());
   auto const next = b.attach(0, 7, 71);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_EQ(said.begins.at(0).kept, std::vector<object_id>{id});
   EXPECT_TRUE(said.builds.empty());
   EXPECT_EQ(numbers(said.calls), (std::vector<std::uint64_t>{3, 4, 5}));
   b.answer(next, id, b.name(s, 3));
-  EXPECT_EQ(b.said().answers.size(), 1u);
+  EXPECT_EQ(b.pending_output().answers.size(), 1u);
   b.table.tick(b.now += 6s);
-  EXPECT_EQ(b.table.look(id)->state, object_state::ready) << "nothing is due any more";
+  EXPECT_EQ(b.table.find(id)->state, object_state::ready) << "nothing is due any more";
   EXPECT_EQ(b.table.due(), never);
 }
 
@@ -156,17 +156,17 @@ TEST(object_table, another_incarnation_has_nothing_and_is_sent_nothing) {
   auto const id = b.ready(s, at, 1, b.spec("weights"));
   EXPECT_EQ(*b.table.find(other, "weights"), id);
   b.call(s, 2, id);
-  b.said();
-  b.table.gone(b.now, at, false, "connection lost");
+  b.pending_output();
+  b.table.task_disconnected(b.now, at, false, "connection lost");
   b.attach(0, 8, 71);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_TRUE(said.calls.empty() && said.builds.empty());
   ASSERT_EQ(said.answers.size(), 1u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
   EXPECT_EQ(said.answers[0].why.dependencies, std::vector<std::string>{"ps:0"});
   EXPECT_EQ(said.losses.size(), 2u) << "everybody who used it";
   b.call(s, 3, id);
-  EXPECT_NE(b.said().answers.at(0).why.message.find("'weights' is lost with ps:0"),
+  EXPECT_NE(b.pending_output().answers.at(0).why.message.find("'weights' is lost with ps:0"),
             std::string::npos);
   EXPECT_FALSE(b.table.find(other, "weights")) << "its name is free";
 }
@@ -176,17 +176,17 @@ TEST(object_table, a_task_that_stays_away_is_lost_after_the_grace_and_one_that_l
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
   auto const id = b.ready(s, at, 1);
-  b.table.gone(b.now, at, false, "connection lost");
+  b.table.task_disconnected(b.now, at, false, "connection lost");
   EXPECT_EQ(b.table.due(), b.now + 5s);
   b.table.tick(b.now += 4s);
-  EXPECT_EQ(b.table.look(id)->state, object_state::ready);
+  EXPECT_EQ(b.table.find(id)->state, object_state::ready);
   b.table.tick(b.now += 1s);
-  EXPECT_EQ(b.table.look(id)->state, object_state::lost);
+  EXPECT_EQ(b.table.find(id)->state, object_state::lost);
   auto const next = b.attach(0, 8, 71);
   auto const second = b.ready(s, next, 2);
-  b.table.gone(b.now, next, true, "left");
-  EXPECT_EQ(b.table.look(second)->state, object_state::lost);
-  b.said();
+  b.table.task_disconnected(b.now, next, true, "left");
+  EXPECT_EQ(b.table.find(second)->state, object_state::lost);
+  b.pending_output();
 }
 
 TEST(object_table, an_object_that_cannot_be_made_fails_its_calls_with_the_reason) {
@@ -195,15 +195,15 @@ TEST(object_table, an_object_that_cannot_be_made_fails_its_calls_with_the_reason
   auto const at = b.attach(0, 7, 70);
   auto const id = b.make(s, 1, b.spec("weights"));
   b.call(s, 2, id);
-  b.said();
+  b.pending_output();
   b.table.built(b.now, at, id, failure{failure_kind::user, "ValueError", "no", "", "", 0});
   b.call(s, 3, id);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 2u);
   for (auto const& a : said.answers) EXPECT_EQ(a.why.type, "ValueError");
   auto const old = b.attach(1, 9, 90, false);
-  EXPECT_EQ(b.table.look(b.make(s, 4, b.spec("", 1)))->state, object_state::failed);
-  b.said();
+  EXPECT_EQ(b.table.find(b.make(s, 4, b.spec("", 1)))->state, object_state::failed);
+  b.pending_output();
   static_cast<void>(old);
 }
 
@@ -216,9 +216,9 @@ TEST(object_table, objects_go_with_their_session_but_for_detached_ones) {
   kept.detached = true;
   auto const detached = b.ready(s, at, 2, kept);
   b.call(other, 1, own);
-  b.said();
+  b.pending_output();
   b.table.session_ended(s);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_EQ(said.drops, (std::vector<drop_order>{{at, own}}));
   EXPECT_EQ(said.answers.at(0).why.kind, failure_kind::cancelled);
   EXPECT_EQ(*b.table.find(other, "kept"), detached);
@@ -232,14 +232,14 @@ TEST(object_table, functions_call_on_behalf_of_the_session_whose_ticket_they_hav
   auto const id = b.ready(s, at, 1);
   auto const worker = caller_of(incarnation{9});
   b.table.call(worker, b.table.holder_of(b.ticket(1)), {1, id, "add", {}});
-  EXPECT_EQ(b.said().calls.size(), 1u);
+  EXPECT_EQ(b.pending_output().calls.size(), 1u);
   b.table.call(worker, b.table.holder_of("guessed"), {2, id, "add", {}});
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_TRUE(said.calls.empty());
   EXPECT_EQ(said.answers.at(0).why.type, "muster.TicketError");
 }
 
-TEST(object_table, what_functions_call_before_they_hear_of_a_new_stream_waits_for_what_was_lost) {
+TEST(object_table, later_calls_of_a_function_wait_for_calls_lost_with_its_stream) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -247,9 +247,9 @@ TEST(object_table, what_functions_call_before_they_hear_of_a_new_stream_waits_fo
   auto const worker = caller_of(incarnation{9});
   b.table.call(worker, s, {1, id, "add", {}});
   b.table.call(worker, s, {4, id, "add", {}});  // 2 and 3 were lost with the stream
-  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(numbers(b.pending_output().calls), std::vector<std::uint64_t>{1});
   for (std::uint64_t n = 2; n <= 4; ++n) b.table.call(worker, s, {n, id, "add", {}});
-  EXPECT_EQ(numbers(b.said().calls), (std::vector<std::uint64_t>{2, 3, 4}));
+  EXPECT_EQ(numbers(b.pending_output().calls), (std::vector<std::uint64_t>{2, 3, 4}));
 }
 
 TEST(object_table, calls_that_end_behind_a_long_one_do_not_stay_in_the_queue) {
@@ -265,29 +265,29 @@ TEST(object_table, calls_that_end_behind_a_long_one_do_not_stay_in_the_queue) {
     b.answer(at, id, b.name(s, n));
     b.table.taken(caller_of(s), n);
   }
-  b.said();
-  EXPECT_LE(b.table.look(id)->queue.size(), 3u);
+  b.pending_output();
+  EXPECT_LE(b.table.find(id)->queue.size(), 3u);
 }
 
-TEST(object_table, a_worker_that_comes_back_after_its_loss_hears_what_is_not_known_of_its_calls) {
+TEST(object_table, repeated_call_of_a_worker_that_was_lost_fails_with_dependency_lost) {
   table_bench b;
   auto const s = b.open(1);
   auto const one = b.attach(0, 7, 70), other = b.attach(1, 8, 80);
   auto const id = b.ready(s, other, 1, b.spec({}, 1));
   auto const worker = caller_of(incarnation{7});
   b.table.call(worker, s, {1, id, "add", {}});
-  b.table.gone(b.now, one, true, "connection lost");
+  b.table.task_disconnected(b.now, one, true, "connection lost");
   b.attach(0, 7, 71);
-  b.said();
+  b.pending_output();
   b.table.call(worker, s, {1, id, "add", {}});
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_TRUE(said.calls.empty()) << "its object may have executed it";
   EXPECT_EQ(said.answers.at(0).why.kind, failure_kind::dependency_lost);
   b.table.call(worker, s, {2, id, "add", {}});
-  EXPECT_EQ(numbers(b.said().calls), std::vector<std::uint64_t>{2});
+  EXPECT_EQ(numbers(b.pending_output().calls), std::vector<std::uint64_t>{2});
 }
 
-TEST(object_table, what_waits_has_a_limit_in_bytes) {
+TEST(object_table, waiting_calls_are_limited_in_bytes) {
   auto l = table_bench::limits();
   l.waiting_bytes_max = 10;
   table_bench b(l);
@@ -301,11 +301,11 @@ TEST(object_table, what_waits_has_a_limit_in_bytes) {
   auto const at = b.attach(0, 7, 70);
   b.table.built(b.now, at, id, std::nullopt);
   b.make(s, 3, large);  // the first object is built and its arguments freed
-  b.said();
+  b.pending_output();
   for (std::uint64_t n = 4; n < 7; ++n) b.call(s, n, id);
   for (std::uint64_t n = 4; n < 7; ++n)
     b.table.answered(at, id, {b.name(s, n), true, blob("eight by"), {}});
-  auto const said = b.said();
+  auto const said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 3u);
   EXPECT_TRUE(said.answers[1].ok);
   EXPECT_EQ(said.answers[2].why.type, "muster.ResourceExhausted") << "nobody takes them";
@@ -320,8 +320,8 @@ TEST(object_table, a_session_that_has_ended_relies_on_nothing) {
   auto const id = b.ready(s, at, 1, kept);
   b.call(other, 1, id);
   b.table.session_ended(other);
-  b.table.gone(b.now, at, true, "left");
-  auto const said = b.said();
+  b.table.task_disconnected(b.now, at, true, "left");
+  auto const said = b.pending_output();
   ASSERT_EQ(said.losses.size(), 1u);
   EXPECT_EQ(said.losses[0].session, s);
 }
@@ -331,14 +331,14 @@ TEST(object_table, what_an_earlier_process_had_is_lost_and_not_deleted) {
   auto const s = b.open(1);
   b.call(s, 1, object_id{1'000});
   b.call(s, 2, object_id{1'001});
-  auto const said = b.said();
+  auto const said = b.pending_output();
   ASSERT_EQ(said.answers.size(), 2u);
   EXPECT_EQ(said.answers[0].why.kind, failure_kind::dependency_lost);
   EXPECT_EQ(said.answers[0].why.type, "muster.ServerRestarted");
   EXPECT_EQ(said.answers[1].why.kind, failure_kind::stale_handle) << "this process never made it";
 }
 
-TEST(object_table, what_a_worker_has_asked_an_earlier_process_does_not_hold_up_what_comes_behind) {
+TEST(object_table, calls_of_an_earlier_process_do_not_block_later_calls) {
   table_bench b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
@@ -346,9 +346,9 @@ TEST(object_table, what_a_worker_has_asked_an_earlier_process_does_not_hold_up_w
   auto const worker = caller_of(core::incarnation{8});
   for (auto const number : {5u, 9u})
     b.table.call(worker, s, {number, object_id{50}, "add", blob("1", encoding::bytes)});
-  EXPECT_EQ(b.said().answers.size(), 2u);
+  EXPECT_EQ(b.pending_output().answers.size(), 2u);
   b.table.call(worker, s, {13, id, "add", blob("1", encoding::bytes)});
-  EXPECT_EQ(b.said().calls.size(), 1u);
+  EXPECT_EQ(b.pending_output().calls.size(), 1u);
 }
 
 TEST(object_table, objects_of_one_token_are_not_for_another) {
@@ -359,10 +359,10 @@ TEST(object_table, objects_of_one_token_are_not_for_another) {
   EXPECT_EQ(b.table.find(other, "weights").error().code, code::permission_denied);
   EXPECT_EQ(b.table.drop(other, id).code, code::permission_denied);
   b.call(other, 1, id);
-  EXPECT_FALSE(b.said().answers.at(0).ok);
+  EXPECT_FALSE(b.pending_output().answers.at(0).ok);
 }
 
-TEST(object_table, too_many_calls_fail_and_leave_room_for_others) {
+TEST(object_table, too_many_calls_fail_without_blocking_others) {
   auto l = table_bench::limits();
   l.calls_max = 2;
   table_bench b(l);
@@ -370,16 +370,16 @@ TEST(object_table, too_many_calls_fail_and_leave_room_for_others) {
   auto const at = b.attach(0, 7, 70);
   auto const id = b.ready(s, at, 1);
   for (std::uint64_t n = 2; n < 5; ++n) b.call(s, n, id);
-  auto const said = b.said();
+  auto const said = b.pending_output();
   EXPECT_EQ(said.calls.size(), 2u);
   EXPECT_EQ(said.answers.at(0).why.type, "muster.ResourceExhausted");
   b.answer(at, id, b.name(s, 2));
   b.table.taken(caller_of(s), 2);
   b.call(s, 5, id);
-  EXPECT_EQ(b.said().calls.size(), 1u);
+  EXPECT_EQ(b.pending_output().calls.size(), 1u);
 }
 
-TEST(object_table, objects_have_a_limit_and_so_have_lost_ones) {
+TEST(object_table, objects_and_lost_objects_are_limited) {
   auto l = table_bench::limits();
   l.objects_max = 3;
   l.lost_max = 2;
@@ -391,14 +391,14 @@ TEST(object_table, objects_have_a_limit_and_so_have_lost_ones) {
   auto const more = b.table.create(b.now, s, 4, b.spec());
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, code::resource_exhausted);
-  b.table.gone(b.now, at, true, "left");
-  b.said();
+  b.table.task_disconnected(b.now, at, true, "left");
+  b.pending_output();
   EXPECT_EQ(b.table.list({}, 10, {}).size(), 2u);
-  EXPECT_FALSE(b.table.look(ids.front()));
+  EXPECT_FALSE(b.table.find(ids.front()));
   b.make(s, 5);
 }
 
-TEST(object_table, what_is_wrong_with_an_object_is_said) {
+TEST(object_table, invalid_spec_is_rejected_with_the_field) {
   table_bench b;
   auto const s = b.open(1);
   auto const refused = [&](auto change) {

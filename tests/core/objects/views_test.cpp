@@ -4,7 +4,7 @@ namespace muster::core::objects {
 namespace {
 
 struct seen : table_bench {
-  object_view of(object_id id) const { return table.view(id, *table.look(id)); }
+  object_view of(object_id id) const { return table.view(id, *table.find(id)); }
 };
 
 TEST(object_views, say_its_state_since_when_and_who_has_it) {
@@ -26,7 +26,7 @@ TEST(object_views, say_its_state_since_when_and_who_has_it) {
   EXPECT_EQ(b.of(id).since, b.now);
   EXPECT_EQ(b.of(id).incarnation, core::incarnation{7});
   EXPECT_EQ(b.of(id).spec.args.size(), 0u);
-  b.table.gone(b.now, at, false, "cut");
+  b.table.task_disconnected(b.now, at, false, "cut");
   EXPECT_EQ(b.of(id).incarnation, core::incarnation{}) << "it is away";
   EXPECT_EQ(b.of(id).state, object_state::ready);
 }
@@ -47,12 +47,12 @@ TEST(object_views, count_calls_that_wait_are_executed_and_have_ended) {
   b.answer(at, id, b.name(s, 2));
   b.table.answered(at, id,
                    {b.name(s, 3), false, {}, {failure_kind::user, "ValueError", "no", "", "", 0}});
-  b.said();
+  b.pending_output();
   EXPECT_EQ(b.of(id).answered, 2u);
   EXPECT_EQ(b.of(id).last_error, "ValueError: no");
   EXPECT_EQ(b.of(id).executing, 1u);
   b.table.session_ended(other);
-  b.said();
+  b.pending_output();
   EXPECT_EQ(b.of(id).executing, 1u) << "it goes on, though nobody waits for its answer";
 }
 
@@ -63,16 +63,16 @@ TEST(object_views, say_why_it_is_lost_or_could_not_be_made) {
   auto const reason = [&](object_id id) { return name(b.of(id).end); };
   auto const left = b.ready(s, at, 1), stays = b.ready(s, at, 2);
   b.table.remove(stays);
-  EXPECT_FALSE(b.table.look(stays));
-  b.table.gone(b.now, at, true, "left");
+  EXPECT_FALSE(b.table.find(stays));
+  b.table.task_disconnected(b.now, at, true, "left");
   EXPECT_EQ(reason(left), "TASK_LEFT");
   at = b.attach(0, 8, 80);
   auto const replaced = b.ready(s, at, 3);
-  b.table.gone(b.now, at, false, "cut");
+  b.table.task_disconnected(b.now, at, false, "cut");
   at = b.attach(0, 9, 90);
   EXPECT_EQ(reason(replaced), "REPLACED");
   auto const away = b.ready(s, at, 4);
-  b.table.gone(b.now, at, false, "cut");
+  b.table.task_disconnected(b.now, at, false, "cut");
   b.now += 6s;
   b.table.tick(b.now);
   EXPECT_EQ(reason(away), "TASK_AWAY");
@@ -91,25 +91,25 @@ TEST(object_views, say_why_it_is_lost_or_could_not_be_made) {
   EXPECT_EQ(b.table.counts().by_state, (std::array<std::size_t, 5>{0, 0, 1, 2, 3}));
 }
 
-TEST(object_views, of_a_lost_task_say_once_how_many_were_there) {
+TEST(object_views, lost_task_reports_the_number_of_its_objects_once) {
   seen b;
   auto const s = b.open(1);
   auto const at = b.attach(0, 7, 70);
   for (std::uint64_t n = 1; n < 5; ++n)
     b.ready(s, at, n, b.spec(n == 1 ? "weights" : std::string()));
-  b.table.gone(b.now, at, true, "left");
-  auto const said = b.said();
+  b.table.task_disconnected(b.now, at, true, "left");
+  auto const said = b.pending_output();
   ASSERT_EQ(said.lost.size(), 1u);
   EXPECT_EQ(said.lost[0], (objects_lost{"ps", 0, 4, {"weights", "Counter", "Counter"}, "left"}));
   auto const again = b.attach(0, 9, 90);
   auto const own = b.open(2, "somebody");
   b.ready(own, again, 1, b.spec("secret"));
   b.ready(s, again, 5);
-  b.table.gone(b.now, again, true, "left");
-  EXPECT_EQ(b.said().lost[0], (objects_lost{"ps", 0, 2, {"Counter"}, "left"}))
+  b.table.task_disconnected(b.now, again, true, "left");
+  EXPECT_EQ(b.pending_output().lost[0], (objects_lost{"ps", 0, 2, {"Counter"}, "left"}))
       << "all read it, so it names what is nobody's own";
   b.attach(0, 8, 80);
-  EXPECT_TRUE(b.said().lost.empty());
+  EXPECT_TRUE(b.pending_output().lost.empty());
 }
 
 TEST(object_views, calls_are_counted_by_how_they_end) {
@@ -122,8 +122,8 @@ TEST(object_views, calls_are_counted_by_how_they_end) {
   b.table.answered(at, id,
                    {b.name(s, 4), false, {}, {failure_kind::user, "ValueError", "no", "", "", 0}});
   b.table.remove(id);
-  b.table.gone(b.now, at, true, "left");
-  b.said();
+  b.table.task_disconnected(b.now, at, true, "left");
+  b.pending_output();
   EXPECT_EQ(b.table.counts().calls, (std::array<std::uint64_t, enum_size<call_end>>{1, 1, 1, 1}));
 }
 

@@ -29,7 +29,7 @@ struct builder_losses : testing::Test {
     return spec;
   }
   per_worker_view::component part(per_worker_id v, std::size_t i = 0) {
-    return c.core.per_worker().look(v)->components.at(i);
+    return c.core.per_worker().find(v)->components.at(i);
   }
   /// Lets the builder kill its worker and waits for the next attempt.
   void kill(std::size_t n, std::int64_t index = 0) {
@@ -89,7 +89,7 @@ TEST_F(builder_losses, a_build_that_is_lost_with_its_worker_is_no_failed_call) {
   EXPECT_EQ(counted().succeeded, 1u);
 }
 
-TEST_F(builder_losses, after_three_in_a_row_it_is_built_again_with_a_pause_until_it_works) {
+TEST_F(builder_losses, rebuilds_with_a_pause_after_three_losses_in_a_row) {
   auto const v = create();
   auto const job = c.open_with({needing(v)});
   kill(3);
@@ -115,7 +115,7 @@ TEST_F(builder_losses, after_three_in_a_row_it_is_built_again_with_a_pause_until
   EXPECT_TRUE(c.core.per_worker().failing(9).empty());
 }
 
-TEST_F(builder_losses, one_more_fails_the_calls_that_need_it_with_the_cause) {
+TEST_F(builder_losses, next_loss_fails_dependent_calls_with_the_cause) {
   auto const v = create();
   auto const job = c.open_with({needing(v)});
   auto const other = c.attach({.functions = {"f"}, .index = 7});
@@ -125,14 +125,14 @@ TEST_F(builder_losses, one_more_fails_the_calls_that_need_it_with_the_cause) {
   auto const lost = "per-worker value " + text(v) +
                     " cannot be built: quarantined: 4 workers were lost while they built it, the "
                     "last was worker:0 (killed)";
-  auto const why = c.core.closures().look(job[0])->error;
+  auto const why = c.core.closures().find(job[0])->error;
   ASSERT_TRUE(why);
   EXPECT_EQ(why->kind, failure_kind::input);
   EXPECT_EQ(why->message, lost);
   EXPECT_EQ(why->worker, "worker:0");
   auto const next = c.open_with({needing(v)});
-  ASSERT_TRUE(c.core.closures().look(next[0])->error) << "what comes in the pause";
-  EXPECT_EQ(c.core.closures().look(next[0])->error->message, lost);
+  ASSERT_TRUE(c.core.closures().find(next[0])->error) << "what comes in the pause";
+  EXPECT_EQ(c.core.closures().find(next[0])->error->message, lost);
   auto const apart = c.open({"f"});
   EXPECT_EQ(c.state(apart[0]), closure_state::running) << "what does not need it";
   c.advance(2s);
@@ -140,7 +140,7 @@ TEST_F(builder_losses, one_more_fails_the_calls_that_need_it_with_the_cause) {
   for (auto const id : c.held(w))
     if (id != apart[0]) c.succeed(w, id, "null");
   auto const good = c.open_with({needing(v)});
-  EXPECT_FALSE(c.core.closures().look(good[0])->error);
+  EXPECT_FALSE(c.core.closures().find(good[0])->error);
   static_cast<void>(other);
 }
 
@@ -154,7 +154,7 @@ TEST_F(builder_losses, calls_go_where_it_was_built_and_fail_when_that_worker_lea
   EXPECT_EQ(c.state(job[0]), closure_state::running);
   c.succeed(good, job[0]);
   c.leave(good);
-  auto const why = c.core.closures().look(job[1])->error;
+  auto const why = c.core.closures().find(job[1])->error;
   ASSERT_TRUE(why);
   EXPECT_EQ(why->kind, failure_kind::input);
 }
@@ -169,10 +169,10 @@ TEST_F(builder_losses, calls_that_wait_fail_when_the_last_worker_that_built_it_l
   auto const job = c.open_with(std::vector<closure_spec>(6, needing(v)), continue_all());
   ASSERT_LT(c.held(good).size(), 6u) << "others wait in the queue";
   c.leave(other);
-  EXPECT_FALSE(c.core.closures().look(job[5])->error) << "it did not build the value";
+  EXPECT_FALSE(c.core.closures().find(job[5])->error) << "it did not build the value";
   c.leave(good);
   for (auto const id : job.closures) {
-    auto const why = c.core.closures().look(id)->error;
+    auto const why = c.core.closures().find(id)->error;
     ASSERT_TRUE(why) << raw(id);
     EXPECT_EQ(why->kind, failure_kind::input);
   }
@@ -204,7 +204,7 @@ TEST_F(builder_losses, calls_of_one_task_fail_with_the_builder_there) {
   x->options.task_index = 0;
   spec.extras = x;
   auto const job = c.open_with({spec});
-  ASSERT_TRUE(c.core.closures().look(job[0])->error);
+  ASSERT_TRUE(c.core.closures().find(job[0])->error);
 }
 
 TEST_F(builder_losses, the_pause_doubles_up_to_a_minute) {
@@ -237,7 +237,7 @@ TEST_F(builder_losses, the_limit_is_that_of_the_session) {
             "quarantined: 1 worker was lost while it built it, the last was worker:0 (killed)");
 }
 
-TEST_F(builder_losses, a_worker_that_drains_or_says_good_bye_is_not_the_builders_fault) {
+TEST_F(builder_losses, draining_or_leaving_worker_is_not_counted_against_the_builder) {
   auto const v = create();
   for (int i = 0; i < 5; ++i) {
     auto const w = c.attach(has_it());
@@ -252,7 +252,7 @@ TEST_F(builder_losses, a_worker_that_drains_or_says_good_bye_is_not_the_builders
   EXPECT_FALSE(part(v).error);
 }
 
-TEST_F(builder_losses, a_value_that_no_worker_knows_is_not_asked_for_without_end) {
+TEST_F(builder_losses, requests_for_an_unknown_value_are_limited) {
   auto const w = c.attach(has_it());
   auto const v = create();
   c.succeed(w, c.held(w).at(0), "null");
@@ -265,7 +265,7 @@ TEST_F(builder_losses, a_value_that_no_worker_knows_is_not_asked_for_without_end
     for (int i = 0; i < 8; ++i) c.advance(500ms), c.alive(w);
   }
   EXPECT_EQ(asked, 9);
-  auto const why = c.core.closures().look(job[0])->error;
+  auto const why = c.core.closures().find(job[0])->error;
   ASSERT_TRUE(why);
   EXPECT_EQ(why->kind, failure_kind::stale_handle);
   EXPECT_EQ(why->message, "it is not here (9 attempts on workers ended in this way)");

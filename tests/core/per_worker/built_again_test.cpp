@@ -20,7 +20,7 @@ struct built_again : testing::Test {
     return std::get<per_worker_reply>(r.body).id;
   }
   static per_worker_view::component part(cluster const& c, per_worker_id v, std::size_t i = 0) {
-    return c.core.per_worker().look(v)->components.at(i);
+    return c.core.per_worker().find(v)->components.at(i);
   }
   static void report(cluster& c, stream_id w, std::string const& dependency = "ps:0") {
     auto r = c.bad(w, c.held(w).at(0), "ps is away", failure_kind::dependency_lost);
@@ -73,7 +73,7 @@ TEST_F(built_again, the_third_report_within_the_window_is_the_components_error) 
   EXPECT_TRUE(c.held(w).empty());
 }
 
-TEST_F(built_again, each_component_counts_its_own_and_a_value_that_is_there_begins_anew) {
+TEST_F(built_again, failures_are_counted_per_component_and_forgotten_after_a_success) {
   auto const a = c.attach(has_it);
   auto const b = c.attach(has_it);
   auto const v = create(c);
@@ -90,7 +90,7 @@ TEST_F(built_again, each_component_counts_its_own_and_a_value_that_is_there_begi
   EXPECT_EQ(part(c, other, 0).state, value_state::not_ready);
 }
 
-TEST_F(built_again, what_lies_outside_the_window_does_not_count) {
+TEST_F(built_again, failures_outside_the_window_are_not_counted) {
   config short_window;
   short_window.transient_window = 500ms;
   short_window.heartbeat_timeout = std::chrono::hours(1);

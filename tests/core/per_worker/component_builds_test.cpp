@@ -16,8 +16,8 @@ TEST(component_builds, a_stream_is_looked_at_once_for_all_that_it_builds) {
   builds.build_later(s1, per_worker_id{2});
   EXPECT_EQ(builds.take_waiting(), std::vector{s1});
   EXPECT_FALSE(builds.any_waits());
-  EXPECT_TRUE(builds.do_not_build(s1, per_worker_id{1}));
-  EXPECT_FALSE(builds.do_not_build(s1, per_worker_id{1}));
+  EXPECT_TRUE(builds.cancel_build(s1, per_worker_id{1}));
+  EXPECT_FALSE(builds.cancel_build(s1, per_worker_id{1}));
   EXPECT_EQ(builds.to_build(s1), std::vector{per_worker_id{2}});
 }
 
@@ -31,10 +31,10 @@ TEST(component_builds, only_the_stream_that_holds_a_component_can_lose_it) {
   c.state = value_state::ready;
   builds.lose({"worker", 0}, s1, {}, {});
   EXPECT_EQ(c.state, value_state::ready);
-  EXPECT_FALSE(component_builds::lost_everywhere(v));
+  EXPECT_FALSE(component_builds::has_lost_all_tasks(v));
   builds.lose({"worker", 0}, s2, {}, {});
   EXPECT_EQ(c.state, value_state::aborted);
-  EXPECT_TRUE(component_builds::lost_everywhere(v));
+  EXPECT_TRUE(component_builds::has_lost_all_tasks(v));
   EXPECT_EQ(builds.invalid(), "");
 }
 

@@ -30,7 +30,7 @@ joining builder(std::uint32_t slots = 1, std::uint32_t credits = 4) {
 
 std::vector<value_state> states(cluster const& c, per_worker_id id) {
   std::vector<value_state> all;
-  auto const v = c.core.per_worker().look(id).value();
+  auto const v = c.core.per_worker().find(id).value();
   for (auto const& part : v.components) all.push_back(part.state);
   return all;
 }
@@ -63,13 +63,13 @@ TEST(per_worker, says_which_closure_it_is_queued_behind_and_since_when_it_is_bui
   auto const job = c.open({"f"});
   c.wait(5s);
   auto const v = create(c);
-  auto part = c.core.per_worker().look(v)->components.at(0);
+  auto part = c.core.per_worker().find(v)->components.at(0);
   EXPECT_EQ(part.queued_behind, "f");
   EXPECT_EQ(part.since, start + 5s);
   c.wait(60s);
   c.succeed(busy, job[0]);
   c.wait(10s);
-  part = c.core.per_worker().look(v)->components.at(0);
+  part = c.core.per_worker().find(v)->components.at(0);
   EXPECT_EQ(part.queued_behind, "");
   EXPECT_EQ(part.since, start + 65s);
 }
@@ -78,7 +78,7 @@ TEST(per_worker, prefetched_build_is_queued_behind_what_runs) {
   cluster c;
   c.attach(builder(1, 4));
   c.open({"f"});
-  EXPECT_EQ(c.core.per_worker().look(create(c))->components.at(0).queued_behind, "f");
+  EXPECT_EQ(c.core.per_worker().find(create(c))->components.at(0).queued_behind, "f");
 }
 
 TEST(per_worker, only_what_needs_it_waits_for_it) {
@@ -104,7 +104,7 @@ TEST(per_worker, is_aborted_with_its_worker_and_built_again_before_it_is_used) {
   EXPECT_EQ(c.held(w), closures{job[0]});
   c.lose(w, "connection lost");
   EXPECT_EQ(states(c, v), std::vector{aborted});
-  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message,
+  EXPECT_EQ(c.core.per_worker().find(v)->components.at(0).error->message,
             "worker lost: connection lost");
   auto next = builder(1, 1);
   next.index = 0;
@@ -123,7 +123,7 @@ TEST(per_worker, a_builders_error_is_no_error_of_any_session) {
   auto const job = c.open({"f"});
   c.fail(w, c.held(w).at(0), "no such file");
   EXPECT_EQ(states(c, v), std::vector{ready});
-  EXPECT_EQ(c.core.per_worker().look(v)->components.at(0).error->message, "no such file");
+  EXPECT_EQ(c.core.per_worker().find(v)->components.at(0).error->message, "no such file");
   c.succeed(w, job[0]);
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
   // The worker knows that the build failed and answers with INPUT.
@@ -164,7 +164,7 @@ TEST(per_worker, builds_come_before_other_closures_and_within_the_credits) {
   }
 }
 
-TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
+TEST(per_worker, released_value_is_kept_while_a_closure_needs_it) {
   cluster c;
   auto const w = c.attach(builder());
   auto const v = create(c);
@@ -177,7 +177,7 @@ TEST(per_worker, a_released_one_lives_as_long_as_a_closure_needs_it) {
   c.succeed(w, job[0]);
   ASSERT_EQ(c.fx().drop_requests.size(), 1u);
   EXPECT_EQ(c.fx().drop_requests[0].stream, w);
-  EXPECT_EQ(c.core.per_worker().look(v).error().message, text(v) + " was released");
+  EXPECT_EQ(c.core.per_worker().find(v).error().message, text(v) + " was released");
 }
 
 TEST(per_worker, one_released_while_it_is_built_is_stopped_and_dropped) {
@@ -197,7 +197,7 @@ TEST(per_worker, one_with_an_owner_goes_with_its_session) {
   auto const s = c.stream();
   auto const v = create(c, "make", s);
   c.step(close_session{s});
-  EXPECT_FALSE(c.core.per_worker().look(v).has_value());
+  EXPECT_FALSE(c.core.per_worker().find(v).has_value());
 }
 
 TEST(per_worker, bad_requests_are_refused) {
@@ -229,15 +229,15 @@ TEST(per_worker, a_token_of_its_owner_stands_for_one_value) {
   EXPECT_EQ(c.held(w).size(), 3u);
 }
 
-TEST(per_worker, nobody_releases_what_is_anothers) {
+TEST(per_worker, only_the_owner_can_release_a_value) {
   cluster c;
   auto const s = c.open({}, resumable_values()).id;
   auto const other = c.open({}, resumable_values()).id;
   auto const v = create(c, "make", s, 1);
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v, other}).code, code::not_found);
-  EXPECT_TRUE(c.core.per_worker().look(v));
+  EXPECT_TRUE(c.core.per_worker().find(v));
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v, s}), status{});
-  EXPECT_FALSE(c.core.per_worker().look(v));
+  EXPECT_FALSE(c.core.per_worker().find(v));
 }
 
 TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
@@ -248,10 +248,10 @@ TEST(per_worker, a_client_that_returns_keeps_what_it_lists) {
   auto const unlisted = create(c, "make", s, 2);
   while (!c.held(w).empty()) c.succeed(w, c.held(w).at(0), "null");
   c.step(suspend_session{s});
-  EXPECT_TRUE(c.core.per_worker().look(unlisted));
+  EXPECT_TRUE(c.core.per_worker().find(unlisted));
   c.reply_to_event(resume_session{{}, s, {}, {1}});
-  EXPECT_TRUE(c.core.per_worker().look(kept));
-  EXPECT_FALSE(c.core.per_worker().look(unlisted));
+  EXPECT_TRUE(c.core.per_worker().find(kept));
+  EXPECT_FALSE(c.core.per_worker().find(unlisted));
   EXPECT_EQ(c.fx().drop_requests, (std::vector{drop_request{w, unlisted}}));
 }
 

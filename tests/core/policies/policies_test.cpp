@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 constexpr time_point t0{std::chrono::seconds(100)};
 constexpr session_number s1{1}, s2{2};
 
-TEST(watchdog_state, speaks_a_period_after_the_last_progress) {
+TEST(watchdog_state, reports_one_period_after_the_last_progress) {
   core::watchdog w(10s);
   w.observe(true, t0);
   w.progress();

@@ -91,7 +91,7 @@ TEST_F(stateful, what_is_bound_to_it_and_has_not_run_yet_relies_on_it_too) {
   expect_lost(s, "another worker process took its place");
 }
 
-TEST_F(stateful, a_good_bye_loses_it_at_once) {
+TEST_F(stateful, clean_disconnect_loses_the_state_at_once) {
   auto const p = c.attach(ps(1));
   auto const s = c.open_with(bound(1), resumable_values()).id;
   c.succeed(p, c.held(p)[0]);
@@ -144,7 +144,7 @@ TEST_F(stateful, a_job_over_rest_fails_and_says_why) {
   EXPECT_EQ(v.error->dependencies, names({"ps:0"}));
 }
 
-TEST_F(stateful, who_came_after_the_loss_relied_on_nothing) {
+TEST_F(stateful, sessions_opened_after_the_loss_are_not_affected) {
   auto const p = c.attach(ps(1));
   c.leave(p);
   auto const s = c.open_with(bound(1), resumable_values()).id;
@@ -168,7 +168,7 @@ struct stateful_values : stateful {
   }
   std::vector<std::string> built_on(per_worker_id v) const {
     std::vector<std::string> all;
-    auto const view = c.core.per_worker().look(v).value();
+    auto const view = c.core.per_worker().find(v).value();
     for (auto const& part : view.components)
       all.push_back(part.job + ":" + std::to_string(part.index));
     return all;
@@ -219,7 +219,7 @@ TEST_F(stateful_values, are_built_on_all_of_a_job_that_a_closure_names_also_late
 }
 
 // A restarted server does not know which values earlier closures named.
-TEST_F(stateful_values, that_it_kept_stay_there_though_nobody_names_them) {
+TEST_F(stateful_values, values_kept_by_an_attaching_task_are_not_rebuilt) {
   c.attach(building({}));
   auto const s = c.open({}, resumable_values()).id;
   auto const v = create(s);
@@ -249,7 +249,7 @@ TEST_F(stateful, closures_with_errors_of_their_own_end_with_it_too) {
   auto const q = c.attach(ps(2));
   EXPECT_TRUE(c.held(q).empty());
   for (auto const token : tokens) {
-    auto const ended = c.core.closures().look(c.core.closure_of(s, token));
+    auto const ended = c.core.closures().find(c.core.closure_of(s, token));
     ASSERT_TRUE(ended && ended->error) << token;
     EXPECT_EQ(ended->error->dependencies, names{"ps:0"});
   }

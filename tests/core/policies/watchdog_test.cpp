@@ -22,7 +22,7 @@ struct watchdog : testing::Test {
   cluster c{alert()};
 };
 
-TEST_F(watchdog, says_what_runs_and_repeats_itself_ever_more_rarely) {
+TEST_F(watchdog, lists_running_closures_at_growing_intervals) {
   c.attach();
   auto const job = c.open({"f", "f"});
   EXPECT_TRUE(said(3'500ms).empty());
@@ -40,7 +40,7 @@ TEST_F(watchdog, says_what_runs_and_repeats_itself_ever_more_rarely) {
   EXPECT_EQ(v.oldest_running[0].worker, "worker:0");
 }
 
-TEST_F(watchdog, anything_that_finishes_quiets_it) {
+TEST_F(watchdog, any_finished_closure_resets_it) {
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"});
   EXPECT_EQ(said(4s).size(), 1u);

@@ -52,7 +52,7 @@ TEST(program_bounds,
   EXPECT_EQ(b.state(p), program_state::succeeded);
   auto const q = b.submit(of_workers(1));
   EXPECT_EQ(b.orders(again).starts.at(0).sheet->tasks[0].address, "host0:20003") << "until then";
-  b.wish(q, program_wish::cancel);
+  b.wish(q, program_command::cancel);
 }
 
 TEST(program_bounds, a_stop_that_lost_a_rank_has_not_succeeded) {
@@ -61,7 +61,7 @@ TEST(program_bounds, a_stop_that_lost_a_rank_has_not_succeeded) {
   auto const p = b.submit(of_workers(1));
   b.run(a, p, 1, {0});
   b.cut(a);
-  b.wish(p, program_wish::stop);
+  b.wish(p, program_command::stop);
   b.advance(10s);
   EXPECT_EQ(b.state(p), program_state::cancelled);
 }
@@ -76,7 +76,7 @@ TEST(program_bounds, ports_that_rest_are_waited_for_and_named) {
   b.run(a, p, 1, {0});
   b.end(a, p, 1, 0, 1);
   EXPECT_EQ(b.state(p), program_state::restarting);
-  EXPECT_NE(b.look(p).waits_for.find("--program-ports"), std::string::npos) << b.look(p).waits_for;
+  EXPECT_NE(b.find(p).waits_for.find("--program-ports"), std::string::npos) << b.find(p).waits_for;
   b.advance_in_touch(61s);
   EXPECT_EQ(b.state(p), program_state::starting);
 }
@@ -100,15 +100,15 @@ TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
   for (int i = 0; i < 40; ++i) b.submit(of_workers(1, {{"gpu", 2}}));
   for (std::uint32_t n = 1; n <= 3; ++n) {
     b.advance_in_touch(100ms);
-    ASSERT_EQ(b.look(p).attempt, n);
+    ASSERT_EQ(b.find(p).attempt, n);
     b.run(a, p, n, {0});
     b.end(a, p, n, 0, 1);
   }
   b.advance_in_touch(100ms);
-  ASSERT_EQ(b.look(p).waits_for, "it starts again after a pause");
-  EXPECT_FALSE(b.look(p).cannot_start);
+  ASSERT_EQ(b.find(p).waits_for, "it starts again after a pause");
+  EXPECT_FALSE(b.find(p).cannot_start);
   b.advance_in_touch(2s);
-  EXPECT_EQ(b.look(p).attempt, 4u);
+  EXPECT_EQ(b.find(p).attempt, 4u);
 }
 
 TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_pause) {
@@ -118,15 +118,15 @@ TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_
   spec.max_restarts = 5;
   auto const p = b.submit(spec);
   for (std::uint32_t n = 1; n <= 3; ++n) {
-    EXPECT_EQ(b.look(p).attempt, n);
+    EXPECT_EQ(b.find(p).attempt, n);
     EXPECT_EQ(b.state(p), program_state::starting);
     b.run(a, p, n, {0});
     b.end(a, p, n, 0, 1);
   }
   EXPECT_EQ(b.state(p), program_state::restarting);
-  EXPECT_EQ(b.look(p).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(p).waits_for, "it starts again after a pause");
   b.advance_in_touch(1s);
-  EXPECT_EQ(b.look(p).attempt, 4u);
+  EXPECT_EQ(b.find(p).attempt, 4u);
 }
 
 TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
@@ -144,10 +144,10 @@ TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
                   .not_before = b.now + 1h + 1s};
   b.restart({known});
   b.attach(0);
-  EXPECT_EQ(b.look(program_id{1}).created, b.now);
-  EXPECT_EQ(b.look(program_id{1}).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(program_id{1}).created, b.now);
+  EXPECT_EQ(b.find(program_id{1}).waits_for, "it starts again after a pause");
   b.advance_in_touch(1s);
-  EXPECT_EQ(b.look(program_id{1}).attempt, 4u);
+  EXPECT_EQ(b.find(program_id{1}).attempt, 4u);
 }
 
 TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
@@ -156,7 +156,7 @@ TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
   spec.max_restarts = 5;
   auto const a = b.attach(0, {{"gpu", 1}});
   auto const p = b.submit(spec);
-  EXPECT_NE(b.look(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos);
+  EXPECT_NE(b.find(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos);
   auto const c = b.attach(1, {{"gpu", 1}});
   for (std::uint32_t n = 1; n <= 3; ++n) {
     b.run(a, p, n, {0});
@@ -164,7 +164,7 @@ TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
     b.end(a, p, n, 0, 1);
     b.end(c, p, n, 1, 143, true);
   }
-  EXPECT_EQ(b.look(p).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(p).waits_for, "it starts again after a pause");
 }
 
 TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {
@@ -173,7 +173,7 @@ TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {
   spec.deadline = 1h;
   auto const p = b.submit(spec);
   EXPECT_EQ(b.core->due(), b.now + 1h);
-  b.wish(p, program_wish::cancel);
+  b.wish(p, program_command::cancel);
   EXPECT_EQ(b.core->due(), never);
 }
 

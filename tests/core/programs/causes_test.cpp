@@ -3,7 +3,7 @@
 namespace muster::core::programs {
 namespace {
 
-TEST(program_causes, have_what_the_coordination_service_had_told_before) {
+TEST(program_causes, include_earlier_errors_of_the_coordination_service) {
   bench b;
   auto const w = b.attach(0);
   auto spec = of_workers(2);
@@ -22,15 +22,15 @@ TEST(program_causes, have_what_the_coordination_service_had_told_before) {
   EXPECT_EQ(attempt.cause->text,
             "rank 0 on worker:0 (host0): exit status 6; the coordination service had reported: "
             "barrier 'b' was not met");
-  ASSERT_EQ(b.look(p).attempt, 2u);
+  ASSERT_EQ(b.find(p).attempt, 2u);
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
   b.run(w, p, 2, {0, 1});
   b.end(w, p, 2, 0, 7);
-  EXPECT_FALSE(b.look(p).cause->coordination) << "of the attempt before";
+  EXPECT_FALSE(b.find(p).cause->coordination) << "of the attempt before";
 }
 
 // Rank 1 failed and waits; rank 0 is notified and ends first.
-TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
+TEST(program_causes, name_the_task_that_failed_rather_than_the_first_to_exit) {
   bench b;
   auto const w = b.attach(0), other = b.attach(1);
   auto spec = of_workers(2);
@@ -42,7 +42,7 @@ TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
   coordination_failure const told{code::internal, "worker:1", "loss is NaN"};
   b.step([&] { b.core->coordination_failed({p, 1, told}); });
   b.end(w, p, 1, 0, 1);
-  auto cause = *b.look(p).cause;
+  auto cause = *b.find(p).cause;
   EXPECT_EQ(cause.kind, cause_kind::coordination);
   EXPECT_EQ(cause.rank, 1);
   EXPECT_EQ(cause.host, "host1") << "the host that is avoided when it fails again";
@@ -54,7 +54,7 @@ TEST(program_causes, are_the_task_that_had_failed_and_not_who_ended_first) {
   cause = *b.core->attempts_of(p).value().at(0).cause;
   EXPECT_EQ(cause.exit_status, 5u) << "its own, though it ended later";
   EXPECT_EQ(cause.stderr_lines, std::vector<std::string>{"NaN"});
-  EXPECT_EQ(b.look(p).restarts, 1u);
+  EXPECT_EQ(b.find(p).restarts, 1u);
 }
 
 TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
@@ -65,7 +65,7 @@ TEST(program_causes, are_the_rank_itself_where_it_is_the_one_that_had_failed) {
   b.step([&] { b.core->coordination_failed({p, 1, {code::internal, "worker:1", "NaN"}}); });
   b.end(w, p, 1, 1, 5);
   EXPECT_EQ(
-      b.look(p).cause->text,
+      b.find(p).cause->text,
       "rank 1 on worker:0 (host0): exit status 5; the coordination service had reported: NaN");
 }
 
@@ -78,8 +78,8 @@ TEST(program_causes, that_the_server_did_not_give_an_upload_is_no_failure) {
   EXPECT_EQ(first.end, program_end::lost);
   EXPECT_EQ(first.cause->kind, cause_kind::not_started);
   EXPECT_EQ(first.cause->text, "rank 0 on worker:0 (host0): could not be started: no upload");
-  EXPECT_EQ(b.look(p).attempt, 2u);
-  EXPECT_EQ(b.look(p).restarts, 0u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).restarts, 0u);
 }
 
 hang some_hang() {
@@ -134,8 +134,8 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
             "ranks, at train.py:12 in "
             "step; 3 "
             "ranks wait at train.py:40 in reduce; found after 2.3 s");
-  ASSERT_EQ(b.look(p).attempt, 2u);
-  EXPECT_EQ(b.look(p).restarts, 1u);
+  ASSERT_EQ(b.find(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).restarts, 1u);
   b.run(w, p, 2, {0, 1});
   hang_in(2);
   for (std::uint32_t rank : {0u, 1u}) b.end(w, p, 2, rank, 0, true);
@@ -148,16 +148,16 @@ TEST_F(hangs_of_programs, fail_the_program_whatever_restarts_it_has) {
   EXPECT_EQ(b.state(p), program_state::stopping);
   for (std::uint32_t rank : {0u, 1u}) b.end(w, p, 1, rank, 0, true);
   EXPECT_EQ(b.state(p), program_state::failed);
-  EXPECT_EQ(b.look(p).cause->kind, cause_kind::hang);
+  EXPECT_EQ(b.find(p).cause->kind, cause_kind::hang);
 }
 
-TEST_F(hangs_of_programs, that_are_only_to_be_told_change_nothing) {
+TEST_F(hangs_of_programs, report_only_policy_does_not_stop_the_program) {
   begin(hang_policy::tell, 3);
   hang_in(1);
   EXPECT_EQ(b.state(p), program_state::running);
 }
 
-TEST(programs_that_may_hang, have_a_second_or_more) {
+TEST(programs_that_may_hang, hang_timeout_is_at_least_one_second) {
   bench b;
   auto spec = of_workers(1);
   spec.hang_after = 999ms;

@@ -44,8 +44,8 @@ TEST(programs, waits_until_all_of_it_fits) {
   b.attach(0, {{"gpu", 4}});
   auto const p = b.submit(of_workers(2, {{"gpu", 4}}));
   EXPECT_EQ(b.state(p), pending);
-  EXPECT_NE(b.look(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos)
-      << b.look(p).waits_for;
+  EXPECT_NE(b.find(p).waits_for.find("room for 1 of its 2 ranks"), std::string::npos)
+      << b.find(p).waits_for;
   auto const c = b.attach(1, {{"gpu", 4}});
   EXPECT_EQ(b.state(p), starting);
   EXPECT_EQ(b.started(c), ranks{1});
@@ -64,9 +64,9 @@ TEST(programs, the_first_that_fails_is_the_cause_and_others_are_stopped) {
   EXPECT_EQ(b.orders(a).stops[0].grace, 10s);
   b.end(a, p, 1, 0, 143, true);
   EXPECT_EQ(b.state(p), failed);
-  EXPECT_EQ(b.look(p).cause->task, "worker:1");
-  EXPECT_EQ(b.look(p).cause->exit_status, 3u);
-  EXPECT_EQ(b.look(p).cause->text, "rank 1 on worker:1 (host1): exit status 3");
+  EXPECT_EQ(b.find(p).cause->task, "worker:1");
+  EXPECT_EQ(b.find(p).cause->exit_status, 3u);
+  EXPECT_EQ(b.find(p).cause->text, "rank 1 on worker:1 (host1): exit status 3");
 }
 
 TEST(programs, workers_on_one_host_count_as_one_host) {
@@ -100,7 +100,7 @@ TEST(programs, starts_again_as_often_as_it_may) {
   EXPECT_EQ(all[1].attempt, 2u);
 }
 
-TEST(programs, the_next_attempt_waits_for_every_process_of_the_one_before) {
+TEST(programs, next_attempt_waits_for_all_processes_of_the_previous_one) {
   bench b;
   auto const a = b.attach(0), c = b.attach(1);
   auto spec = of_workers(2);
@@ -133,9 +133,9 @@ TEST(programs, the_lease_is_renewed_by_numbers_that_come_back) {
   b.advance(10s);
   EXPECT_EQ(b.state(p), restarting) << "nothing is started on a lease that has run out";
   b.report(a, {}, {}, 20);
-  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
   EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::lost);
-  EXPECT_EQ(b.look(p).restarts, 0u) << "losses of machines do not count";
+  EXPECT_EQ(b.find(p).restarts, 0u) << "losses of machines do not count";
 }
 
 TEST(programs, a_worker_that_comes_back_goes_on_with_what_it_has) {
@@ -160,14 +160,14 @@ TEST(programs, a_worker_that_comes_back_goes_on_with_what_it_has) {
   EXPECT_EQ(b.resources.workers[third].free, (named_amounts{{"gpu", 1}}));
 }
 
-TEST(programs, one_that_is_to_end_is_asked_again_by_a_worker_that_comes_back) {
+TEST(programs, cancelled_rank_receives_its_stop_after_a_reconnect) {
   bench b;
   process const one{.incarnation = 7, .index = 0, .host = "h", .resources = {}};
   auto const a = b.attach(one);
   auto const p = b.submit(of_workers(1));
   b.run(a, p, 1, {0});
   b.cut(a);
-  EXPECT_TRUE(b.wish(p, program_wish::cancel).ok());
+  EXPECT_TRUE(b.wish(p, program_command::cancel).ok());
   EXPECT_EQ(b.state(p), stopping);
   auto const again = b.attach(one, {{{p, 1, 0}, 100, {}}});
   EXPECT_EQ(b.kept, ranks{0}) << "it may take its grace";
@@ -182,17 +182,17 @@ TEST(programs, cancel_stops_its_ranks_and_stop_may_end_well) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(of_workers(1)), q = b.submit(of_workers(1));
-  b.wish(p, program_wish::cancel);
+  b.wish(p, program_command::cancel);
   EXPECT_EQ(b.orders(a).stops.size(), 1u);
   b.end(a, p, 1, 0, 0, true);
   EXPECT_EQ(b.state(p), cancelled);
-  b.wish(q, program_wish::stop);
+  b.wish(q, program_command::stop);
   b.end(a, q, 1, 0, 0, true);
   EXPECT_EQ(b.state(q), succeeded);
-  EXPECT_EQ(b.wish(q, program_wish::restart).code, code::failed_precondition);
-  EXPECT_TRUE(b.wish(q, program_wish::forget).ok());
+  EXPECT_EQ(b.wish(q, program_command::restart).code, code::failed_precondition);
+  EXPECT_TRUE(b.wish(q, program_command::forget).ok());
   EXPECT_FALSE(b.core->knows(q));
-  EXPECT_EQ(b.wish(q, program_wish::forget).code, code::not_found);
+  EXPECT_EQ(b.wish(q, program_command::forget).code, code::not_found);
 }
 
 TEST(programs, parameter_servers_are_stopped_when_all_others_have_ended) {
@@ -216,7 +216,7 @@ TEST(programs, a_host_that_failed_it_twice_is_avoided_while_others_fit) {
   spec.max_restarts = 9;
   auto const p = b.submit(spec);
   for (std::uint32_t attempt : {1u, 2u}) {
-    EXPECT_EQ(b.look(p).attempt, attempt);
+    EXPECT_EQ(b.find(p).attempt, attempt);
     b.end(a, p, attempt, 0, 1);
     b.advance_in_touch(40s);
   }
@@ -258,14 +258,14 @@ TEST(programs, the_turn_of_each_comes_when_many_do_not_fit) {
   for (int i = 0; i < 20; ++i) b.submit(of_workers(2, {{"gpu", 1}}));
   auto const small = b.submit(of_workers(1, {{"gpu", 1}}));
   for (std::uint64_t n = 1; n < 5 && b.state(small) == pending; ++n) {
-    b.wish(b.submit(of_workers(9, {{"gpu", 1}})), program_wish::cancel);
+    b.wish(b.submit(of_workers(9, {{"gpu", 1}})), program_command::cancel);
     b.advance(20ms);
   }
   EXPECT_EQ(b.state(small), starting);
 }
 
 // JAX processes exit before the lease of a dead host expires.
-TEST(programs, that_end_since_a_machine_is_gone_are_its_casualties) {
+TEST(programs, exits_caused_by_a_lost_host_are_attributed_to_it) {
   bench b;
   auto const first = b.attach(0), second = b.attach(1);
   auto const p = b.submit(of_workers(2));
@@ -275,7 +275,7 @@ TEST(programs, that_end_since_a_machine_is_gone_are_its_casualties) {
   b.advance(3s);
   b.report(first, {}, {{.name = {p, 1, 0}, .signal = 6, .stderr_lines = {"others are gone"}}});
   EXPECT_EQ(b.state(p), restarting) << "no restart of its own is left, and none is needed";
-  EXPECT_EQ(b.look(p).restarts, 0u);
+  EXPECT_EQ(b.find(p).restarts, 0u);
   auto const cause = b.core->attempts_of(p).value()[0].cause.value();
   EXPECT_EQ(b.core->attempts_of(p).value()[0].end, program_end::lost);
   EXPECT_EQ(cause.kind, cause_kind::worker_lost);
@@ -335,7 +335,7 @@ TEST(programs, of_which_a_worker_has_lost_a_rank_are_not_started_in_part) {
   b.run(w, p, 1, {1});
   b.cut(w);
   auto const again = b.attach(one);
-  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
   for (auto const& s : b.orders(again).starts) EXPECT_EQ(s.sheet->attempt, 2u);
 }
 
@@ -350,7 +350,7 @@ TEST(programs, fails_at_its_deadline) {
   EXPECT_EQ(b.state(p), stopping);
   b.end(a, p, 1, 0, 0, true);
   EXPECT_EQ(b.state(p), failed);
-  EXPECT_EQ(b.look(p).cause->kind, cause_kind::deadline);
+  EXPECT_EQ(b.find(p).cause->kind, cause_kind::deadline);
 }
 
 TEST(programs, a_second_one_with_the_same_key_is_the_first) {
@@ -378,11 +378,11 @@ TEST(programs, values_of_its_environment_are_shown_to_nobody) {
   auto spec = of_workers(1);
   spec.env = {{"SECRET", "hidden"}};
   auto const p = b.submit(spec);
-  EXPECT_EQ(b.core->look(p).value().spec.env, (named_texts{{"SECRET", ""}}));
+  EXPECT_EQ(b.core->find(p).value().spec.env, (named_texts{{"SECRET", ""}}));
   EXPECT_EQ(b.core->list({}, 1, {}).front().spec.env, (named_texts{{"SECRET", ""}}));
 }
 
-TEST(programs, its_limits_are_said) {
+TEST(programs, limits_are_reported) {
   bench b({.programs_max = 1, .finished_max = 1, .ranks_max = 4});
   auto const refused = [&](program_spec spec) {
     return b.step([&] { return b.core->submit(b.now, std::move(spec)); }).error();
@@ -395,9 +395,9 @@ TEST(programs, its_limits_are_said) {
   EXPECT_EQ(refused(spec).field, "ends_with");
   auto const p = b.submit(of_workers(1));
   EXPECT_EQ(refused(of_workers(1)).code, code::resource_exhausted);
-  b.wish(p, program_wish::cancel);
+  b.wish(p, program_command::cancel);
   auto const q = b.submit(of_workers(1));
-  b.wish(q, program_wish::cancel);
+  b.wish(q, program_command::cancel);
   EXPECT_FALSE(b.core->knows(p)) << "the oldest that has ended is forgotten";
   EXPECT_TRUE(b.core->knows(q));
 }

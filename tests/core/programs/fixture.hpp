@@ -28,7 +28,7 @@ class model_ledger final : public ledger {
   };
   std::map<stream_id, worker> workers;
 
-  worker_room look(stream_id s) const override {
+  worker_resources find(stream_id s) const override {
     auto const it = workers.find(s);
     if (it == workers.end()) return {};
     auto const& w = it->second;
@@ -75,7 +75,7 @@ class bench {
 
   /// Delivers the orders of a step.
   std::function<void()> on_step = [this] {
-    for (auto const& o : core->said().orders) sent[o.stream].push_back(o);
+    for (auto const& o : core->pending_output().orders) sent[o.stream].push_back(o);
   };
   template <class Call>
   auto step(Call call) {
@@ -85,7 +85,8 @@ class bench {
       ~ending() {
         b.core->place(b.now);
         EXPECT_EQ(b.core->invalid(), "");
-        for (auto const& c : b.core->said().changes) b.states[c.program].push_back(c.state);
+        for (auto const& c : b.core->pending_output().changes)
+          b.states[c.program].push_back(c.state);
         b.on_step();
       }
     } end{*this};
@@ -116,12 +117,12 @@ class bench {
   }
   void cut(stream_id s) {
     resources.workers.erase(s);
-    step([&] { core->away(now, s); });
+    step([&] { core->worker_disconnected(now, s); });
   }
   program_id submit(program_spec spec) {
     return step([&] { return core->submit(now, std::move(spec)); }).value().program;
   }
-  status wish(program_id id, program_wish w) {
+  status wish(program_id id, program_command w) {
     return step([&] { return core->wish(now, {{}, id, w, {}}); });
   }
   void report(stream_id s, std::vector<rank_reports::start> started,
@@ -143,11 +144,11 @@ class bench {
     now = until;
   }
 
-  program_view look(program_id id) const { return core->look(id).value(); }
-  program_state state(program_id id) const { return look(id).state; }
+  program_view find(program_id id) const { return core->find(id).value(); }
+  program_state state(program_id id) const { return find(id).state; }
   /// Returns the orders of the last step.
   rank_orders orders(stream_id s) const {
-    for (auto const& o : core->said().orders)
+    for (auto const& o : core->pending_output().orders)
       if (o.stream == s) return o;
     return {s};
   }

@@ -4,7 +4,7 @@ namespace muster::core::programs {
 namespace {
 
 program_view described(bench const& b, program_id p) {
-  auto v = b.look(p);
+  auto v = b.find(p);
   describe_losses(v, b.now);
   return v;
 }
@@ -19,8 +19,8 @@ TEST(lost_worker, is_told_with_the_time_until_its_ranks_are_given_up_and_the_nex
   b.run(first, p, 1, {0});
   b.run(second, p, 1, {1});
   b.attach(2, {{"gpu", 1}});
-  EXPECT_EQ(b.look(p).spares, 1u);
-  EXPECT_TRUE(b.look(p).lost_workers.empty());
+  EXPECT_EQ(b.find(p).spares, 1u);
+  EXPECT_TRUE(b.find(p).lost_workers.empty());
   b.cut(second);
   auto const at = b.now;
   b.now += 3s;
@@ -40,7 +40,7 @@ TEST(lost_worker, is_told_with_the_time_until_its_ranks_are_given_up_and_the_nex
   EXPECT_TRUE(ranks[1].worker_lost);
 }
 
-TEST(lost_worker, that_comes_back_is_told_no_longer) {
+TEST(lost_worker, returned_worker_is_no_longer_reported_as_lost) {
   bench b;
   process const worker{7, 1, "host1", {}};
   auto const s = b.attach(worker);
@@ -49,7 +49,7 @@ TEST(lost_worker, that_comes_back_is_told_no_longer) {
   b.cut(s);
   EXPECT_EQ(described(b, p).lost_workers.at(0).ranks, 2u);
   b.attach(worker, {{{p, 1, 0}, 100, {}, {}}, {{p, 1, 1}, 101, {}, {}}});
-  EXPECT_TRUE(b.look(p).lost_workers.empty());
+  EXPECT_TRUE(b.find(p).lost_workers.empty());
   EXPECT_FALSE(b.core->ranks(p).value()[0].worker_lost);
 }
 
@@ -58,7 +58,7 @@ TEST(lost_worker, of_a_program_that_is_stopped_begins_no_attempt) {
   auto const s = b.attach(0);
   auto const p = b.submit(of_workers(2));
   b.run(s, p, 1, {0, 1});
-  ASSERT_TRUE(b.wish(p, program_wish::cancel).ok());
+  ASSERT_TRUE(b.wish(p, program_command::cancel).ok());
   b.cut(s);
   EXPECT_EQ(
       described(b, p).lost_workers.at(0).text,

@@ -170,7 +170,7 @@ template <class Bench>
 void expect_all_over(Bench const& b, std::set<program_id> const& programs) {
   for (auto const p : programs)
     EXPECT_TRUE(ended(b.state(p)))
-        << text(p) << " is " << name(b.state(p)) << ": " << b.look(p).waits_for;
+        << text(p) << " is " << name(b.state(p)) << ": " << b.find(p).waits_for;
   EXPECT_EQ(b.core->counts().ranks_alive, 0u);
   for (auto const& [s, w] : b.resources.workers) EXPECT_EQ(w.free, w.all);
 }

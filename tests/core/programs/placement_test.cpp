@@ -55,7 +55,7 @@ TEST(rank_placement, keeps_to_so_many_on_one_worker) {
   EXPECT_EQ(hosts_of(place(spec, {with(0, {}), with(1, {}), with(2, {})})), (hosts{0, 1, 2}));
 }
 
-TEST(rank_ports, rest_before_they_are_given_again) {
+TEST(rank_ports, released_ports_are_not_reused_at_once) {
   time_point now{};
   port_table ports(60s);
   EXPECT_EQ(ports.take("h", 10, 11, now), 10);

@@ -25,7 +25,7 @@ TEST(program_preload, says_of_each_rank_why_it_began_without) {
   EXPECT_EQ(b.state(p), program_state::running) << "it costs the program nothing";
 }
 
-TEST(program_preload, goes_to_older_workers_too_and_is_said_to_be_none) {
+TEST(program_preload, older_workers_are_used_and_reported_as_not_preloading) {
   bench b;
   process const old{
       .incarnation = 1, .index = 0, .host = "old", .resources = {}, .preloads = false};
@@ -38,7 +38,7 @@ TEST(program_preload, goes_to_older_workers_too_and_is_said_to_be_none) {
   EXPECT_EQ(reasons(b, plain), std::vector<std::string>{""});
 }
 
-TEST(program_preload, is_said_again_by_a_worker_that_comes_back) {
+TEST(program_preload, is_reported_again_after_a_reconnect) {
   bench b;
   auto const a = b.attach(0);
   auto const p = b.submit(with_preload(1));
@@ -47,7 +47,7 @@ TEST(program_preload, is_said_again_by_a_worker_that_comes_back) {
   EXPECT_EQ(reasons(b, p), std::vector<std::string>{"threads"});
 }
 
-TEST(program_preload, takes_names_of_modules) {
+TEST(program_preload, accepts_module_names) {
   bench b;
   auto const field = [&b](std::vector<std::string> modules) {
     return b.step([&] { return b.core->submit(b.now, with_preload(1, std::move(modules))); })

@@ -22,7 +22,7 @@ program_id submit(cluster& c, std::uint32_t ranks, named_amounts each) {
 }
 
 program_state state_of(cluster& c, program_id p) {
-  return c.core.programs().look(p).value().state;
+  return c.core.programs().find(p).value().state;
 }
 
 rank_end ended_well(program_id p, std::uint32_t rank) {
@@ -83,11 +83,11 @@ TEST(programs_and_closures, a_worker_without_an_offer_gets_no_ranks) {
   c.attach();
   auto const p = submit(c, 1, {});
   EXPECT_EQ(state_of(c, p), program_state::pending);
-  EXPECT_EQ(c.core.programs().look(p)->waits_for, "no worker that runs programs is connected");
-  EXPECT_TRUE(c.core.programs().look(p)->cannot_start);
+  EXPECT_EQ(c.core.programs().find(p)->waits_for, "no worker that runs programs is connected");
+  EXPECT_TRUE(c.core.programs().find(p)->cannot_start);
 }
 
-TEST(programs_and_closures, a_worker_that_is_lost_keeps_its_ranks_until_its_lease_is_over) {
+TEST(programs_and_closures, lost_worker_keeps_its_ranks_until_its_lease_expires) {
   cluster c;
   auto e = with_programs(c, {});
   auto const w = e.stream;
@@ -99,7 +99,7 @@ TEST(programs_and_closures, a_worker_that_is_lost_keeps_its_ranks_until_its_leas
   c.step(std::move(other));
   EXPECT_EQ(state_of(c, p), program_state::running);
   c.advance(59s);
-  EXPECT_EQ(c.core.programs().look(p)->attempt, 1u);
+  EXPECT_EQ(c.core.programs().find(p)->attempt, 1u);
 }
 
 }  // namespace

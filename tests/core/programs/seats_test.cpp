@@ -12,7 +12,7 @@ program_spec that_restarts(std::uint32_t ranks) {
 // Fails rank 0 and waits for the next attempt.
 void fail(bench& b, stream_id s, program_id p, std::uint32_t attempt) {
   b.end(s, p, attempt, 0, 1);
-  for (std::uint32_t r = 1; r < b.look(p).ranks; ++r) b.end(s, p, attempt, r, 0, true);
+  for (std::uint32_t r = 1; r < b.find(p).ranks; ++r) b.end(s, p, attempt, r, 0, true);
   b.advance_in_touch(31s);
 }
 
@@ -30,7 +30,7 @@ TEST(program_seats, of_earlier_attempts_are_known) {
   fail(b, a, p, 1);
   auto const other = b.attach(1);
   fail(b, a, p, 2);
-  ASSERT_EQ(b.look(p).attempt, 3u);
+  ASSERT_EQ(b.find(p).attempt, 3u);
   EXPECT_EQ(b.core->worker_of({p, 1, 1}).value(), a);
   EXPECT_EQ(b.core->task_of({p, 1, 1}), "worker:1");
   EXPECT_EQ(b.core->worker_of({p, 3, 1}).value(), other);
@@ -87,14 +87,14 @@ TEST(program_seats, of_a_program_have_a_limit) {
     b.advance_in_touch(3s);
   };
   for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) end(attempt);
-  ASSERT_EQ(b.look(p).attempt, 4u);
-  EXPECT_EQ(past_attempt::seats_max, 2u * 4'096);
+  ASSERT_EQ(b.find(p).attempt, 4u);
+  EXPECT_EQ(ended_attempt::seats_max, 2u * 4'096);
   EXPECT_NE(why_not(b, {p, 1, 0}).find("has restarted since"), std::string::npos);
   EXPECT_EQ(why_not(b, {p, 2, 4'095}), "");
   EXPECT_EQ(b.core->attempts_of(p).value().size(), 4u);
 }
 
-TEST(program_seats, of_an_end_that_nobody_heard_have_its_process) {
+TEST(program_seats, end_reported_after_a_reconnect_contains_its_process) {
   bench b;
   process const was{1, 0, "host0", {}};
   auto const a = b.attach(was);

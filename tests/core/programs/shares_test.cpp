@@ -20,11 +20,11 @@ struct full : bench {
     run_all(first);
   }
   void run_all(program_id id) {
-    auto const p = look(id);
+    auto const p = find(id);
     for (std::uint32_t i = 0; i < p.ranks; ++i) run(w, id, p.attempt, {i});
   }
   void finish(program_id id) {
-    auto const p = look(id);
+    auto const p = find(id);
     for (std::uint32_t i = 0; i < p.ranks; ++i) end(w, id, p.attempt, i);
     advance_in_touch(1s);
   }
@@ -47,7 +47,7 @@ TEST(program_shares, who_has_the_fewest_ranks_goes_first) {
   EXPECT_EQ(b.running_of(c), 2u);
 }
 
-TEST(program_shares, what_cannot_start_now_takes_nobodys_turn) {
+TEST(program_shares, program_that_cannot_start_does_not_use_a_turn) {
   std::map<program_id, program> all;
   std::vector<program*> waiting;
   auto const add = [&](std::string const& submitter, std::string const& upload) {
@@ -107,7 +107,7 @@ TEST(program_shares, do_not_go_before_priorities_and_one_submitters_age) {
 }
 
 // The other submitter's programs end before the next placement, so it uses less then.
-TEST(program_shares, leave_nobody_behind_for_ever) {
+TEST(program_shares, no_submitter_starves) {
   full b(4);
   auto const held = b.submit(of("a", 3));
   b.finish(b.first);

@@ -38,10 +38,11 @@ void run(std::uint64_t seed) {
     if (quiet || random() % 100 == 0) {
       std::vector<std::string> there;
       if (quiet || random() % 2 == 0) there.emplace_back(64, 'a');
-      b.step([&] { b.core->uploads_seen(there); });
+      b.step([&] { b.core->uploads_present(there); });
     }
     if (!quiet && !programs.empty() && random() % 200 == 0) {
-      auto const unmet_demand = {program_wish::cancel, program_wish::stop, program_wish::restart};
+      auto const unmet_demand = {program_command::cancel, program_command::stop,
+                                 program_command::restart};
       b.wish(*std::next(programs.begin(), static_cast<long>(random() % programs.size())),
              *(unmet_demand.begin() + random() % 3));
     }

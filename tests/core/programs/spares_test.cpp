@@ -15,13 +15,13 @@ TEST(program_spares, are_put_by_on_workers_without_its_ranks) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 2}});
   auto const p = b.submit(with_spares(1, 1));
-  EXPECT_EQ(b.look(p).spares, 1u) << "beside its rank where there is no other worker";
+  EXPECT_EQ(b.find(p).spares, 1u) << "beside its rank where there is no other worker";
   EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 0}}));
   auto const q = b.submit(with_spares(1, 1));
   EXPECT_EQ(b.state(q), program_state::pending) << "a spare is nobody else's";
   auto const second = b.attach(1, {{"gpu", 2}});
   EXPECT_EQ(b.state(q), program_state::starting);
-  EXPECT_EQ(b.look(q).spares, 1u);
+  EXPECT_EQ(b.find(q).spares, 1u);
   EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 0}}));
 }
 
@@ -33,7 +33,7 @@ TEST(program_spares, have_their_worker_get_the_upload) {
   auto const p = b.submit(spec);
   EXPECT_TRUE(b.orders(first).prepares.empty());
   auto const second = b.attach(1, {{"gpu", 2}});
-  EXPECT_EQ(b.look(p).spares, 2u);
+  EXPECT_EQ(b.find(p).spares, 2u);
   EXPECT_EQ(b.orders(second).prepares, (std::vector<rank_orders::prepare>{{p, spec.upload}}));
   b.submit(with_spares(1, 0));
   EXPECT_TRUE(b.orders(second).prepares.empty()) << "once is enough";
@@ -43,10 +43,10 @@ TEST(program_spares, give_the_next_attempt_room_when_a_host_is_lost) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   auto const p = b.submit(with_spares(1, 1));
-  EXPECT_EQ(b.look(p).spares, 0u);
+  EXPECT_EQ(b.find(p).spares, 0u);
   b.run(first, p, 1, {0});
   auto const second = b.attach(1, {{"gpu", 1}});
-  EXPECT_EQ(b.look(p).spares, 1u);
+  EXPECT_EQ(b.find(p).spares, 1u);
   auto const other = b.submit(of_workers(1, {{"gpu", 1}}));
   EXPECT_EQ(b.state(other), program_state::pending);
   b.cut(first);
@@ -55,8 +55,8 @@ TEST(program_spares, give_the_next_attempt_room_when_a_host_is_lost) {
     b.advance(1s);
   }
   EXPECT_EQ(b.state(p), program_state::starting);
-  EXPECT_EQ(b.look(p).attempt, 2u);
-  EXPECT_EQ(b.look(p).spares, 0u) << "it has become its rank";
+  EXPECT_EQ(b.find(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).spares, 0u) << "it has become its rank";
   EXPECT_EQ(b.core->ranks(p).value()[0].worker, "worker:1");
   EXPECT_EQ(b.state(other), program_state::pending);
 }
@@ -66,11 +66,11 @@ TEST(program_spares, go_with_their_worker_and_with_the_end_of_the_program) {
   auto const first = b.attach(0, {{"gpu", 1}});
   auto const p = b.submit(with_spares(1, 2));
   auto const second = b.attach(1, {{"gpu", 2}});
-  EXPECT_EQ(b.look(p).spares, 2u);
+  EXPECT_EQ(b.find(p).spares, 2u);
   b.cut(second);
-  EXPECT_EQ(b.look(p).spares, 0u);
+  EXPECT_EQ(b.find(p).spares, 0u);
   auto const third = b.attach(2, {{"gpu", 2}});
-  EXPECT_EQ(b.look(p).spares, 2u);
+  EXPECT_EQ(b.find(p).spares, 2u);
   b.run(first, p, 1, {0});
   b.end(first, p, 1, 0);
   EXPECT_EQ(b.state(p), program_state::succeeded);
@@ -78,12 +78,12 @@ TEST(program_spares, go_with_their_worker_and_with_the_end_of_the_program) {
   EXPECT_EQ(b.resources.workers[third].free, (named{{"gpu", 2}}));
 }
 
-TEST(program_spares, of_one_that_ends_are_there_for_who_waits) {
+TEST(program_spares, spares_of_an_ending_program_are_used_by_pending_programs) {
   bench b;
   auto const first = b.attach(0, {{"gpu", 1}});
   b.attach(1, {{"gpu", 1}});
   auto const p = b.submit(with_spares(1, 1));
-  EXPECT_EQ(b.look(p).spares, 1u);
+  EXPECT_EQ(b.find(p).spares, 1u);
   auto const q = b.submit(of_workers(2, {{"gpu", 1}}));
   EXPECT_EQ(b.state(q), program_state::pending);
   b.run(first, p, 1, {0});
@@ -100,7 +100,7 @@ TEST(program_spares, are_given_back_while_many_wait_that_do_not_fit) {
   for (int i = 0; i < 40; ++i) b.submit(of_workers(9, {{"gpu", 1}}));
   b.run(first, p, 1, {0});
   b.end(first, p, 1, 0);
-  EXPECT_TRUE(b.wish(p, program_wish::forget).ok());
+  EXPECT_TRUE(b.wish(p, program_command::forget).ok());
   EXPECT_EQ(b.resources.workers[first].free, (named{{"gpu", 1}}));
   EXPECT_EQ(b.resources.workers[second].free, (named{{"gpu", 1}}));
 }
@@ -111,7 +111,7 @@ TEST(program_spares, keep_to_so_many_on_one_worker) {
   b.attach(1, {{"gpu", 4}});
   auto spec = with_spares(1, 3);
   spec.per_worker = 1;
-  EXPECT_EQ(b.look(b.submit(spec)).spares, 1u) << "the next attempt could not use more";
+  EXPECT_EQ(b.find(b.submit(spec)).spares, 1u) << "the next attempt could not use more";
 }
 
 TEST(program_spares, have_a_limit) {
@@ -145,7 +145,7 @@ TEST(program_notice, is_given_so_long_before_the_deadline) {
   EXPECT_EQ(stop->stops[0].grace, 30s) << "whoever is left is killed at the deadline";
   b.end(b.w, b.p, 1, 0, 0, true);
   EXPECT_EQ(b.state(b.p), program_state::failed);
-  EXPECT_EQ(b.look(b.p).cause->kind, cause_kind::deadline);
+  EXPECT_EQ(b.find(b.p).cause->kind, cause_kind::deadline);
 }
 
 TEST(program_notice, that_is_given_late_ends_at_the_deadline_all_the_same) {

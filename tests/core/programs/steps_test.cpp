@@ -4,7 +4,7 @@ namespace muster::core::programs {
 namespace {
 
 using enum program_state;
-using said = program_steps_said::kind;
+using said = program_steps_reported::kind;
 
 struct stepping : bench {
   stream_id a = attach(0), c = attach(1);
@@ -16,7 +16,7 @@ struct stepping : bench {
     clear();
   }
   void say(said what, std::uint32_t attempt = 1) {
-    step([&] { core->steps_said(now, {p, attempt, what, "worker:1 leaves"}); });
+    step([&] { core->steps_reported(now, {p, attempt, what, "worker:1 leaves"}); });
   }
   void clear() { sent.clear(); }
   std::vector<rank_orders::stop> stops(stream_id s) {
@@ -40,7 +40,7 @@ TEST(program_steps, a_preempted_attempt_ends_by_itself_and_the_program_begins_ag
   EXPECT_EQ(attempts[0].end, program_end::preempted);
   EXPECT_EQ(attempts[0].cause->kind, cause_kind::worker_left);
   EXPECT_EQ(attempts[0].cause->text, "worker:1 leaves");
-  EXPECT_EQ(b.look(b.p).restarts, 0u) << "it is not counted";
+  EXPECT_EQ(b.find(b.p).restarts, 0u) << "it is not counted";
 }
 
 TEST(program_steps, ranks_of_a_preempted_attempt_are_stopped_when_one_ends_otherwise) {
@@ -54,14 +54,14 @@ TEST(program_steps, ranks_of_a_preempted_attempt_are_stopped_when_one_ends_other
   EXPECT_EQ(b.core->attempts_of(b.p)->at(0).end, program_end::preempted);
 }
 
-TEST(program_steps, who_has_waited_long_enough_restarts_or_cancels_it) {
+TEST(program_steps, preempted_program_can_be_restarted_or_cancelled) {
   stepping b;
   b.say(said::preempted);
-  EXPECT_TRUE(b.wish(b.p, program_wish::restart).ok());
+  EXPECT_TRUE(b.wish(b.p, program_command::restart).ok());
   EXPECT_EQ(b.stops(b.a).size(), 1u);
   stepping other;
   other.say(said::preempted);
-  EXPECT_TRUE(other.wish(other.p, program_wish::cancel).ok());
+  EXPECT_TRUE(other.wish(other.p, program_command::cancel).ok());
   EXPECT_EQ(other.stops(other.a).size(), 1u);
   EXPECT_EQ(other.state(other.p), stopping);
 }

@@ -54,7 +54,7 @@ TEST(program_tunnels, belong_to_workers_with_a_living_rank_of_the_attempt) {
   b.run(a, p, 1, {0});
   b.end(a, p, 1, 0, 1);
   EXPECT_FALSE(b.core->admits(p, 1, "key of 0")) << "the attempt has ended";
-  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
 }
 
 TEST(program_tunnels, stay_while_the_worker_is_away) {

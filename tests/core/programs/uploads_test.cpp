@@ -14,7 +14,7 @@ program_spec with_upload(std::string upload = hash) {
 }
 
 void see(bench& b, std::vector<std::string> const& there) {
-  b.step([&] { b.core->uploads_seen(there); });
+  b.step([&] { b.core->uploads_present(there); });
 }
 
 TEST(program_uploads, are_named_until_the_program_has_ended) {
@@ -25,7 +25,7 @@ TEST(program_uploads, are_named_until_the_program_has_ended) {
   auto const third = b.submit(with_upload(other));
   EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, true}, {other, true}}));
   b.end(a, first, 1, 0);
-  b.wish(third, program_wish::cancel);
+  b.wish(third, program_command::cancel);
   EXPECT_EQ(b.state(third), stopping);
   EXPECT_EQ(b.core->uploads().size(), 2u) << "it has not ended";
   b.end(a, third, 1, 0, 0, true);
@@ -43,18 +43,18 @@ TEST(program_uploads, are_named_while_the_program_may_start_again) {
   auto const p = b.submit(std::move(spec));
   b.run(a, p, 1, {0});
   b.end(a, p, 1, 0, 3);
-  EXPECT_EQ(b.look(p).attempt, 2u);
+  EXPECT_EQ(b.find(p).attempt, 2u);
   EXPECT_EQ(b.core->uploads().size(), 1u);
 }
 
-TEST(program_uploads, that_are_not_there_are_waited_for_and_said) {
+TEST(program_uploads, missing_upload_delays_the_program_and_is_reported) {
   bench b;
   auto const p = b.submit(with_upload()), plain = b.submit(of_workers(1));
   see(b, {});
   auto const a = b.attach(0);
   EXPECT_EQ(b.state(p), pending);
   EXPECT_EQ(b.state(plain), starting) << "nobody waits behind it";
-  EXPECT_EQ(b.look(p).waits_for,
+  EXPECT_EQ(b.find(p).waits_for,
             "its upload is missing on the server, upload it again: PUT /api/v1/blobs/" + hash);
   EXPECT_EQ(b.core->uploads(), (std::map<std::string, bool>{{hash, false}}));
   see(b, {other, hash});
@@ -62,7 +62,7 @@ TEST(program_uploads, that_are_not_there_are_waited_for_and_said) {
   EXPECT_EQ(b.orders(a).starts.at(0).sheet->spec->upload, hash);
 }
 
-TEST(program_uploads, that_go_hold_up_no_rank_that_runs_but_the_next_attempt) {
+TEST(program_uploads, removed_upload_delays_only_the_next_attempt) {
   bench b;
   auto const a = b.attach(0);
   auto spec = with_upload();
@@ -84,7 +84,7 @@ TEST(program_uploads, go_to_workers_that_unpack_them) {
   b.attach({.incarnation = 1, .index = 0, .host = "old", .resources = {}, .unpacks = false});
   auto const p = b.submit(with_upload());
   EXPECT_EQ(b.state(p), pending);
-  EXPECT_EQ(b.look(p).waits_for, "no worker that supports uploads is connected");
+  EXPECT_EQ(b.find(p).waits_for, "no worker that supports uploads is connected");
   auto const a = b.attach(1);
   EXPECT_EQ(b.state(p), starting);
   EXPECT_EQ(b.started(a), std::vector<std::uint32_t>{0});

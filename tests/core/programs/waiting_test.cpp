@@ -4,14 +4,14 @@ namespace muster::core::programs {
 namespace {
 
 std::string why(bench& b, program_spec spec) {
-  return b.look(b.submit(std::move(spec))).waits_for;
+  return b.find(b.submit(std::move(spec))).waits_for;
 }
 
 constexpr auto no_room =
     "there is room for 1 of its 3 ranks on the 1 worker that runs programs; even when idle, they "
     "have too little room";
 
-TEST(waiting_programs, that_no_worker_could_run_say_what_is_lacking) {
+TEST(waiting_programs, unsatisfiable_program_reports_the_missing_resources) {
   bench b;
   EXPECT_EQ(why(b, of_workers(1)), "no worker that runs programs is connected");
   b.attach(0, {{"gpu", 2}});
@@ -71,7 +71,7 @@ TEST(ports_of_programs, that_are_few_on_one_worker_leave_the_ranks_to_others) {
   EXPECT_LE(b.started(few).size(), 1u) << "the first rank takes two more";
 }
 
-TEST(ports_of_programs, that_are_too_few_for_ever_are_said_to_be) {
+TEST(ports_of_programs, permanently_too_few_ports_are_reported) {
   bench b;
   b.attach(with_ports(0, 28'000, 28'003));
   EXPECT_EQ(
@@ -88,7 +88,7 @@ TEST(ports_of_programs, that_rest_are_waited_for) {
   b.end(w, first, 1, 0);
   b.end(w, first, 1, 1);
   auto const p = b.submit(of_workers(2));
-  EXPECT_EQ(b.look(p).waits_for,
+  EXPECT_EQ(b.find(p).waits_for,
             "there is room for 0 of its 2 ranks on the 1 worker that runs programs; too few of "
             "their --program-ports are free and unused for a minute");
   b.advance_in_touch(62s);

@@ -55,7 +55,7 @@ TEST(closure_table, records_stay_in_place_and_count_over_several_chunks) {
   EXPECT_EQ(wide.chunks, 3u);
 }
 
-TEST(closure_table, two_of_a_server_give_no_id_twice_and_do_not_know_those_of_the_other) {
+TEST(closure_table, tables_of_one_server_assign_disjoint_ids) {
   server_wide wide{time_point{}};
   closure_table one{wide}, two{wide};
   session_number const owner{1};

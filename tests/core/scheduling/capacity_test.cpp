@@ -84,9 +84,9 @@ TEST(capacity, the_server_knows_so_many_sessions_and_forgets_finished_jobs_first
   auto const running = c.open({"f"});
   auto const finished = c.open({});
   auto const next = c.open({"f"});
-  EXPECT_FALSE(c.core.sessions().look(finished.id));
-  EXPECT_TRUE(c.core.sessions().look(running.id));
-  EXPECT_TRUE(c.core.sessions().look(next.id));
+  EXPECT_FALSE(c.core.sessions().find(finished.id));
+  EXPECT_TRUE(c.core.sessions().find(running.id));
+  EXPECT_TRUE(c.core.sessions().find(next.id));
   EXPECT_EQ(c.status_of(open_session{{}, {}, {}}),
             (status{code::resource_exhausted,
                     "the server has 2 unfinished jobs, the limit (--sessions-max)"}));

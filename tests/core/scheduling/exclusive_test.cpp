@@ -14,9 +14,9 @@ struct exclusive : testing::Test {
 
   std::string emptied_for(closure_id id) const {
     EXPECT_EQ(c.why(id).why, closure_reason::exclusive);
-    return c.why(id).emptied;
+    return c.why(id).draining_worker;
   }
-  bool is_exclusive(closure_id id) const { return c.core.closures().look(id)->exclusive; }
+  bool is_exclusive(closure_id id) const { return c.core.closures().find(id)->exclusive; }
   closure_spec asking(closure_options o, names const& function = {"f"}) {
     auto work = c.specs(function).front();
     work.extras = std::make_shared<closure_extras>(closure_extras{std::move(o), {}});
@@ -57,7 +57,7 @@ TEST_F(exclusive, after_the_third_lost_worker_the_next_does_nothing_else) {
   EXPECT_FALSE(is_exclusive(bad));
 }
 
-TEST_F(exclusive, its_program_is_told_of_it) {
+TEST_F(exclusive, session_receives_a_suspect_notice) {
   auto spec = resumable_values(tireless());
   auto const s = c.open({}, spec).id;
   auto const f = c.core.closure_of(s, c.schedule(s, {"f"})[0]);
@@ -82,7 +82,7 @@ TEST_F(exclusive, not_before_the_third) {
   EXPECT_FALSE(is_exclusive(job[0]));
 }
 
-TEST_F(exclusive, silence_good_byes_and_unknown_functions_count_for_nothing) {
+TEST_F(exclusive, silence_clean_leaves_and_unknown_functions_are_not_counted) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   for (int i = 0; i < 3; ++i) {
     c.attach();
@@ -98,7 +98,7 @@ TEST_F(exclusive, silence_good_byes_and_unknown_functions_count_for_nothing) {
   EXPECT_FALSE(is_exclusive(job[0]));
 }
 
-TEST_F(exclusive, it_is_said_once_that_it_begins) {
+TEST_F(exclusive, start_is_logged_once) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
   EXPECT_TRUE(c.said().empty());
@@ -148,7 +148,7 @@ TEST_F(exclusive, on_a_busy_cluster_a_worker_is_kept_empty_for_it) {
   ASSERT_EQ(c.held(w), (closures{work[1], queued[0]}));
   c.advance(100ms);
   EXPECT_EQ(emptied_for(bad), "worker:0");
-  EXPECT_EQ(c.why(bad).emptied_holds, 2u);
+  EXPECT_EQ(c.why(bad).draining_closures, 2u);
   EXPECT_EQ(c.why(bad).lasted, 1s);
   c.succeed(w, work[1]);
   EXPECT_EQ(c.held(w), closures{queued[0]}) << "the slot stays free";
@@ -179,7 +179,7 @@ TEST_F(exclusive, the_worker_whose_work_is_young_is_kept_empty_and_later_another
   EXPECT_EQ(c.held(quick).size(), 2u) << "this one serves others again";
 }
 
-TEST_F(exclusive, when_the_one_that_is_kept_empty_goes_another_one_is) {
+TEST_F(exclusive, another_worker_is_emptied_when_the_first_leaves) {
   auto const a = c.attach({.index = 0});
   c.attach({.index = 1});
   c.open({"f", "f"});
@@ -215,7 +215,7 @@ TEST_F(exclusive, each_has_a_worker_of_its_own_and_one_that_cannot_run_holds_nob
   auto const first = suspect();
   auto const second = suspect({.functions = {"g"}});
   c.open(names(20, "f"));
-  for (int i = 0; i < 20 && c.why(first).emptied.empty(); ++i) c.advance(1s);
+  for (int i = 0; i < 20 && c.why(first).draining_worker.empty(); ++i) c.advance(1s);
   EXPECT_NE(emptied_for(first), "");
   c.answer(w, {c.good(w, work[0]), c.good(w, work[1])});
   for (auto const id : c.held(w)) c.succeed(w, id);
@@ -310,7 +310,7 @@ TEST_F(exclusive, a_worker_that_turns_out_to_live_is_no_loss) {
   EXPECT_EQ(c.core.overview(c.now()).closures_exclusive, 0u);
 }
 
-TEST_F(exclusive, where_it_runs_meanwhile_others_come_to_it_then) {
+TEST_F(exclusive, worker_gets_other_closures_once_its_closure_is_not_exclusive) {
   auto const job = c.open_with(c.specs({"f"}), tireless());
   kill(2);
   joining const same{.index = 5, .incarnation = 42};
@@ -376,7 +376,7 @@ TEST_F(exclusive, the_overview_lists_the_oldest_until_they_have_ended) {
   ASSERT_EQ(v.exclusive.size(), 20u);
   EXPECT_EQ(v.exclusive[19].closure, all[19]);
   EXPECT_EQ(v.exclusive[0].closure, all[0]);
-  EXPECT_EQ(v.exclusive[0].job, c.core.closures().look(all[0])->job);
+  EXPECT_EQ(v.exclusive[0].job, c.core.closures().find(all[0])->job);
   EXPECT_EQ(v.exclusive[0].function, "f0");
   EXPECT_EQ(v.exclusive[0].workers_lost, 3u);
   EXPECT_EQ(v.exclusive[0].worker, "");

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<session_id> owners(cluster const& c, closures const& ids) {
   std::vector<session_id> out;
-  for (auto const id : ids) out.push_back(c.core.closures().look(id)->job);
+  for (auto const id : ids) out.push_back(c.core.closures().find(id)->job);
   return out;
 }
 

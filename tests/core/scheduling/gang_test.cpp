@@ -97,7 +97,7 @@ TEST(gang, if_one_ends_before_the_start_the_others_are_cancelled) {
   auto const job = c.open_with(gang(c, 3), continue_all());
   EXPECT_TRUE(c.status_of(cancel_closure{{}, job[1]}).ok());
   for (auto const id : job.closures) EXPECT_EQ(c.state(id), closure_state::cancelled);
-  EXPECT_NE(c.core.closures().look(job[0])->error->message.find("its gang 'g' cannot start"),
+  EXPECT_NE(c.core.closures().find(job[0])->error->message.find("its gang 'g' cannot start"),
             std::string::npos);
   EXPECT_EQ(c.job(job.id).state, job_state::cancelled);
 }

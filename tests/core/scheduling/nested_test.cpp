@@ -58,11 +58,11 @@ TEST_F(nested, ten_deep_on_one_slot) {
   }
   while (!chain.empty()) {
     c.succeed(w, chain.back());
-    EXPECT_EQ(c.core.closures().look(chain.back())->state, closure_state::succeeded);
+    EXPECT_EQ(c.core.closures().find(chain.back())->state, closure_state::succeeded);
     chain.pop_back();
     if (!chain.empty()) go_on(chain.back());
   }
-  EXPECT_EQ(c.core.workers().look("deep", 0)->waiting, 0u);
+  EXPECT_EQ(c.core.workers().find("deep", 0)->waiting, 0u);
 }
 
 TEST_F(nested, what_goes_on_has_its_slot_at_once_and_nothing_is_sent_before_one_is_free) {
@@ -107,7 +107,7 @@ TEST_F(nested, resources_stay_taken) {
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
 }
 
-TEST_F(nested, more_than_may_wait_break_the_protocol) {
+TEST_F(nested, too_many_waits_break_the_protocol) {
   auto const job = c.open(many(5));
   for (std::size_t i = 0; i < 3; ++i) wait(job[i]);
   EXPECT_EQ(c.held(w).size(), 4u);

@@ -86,7 +86,7 @@ TEST(resources, are_held_from_dispatch_to_the_answer) {
   EXPECT_EQ(c.state(job[2]), closure_state::running);
 }
 
-TEST(resources, more_than_anybody_has_is_said) {
+TEST(resources, unsatisfiable_request_is_reported) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   auto const job = c.open_with({with(c, taking("gpu", 3))});
@@ -147,7 +147,7 @@ TEST(requirements, are_forgotten_with_their_job) {
   EXPECT_EQ(c.held(w), closures{job[0]});
 }
 
-TEST(requirements, too_many_at_one_time_are_refused) {
+TEST(requirements, too_many_concurrent_requests_are_refused) {
   cluster c;
   std::vector<closure_spec> specs;
   for (int i = 0; i < 4'097; ++i) specs.push_back(with(c, where("n", std::to_string(i))));

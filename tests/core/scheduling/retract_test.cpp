@@ -41,10 +41,10 @@ struct retract : testing::Test {
 TEST_F(retract, what_was_prefetched_is_queued_and_says_where_it_is) {
   send_eight();
   EXPECT_EQ(c.state(job[0]), closure_state::running);
-  EXPECT_EQ(c.core.closures().look(job[0])->sent_to, "");
+  EXPECT_EQ(c.core.closures().find(job[0])->sent_to, "");
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
-  EXPECT_EQ(c.core.closures().look(job[1])->sent_to, "worker:0");
-  EXPECT_TRUE(c.core.closures().look(job[1])->attempts.empty());
+  EXPECT_EQ(c.core.closures().find(job[1])->sent_to, "worker:0");
+  EXPECT_TRUE(c.core.closures().find(job[1])->attempts.empty());
   EXPECT_EQ(c.job(job.id).counts.running, 1u);
   EXPECT_EQ(c.job(job.id).counts.queued, 7u);
   EXPECT_EQ(c.task(0).running, 1u);
@@ -58,10 +58,10 @@ TEST_F(retract, the_next_one_runs_when_a_slot_is_free_and_its_time_begins_there)
   c.wait(3s);
   c.succeed(w, job[0]);
   EXPECT_EQ(c.state(job[1]), closure_state::running);
-  EXPECT_EQ(c.core.closures().look(job[1])->attempts.at(0).started, c.now());
+  EXPECT_EQ(c.core.closures().find(job[1])->attempts.at(0).started, c.now());
   c.wait(2s);
   c.succeed(w, job[1]);
-  auto const a = c.core.closures().look(job[1])->attempts.at(0);
+  auto const a = c.core.closures().find(job[1])->attempts.at(0);
   EXPECT_EQ(a.ended - a.started, 2s);
 }
 
@@ -75,7 +75,7 @@ TEST_F(retract, a_measured_time_of_execution_is_the_one_that_counts) {
   c.answer(w, {r, ahead});
   for (auto const& [id, took] :
        {std::pair(job[0], duration(700ms)), std::pair(job[1], duration(5ms))}) {
-    auto const a = c.core.closures().look(id)->attempts.at(0);
+    auto const a = c.core.closures().find(id)->attempts.at(0);
     EXPECT_EQ(a.ended - a.started, took);
   }
 }
@@ -85,7 +85,7 @@ TEST_F(retract, a_worker_may_say_that_it_runs_another_than_the_oldest) {
   c.wait(1s);
   start(w, job[3], 20ms);
   EXPECT_EQ(c.state(job[3]), closure_state::running);
-  EXPECT_EQ(c.core.closures().look(job[3])->attempts.at(0).started, c.now() - 20ms);
+  EXPECT_EQ(c.core.closures().find(job[3])->attempts.at(0).started, c.now() - 20ms);
   EXPECT_EQ(c.state(job[0]), closure_state::queued) << "there is one slot";
   EXPECT_EQ(c.task(0).running, 1u);
   c.succeed(w, job[3]);
@@ -94,7 +94,7 @@ TEST_F(retract, a_worker_may_say_that_it_runs_another_than_the_oldest) {
   EXPECT_EQ(c.task(0).running, 1u);
 }
 
-TEST_F(retract, nobody_waits_behind_a_long_closure_while_another_worker_is_idle) {
+TEST_F(retract, prefetched_closures_move_to_idle_workers) {
   send_eight();
   auto const other = c.attach({.slots = 1, .credits = 8, .index = 1});
   EXPECT_TRUE(c.held(other).empty());
@@ -109,7 +109,7 @@ TEST_F(retract, nobody_waits_behind_a_long_closure_while_another_worker_is_idle)
   give_back(w, closures(job.closures.begin() + 1, job.closures.end()));
   EXPECT_EQ(c.held(other), closures({job[1]}));
   EXPECT_EQ(c.held(w), closures({job[0]})) << "it is sent nothing more before it has answered";
-  auto const v = c.core.closures().look(job[1]).value();
+  auto const v = c.core.closures().find(job[1]).value();
   ASSERT_EQ(v.attempts.size(), 1u) << "to have been prefetched is no attempt";
   EXPECT_EQ(v.attempts[0].attempt, 1u);
   EXPECT_EQ(v.attempts[0].worker, "worker:1");
@@ -140,7 +140,7 @@ TEST_F(retract, only_what_the_idle_worker_can_run_is_asked_for) {
   EXPECT_EQ(c.past.metrics().retracted, 0u);
 }
 
-TEST_F(retract, what_has_started_meanwhile_is_answered_as_ever) {
+TEST_F(retract, closure_started_before_the_request_is_answered_normally) {
   send_eight();
   c.attach({.slots = 1, .credits = 8, .index = 1});
   wait_for_retraction();
@@ -162,7 +162,7 @@ TEST_F(retract, what_was_cancelled_meanwhile_is_not_run_again) {
   EXPECT_EQ(c.state(job[4]), closure_state::cancelled);
 }
 
-TEST_F(retract, who_gives_back_what_it_does_not_hold_is_disconnected) {
+TEST_F(retract, returning_a_closure_that_is_not_held_disconnects_the_worker) {
   send_eight();
   c.step(worker_results{w, {}, {}, {{job[3], 9}}});
   ASSERT_EQ(c.fx().disconnects.size(), 1u);
@@ -173,7 +173,7 @@ TEST_F(retract, of_a_lost_worker_only_what_ran_is_suspected) {
   send_eight();
   c.lose(w);
   for (auto const id : job.closures) {
-    auto const v = c.core.closures().look(id);
+    auto const v = c.core.closures().find(id);
     EXPECT_EQ(v->state, closure_state::queued);
     EXPECT_EQ(v->sent_to, "");
   }

@@ -92,7 +92,7 @@ TEST_F(scheduler_test, resources_are_taken_while_a_closure_runs) {
   EXPECT_EQ(scheduler.invalid(true), "");
 }
 
-TEST_F(scheduler_test, says_which_demand_nobody_meets) {
+TEST_F(scheduler_test, reports_unmet_demand) {
   attach(1, 1, {{"gpu", 1}});
   using kind = unmet_need::kind;
   EXPECT_EQ(scheduler.unmet(f, {"", -1, {{"zone", "a"}}, {}, {}}),

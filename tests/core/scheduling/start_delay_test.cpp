@@ -56,7 +56,7 @@ TEST_F(start_delay, no_closure_comes_before) {
   EXPECT_EQ(starts(c, 1), time_point{});
 }
 
-TEST_F(start_delay, who_comes_back_has_waited_already) {
+TEST_F(start_delay, is_not_repeated_for_a_known_incarnation) {
   cluster c(staggered({}));
   joining const same{.index = 2, .incarnation = 42};
   auto const w = c.attach(same);
@@ -106,7 +106,7 @@ TEST_F(given_up, what_can_only_run_there_fails) {
   EXPECT_EQ(c.task(3).state, task_state::error) << "listed for as long as it is waited for";
   c.advance(1s);
   EXPECT_EQ(c.state(job[0]), closure_state::failed);
-  auto const error = c.core.closures().look(job[0])->error;
+  auto const error = c.core.closures().find(job[0])->error;
   EXPECT_EQ(error->kind, failure_kind::worker_lost);
   EXPECT_EQ(
       error->message,
@@ -115,7 +115,7 @@ TEST_F(given_up, what_can_only_run_there_fails) {
   EXPECT_EQ(c.said().at(0).kind, log_event_kind::worker_given_up);
 }
 
-TEST_F(given_up, not_if_it_comes_back) {
+TEST_F(given_up, returned_worker_is_not_given_up) {
   c.lose(c.attach({.index = 3}));
   auto const job = only_on(3);
   c.advance(29min);
@@ -127,7 +127,7 @@ TEST_F(given_up, not_if_it_comes_back) {
 TEST_F(given_up, a_row_that_nobody_waits_for_goes_after_the_retention) {
   c.lose(c.attach({.index = 3}));
   c.advance(10min);
-  EXPECT_FALSE(c.core.workers().look("worker", 3));
+  EXPECT_FALSE(c.core.workers().find("worker", 3));
 }
 
 TEST_F(given_up, a_drained_worker_does_not_count_as_having_a_function) {

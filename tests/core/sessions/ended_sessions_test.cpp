@@ -88,7 +88,7 @@ TEST(ended_sessions, one_that_never_had_a_closure_goes_at_once) {
   auto const s = c.stream();
   c.step(close_session{s});
   EXPECT_EQ(c.fx().released, std::vector{s});
-  EXPECT_FALSE(c.core.sessions().look(s));
+  EXPECT_FALSE(c.core.sessions().find(s));
 }
 
 TEST(ended_sessions, it_takes_nothing_any_more) {
@@ -110,7 +110,7 @@ TEST(ended_sessions, it_takes_nothing_any_more) {
   EXPECT_TRUE(c.status_of(join_session{{}, s, never}).ok()) << "who only watches is told the end";
 }
 
-TEST(ended_sessions, more_than_are_kept_forget_the_one_that_ended_first) {
+TEST(ended_sessions, session_that_ended_first_is_removed_beyond_the_limit) {
   config small;
   small.ended_sessions_max = 2;
   cluster c(small);
@@ -120,11 +120,11 @@ TEST(ended_sessions, more_than_are_kept_forget_the_one_that_ended_first) {
   auto const d = ended(c, w);
   EXPECT_EQ(c.fx().released, std::vector{a});
   EXPECT_EQ(listed(c), (std::vector{d, b}));
-  EXPECT_EQ(c.core.sessions().look(a).error(),
+  EXPECT_EQ(c.core.sessions().find(a).error(),
             (status{code::not_found, text(a) + " has ended and was removed"}));
 }
 
-TEST(ended_sessions, an_old_one_is_forgotten) {
+TEST(ended_sessions, old_session_is_removed) {
   config small;
   small.ended_session_age = 60s;
   cluster c(small);
@@ -135,7 +135,7 @@ TEST(ended_sessions, an_old_one_is_forgotten) {
   EXPECT_TRUE(listed(c).empty());
 }
 
-TEST(ended_sessions, none_are_kept_when_none_may) {
+TEST(ended_sessions, limit_of_zero_keeps_no_sessions) {
   for (bool const by_age : {false, true}) {
     config none;
     if (by_age)
@@ -149,7 +149,7 @@ TEST(ended_sessions, none_are_kept_when_none_may) {
   }
 }
 
-TEST(ended_sessions, they_make_room_for_newcomers_before_finished_jobs_do) {
+TEST(ended_sessions, ended_sessions_are_evicted_before_finished_jobs) {
   config small;
   small.sessions_max = 2;
   cluster c(small);
@@ -158,8 +158,8 @@ TEST(ended_sessions, they_make_room_for_newcomers_before_finished_jobs_do) {
   c.succeed(w, job[0]);
   auto const s = ended(c, w);
   c.stream();
-  EXPECT_FALSE(c.core.sessions().look(s));
-  EXPECT_TRUE(c.core.sessions().look(job.id));
+  EXPECT_FALSE(c.core.sessions().find(s));
+  EXPECT_TRUE(c.core.sessions().find(job.id));
 }
 
 TEST(ended_sessions, one_may_be_deleted) {

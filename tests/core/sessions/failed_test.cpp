@@ -23,7 +23,7 @@ TEST(failed, a_job_says_so_once_when_it_has_ended) {
                                    "train failed: first (1 of 3 closures failed)"}}));
 }
 
-TEST(failed, one_that_goes_on_tells_its_first_error_and_how_many_failed) {
+TEST(failed, continuing_job_logs_its_first_error_and_the_number_of_failures) {
   cluster c;
   auto const w = c.attach({.slots = 2, .credits = 2});
   auto const job = c.open({"f", "f"}, continue_all());
@@ -95,7 +95,7 @@ TEST(failed, of_a_session_that_goes_on_only_the_outcomes_tell) {
   EXPECT_TRUE(c.said().empty());
 }
 
-TEST(failed, of_very_many_the_first_of_each_minute_are_told_and_the_others_counted) {
+TEST(failed, log_is_rate_limited_and_counts_the_rest) {
   cluster c;
   auto const w = c.attach();
   auto const fail_one = [&] {

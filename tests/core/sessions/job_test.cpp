@@ -1,4 +1,4 @@
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -10,8 +10,8 @@ TEST(job, ids_are_given_in_order_and_closures_in_schedule_order) {
   auto const b = c.open({"f"});
   EXPECT_EQ(a.id, session_id{1});
   EXPECT_EQ(b.id, session_id{2});
-  EXPECT_EQ(c.core.closures().look(a[1])->index, 1u);
-  EXPECT_EQ(c.core.closures().look(b[0])->job, b.id);
+  EXPECT_EQ(c.core.closures().find(a[1])->index, 1u);
+  EXPECT_EQ(c.core.closures().find(b[0])->job, b.id);
 }
 
 TEST(job, without_closures_has_succeeded_at_once) {
@@ -29,7 +29,7 @@ TEST(job, left_open_goes_on_until_it_is_sealed) {
   EXPECT_EQ(c.job(job.id).state, job_state::running);
   EXPECT_TRUE(c.job(job.id).open);
   auto const more = c.append(job.id, {"f", "f"});
-  EXPECT_EQ(c.core.closures().look(more[0])->index, 1u);
+  EXPECT_EQ(c.core.closures().find(more[0])->index, 1u);
   EXPECT_EQ(c.status_of(seal_session{{}, job.id}), status{});
   EXPECT_FALSE(c.job(job.id).open);
   c.succeed(w, more[0]);
@@ -114,10 +114,10 @@ TEST(job, unknown_ids_are_told_from_forgotten_ones) {
     EXPECT_EQ(c.status_of(cancel_session{{}, id}), expected);
     EXPECT_EQ(c.status_of(delete_session{{}, id}), expected);
     EXPECT_EQ(c.status_of(join_session{{}, id, never}), expected);
-    EXPECT_EQ(c.core.sessions().look(id).error(), expected);
+    EXPECT_EQ(c.core.sessions().find(id).error(), expected);
     EXPECT_EQ(c.core.closures().list(id, 0, 10).error(), expected);
   }
-  EXPECT_EQ(c.core.sessions().look(session_id{}).error().message,
+  EXPECT_EQ(c.core.sessions().find(session_id{}).error().message,
             "there is no job_0000000000000000");
 }
 

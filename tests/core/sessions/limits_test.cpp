@@ -24,7 +24,7 @@ TEST(limits, a_worker_with_an_impossible_function_name_is_refused) {
   EXPECT_EQ(
       c.fx().disconnects,
       (std::vector{disconnect{w, {code::invalid_argument, "function name is empty"}, false}}));
-  EXPECT_FALSE(c.core.workers().look("worker", 0));
+  EXPECT_FALSE(c.core.workers().find("worker", 0));
 }
 
 TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
@@ -40,8 +40,8 @@ TEST(limits, a_full_roll_forgets_the_task_that_is_dead_for_longest) {
   c.leave(a);
   c.attach({.index = 9});
   EXPECT_EQ(c.fx().welcomes.at(0).index, 9);
-  EXPECT_FALSE(c.core.workers().look("worker", 1));
-  EXPECT_TRUE(c.core.workers().look("worker", 0));
+  EXPECT_FALSE(c.core.workers().find("worker", 1));
+  EXPECT_TRUE(c.core.workers().find("worker", 0));
 }
 
 TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
@@ -60,7 +60,7 @@ TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
   EXPECT_EQ(c.fx().welcomes.size(), 1u) << "a row that exists may always be taken over";
 }
 
-TEST(limits, credits_are_clamped_and_the_worker_is_told) {
+TEST(limits, credits_are_clamped_and_the_worker_is_notified) {
   config small;
   small.credits_max = 8;
   cluster c(small);

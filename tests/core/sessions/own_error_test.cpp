@@ -29,7 +29,7 @@ TEST_F(own_errors, one_fails_alone_and_ends_no_generation) {
   auto const other = schedule();
   auto const own = submit();
   c.fail(w, own, "its own");
-  EXPECT_EQ(c.fx().notices, std::vector<session_notice>{});
+  EXPECT_EQ(c.fx().notices, std::vector<session_notification>{});
   ASSERT_EQ(c.fx().outcomes.size(), 1u);
   EXPECT_EQ(c.fx().outcomes[0].failure->message, "its own");
   EXPECT_EQ(c.state(other), closure_state::running);
@@ -53,8 +53,8 @@ TEST_F(own_errors, an_error_of_others_stops_none_that_runs_or_waits) {
   EXPECT_EQ(c.job(s).generation, 2u);
   c.succeed(w, running, "1");
   c.succeed(w, queued, "2");
-  EXPECT_EQ(c.core.closures().look(running)->data, blob("1"));
-  EXPECT_EQ(c.core.closures().look(queued)->data, blob("2"));
+  EXPECT_EQ(c.core.closures().find(running)->data, blob("1"));
+  EXPECT_EQ(c.core.closures().find(queued)->data, blob("2"));
   EXPECT_EQ(c.job(s).generation, 2u);
 }
 
@@ -79,7 +79,7 @@ TEST_F(own_errors, a_cancel_of_the_session_ends_them_too) {
   EXPECT_EQ(c.state(queued), closure_state::cancelled);
   EXPECT_EQ(c.fx().stop_requests.size(), 3u);
   c.fail(w, running, "stopped", failure_kind::cancelled);
-  EXPECT_EQ(c.core.closures().look(running)->error->kind, failure_kind::cancelled);
+  EXPECT_EQ(c.core.closures().find(running)->error->kind, failure_kind::cancelled);
 }
 
 TEST_F(own_errors, a_close_waits_for_them) {
@@ -90,7 +90,7 @@ TEST_F(own_errors, a_close_waits_for_them) {
   EXPECT_NE(c.job(s).state, job_state::running);
 }
 
-TEST_F(own_errors, one_whose_input_is_cancelled_with_its_generation_says_so_itself) {
+TEST_F(own_errors, closure_with_a_cancelled_input_reports_its_own_error) {
   auto const bad = schedule();
   schedule(), schedule();
   auto const input = schedule();  // queued
@@ -103,7 +103,7 @@ TEST_F(own_errors, one_whose_input_is_cancelled_with_its_generation_says_so_itse
   auto const token = specs[0].token;
   c.step(core::schedule{{}, s, std::move(specs)});
   c.fail(w, bad);
-  auto const told = c.core.closures().look(id(token));
+  auto const told = c.core.closures().find(id(token));
   ASSERT_TRUE(told && told->error);
   EXPECT_EQ(told->error->kind, failure_kind::input);
 }
@@ -178,7 +178,7 @@ struct session_failures : own_errors {
     c.succeed(w, running, "1");
     EXPECT_EQ(c.state(queued), closure_state::running);
     c.succeed(w, queued, "2");
-    EXPECT_EQ(c.core.closures().look(queued)->data, blob("2"));
+    EXPECT_EQ(c.core.closures().find(queued)->data, blob("2"));
   }
 };
 
@@ -222,7 +222,7 @@ TEST_F(session_failures, the_lost_state_of_a_task_disturbs_no_submitted_call_but
   auto const next = c.attach({.slots = 1, .credits = 1, .index = 0, .incarnation = 2, .job = "ps"});
   EXPECT_TRUE(c.held(next).empty()) << "its state is another";
   for (auto const lost : {there, waits}) {
-    auto const ended = c.core.closures().look(lost);
+    auto const ended = c.core.closures().find(lost);
     ASSERT_TRUE(ended && ended->error);
     EXPECT_EQ(ended->error->kind, failure_kind::dependency_lost);
     EXPECT_EQ(ended->error->dependencies, names{"ps:0"});
@@ -244,7 +244,7 @@ TEST_F(session_failures,
   for (int i = 0; i < 12; ++i) c.advance(5s), c.alive(ps), c.alive(w);
   c.cut(ps);
   c.advance(c.core.configuration().reconnect_grace);
-  auto const ended = c.core.closures().look(id(token));
+  auto const ended = c.core.closures().find(id(token));
   ASSERT_TRUE(ended && ended->error);
   EXPECT_EQ(ended->error->kind, failure_kind::dependency_lost);
 }

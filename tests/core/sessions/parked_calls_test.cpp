@@ -141,15 +141,15 @@ TEST(parked_calls, a_caller_that_goes_away_is_forgotten) {
   auto const job = c.open({"f"});
   auto const join = c.park(join_session{{}, job.id, never});
   auto const value = c.park(await_value{{}, job[0], start + 1s});
-  EXPECT_EQ(c.step(call_gone{join}), effects{});
-  EXPECT_EQ(c.step(call_gone{value}), effects{});
+  EXPECT_EQ(c.step(call_abandoned{join}), effects{});
+  EXPECT_EQ(c.step(call_abandoned{value}), effects{});
   EXPECT_EQ(c.core.overview(c.now()).parked_calls, 0u);
   c.succeed(w, job[0]);
   EXPECT_TRUE(c.fx().replies.empty());
-  EXPECT_EQ(c.step(call_gone{join}), effects{}) << "again is no error";
+  EXPECT_EQ(c.step(call_abandoned{join}), effects{}) << "again is no error";
 }
 
-TEST(parked_calls, more_than_allowed_are_refused_at_once) {
+TEST(parked_calls, calls_beyond_the_limit_are_refused_at_once) {
   config small;
   small.parked_calls_max = 2;
   cluster c(small);
@@ -159,7 +159,7 @@ TEST(parked_calls, more_than_allowed_are_refused_at_once) {
   status const full{code::resource_exhausted, "2 requests wait for results, the limit"};
   EXPECT_EQ(c.status_of(join_session{{}, job.id, never}), full);
   EXPECT_EQ(c.status_of(await_value{{}, job[0], never}), full);
-  c.step(call_gone{first});
+  c.step(call_abandoned{first});
   c.park(join_session{{}, job.id, never});
 }
 

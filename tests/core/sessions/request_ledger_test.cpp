@@ -5,7 +5,7 @@
 namespace muster::core {
 namespace {
 
-TEST(request_ledger, tells_when_the_last_closure_of_a_request_goes) {
+TEST(request_ledger, forget_returns_the_request_of_its_last_closure) {
   request_ledger l;
   l.add({0, 2});
   l.add({2, 3}, 1);  // one of its closures was already forgotten

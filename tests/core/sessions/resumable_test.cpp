@@ -39,11 +39,11 @@ TEST_F(resumable_session, a_value_stays_until_its_token_is_released) {
   auto const f = id(t[0]);
   c.succeed(w, f, "42");
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("42"), {}, f}}));
-  EXPECT_EQ(c.core.closures().look(f)->data, blob("42"));
+  EXPECT_EQ(c.core.closures().find(f)->data, blob("42"));
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 2u);
   EXPECT_EQ(c.job(s).values, 1u);
   EXPECT_EQ(c.status_of(release(s, {t[0], 999})), status{});
-  EXPECT_FALSE(c.core.closures().look(f));
+  EXPECT_FALSE(c.core.closures().find(f));
   EXPECT_EQ(id(t[0]), closure_id{});
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
 }
@@ -52,7 +52,7 @@ TEST_F(resumable_session, a_failure_stays_too) {
   schedule({"f"});
   auto const f = id(t[0]);
   c.fail(w, f, "broken");
-  EXPECT_EQ(c.core.closures().look(f)->error->message, "broken");
+  EXPECT_EQ(c.core.closures().find(f)->error->message, "broken");
 }
 
 TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_value) {
@@ -65,7 +65,7 @@ TEST_F(resumable_session, what_is_released_before_it_ends_runs_and_keeps_no_valu
   again(t[0]);  // the client may not have received it
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, {}, {}, f}}));
   c.ask(release(s, {t[0]}));
-  EXPECT_FALSE(c.core.closures().look(f));
+  EXPECT_FALSE(c.core.closures().find(f));
 }
 
 TEST_F(resumable_session, a_held_value_is_an_input_of_a_later_closure) {
@@ -114,7 +114,7 @@ TEST_F(resumable_session, notices_carry_the_generation_and_the_failure) {
   EXPECT_EQ(c.fx().notices[0].generation, 1u);
   EXPECT_EQ(c.fx().notices[0].failure.message, "first");
   c.fail(w, second, "second");
-  EXPECT_EQ(c.fx().notices, (std::vector{session_notice{s, notice_kind::drained, 1, {}}}));
+  EXPECT_EQ(c.fx().notices, (std::vector{session_notification{s, notice_kind::drained, 1, {}}}));
   EXPECT_EQ(c.job(s).generation, 2u);
 }
 
@@ -141,7 +141,7 @@ TEST_F(resumable_session, a_known_token_of_an_older_generation_repeats_its_own_o
 
 // Disconnecting and resuming clients.
 
-TEST_F(resumable_session, goes_on_without_its_client_and_is_cancelled_after_the_grace) {
+TEST_F(resumable_session, continues_without_its_client_until_the_grace_period_ends) {
   schedule({"f", "f", "f"});
   auto const all = closures({id(t[0]), id(t[1]), id(t[2])});
   c.step(suspend_session{s});
@@ -150,8 +150,8 @@ TEST_F(resumable_session, goes_on_without_its_client_and_is_cancelled_after_the_
   c.succeed(w, all[0]);
   EXPECT_EQ(c.state(all[2]), closure_state::running);
   for (int i = 0; i < 12; ++i) c.advance(5s), c.alive(w);
-  EXPECT_FALSE(c.core.closures().look(all[0]).has_error() &&
-               c.core.sessions().look(s).has_value() && !c.job(s).stopping);
+  EXPECT_FALSE(c.core.closures().find(all[0]).has_error() &&
+               c.core.sessions().find(s).has_value() && !c.job(s).stopping);
   while (!c.held(w).empty()) c.succeed(w, c.held(w)[0]);
   EXPECT_NE(c.job(s).state, job_state::running);
   EXPECT_EQ(c.core.overview(c.now()).values_held, 0u);
@@ -165,11 +165,11 @@ TEST_F(resumable_session, a_client_that_comes_back_finds_everything) {
   c.succeed(w, all[1], "8");
   c.advance(10s);
   EXPECT_EQ(resumed(c, s, {t[0], t[2]}), (resume_reply{1, 0, {}}));
-  EXPECT_FALSE(c.core.closures().look(all[1])) << "it was not asked for";
+  EXPECT_FALSE(c.core.closures().find(all[1])) << "it was not asked for";
   again(t[0]);
   EXPECT_EQ(c.fx().outcomes, (std::vector{outcome{s, t[0], true, blob("7"), {}, all[0]}}));
   c.advance(10min);
-  EXPECT_TRUE(c.core.sessions().look(s)) << "the lease has ended with the return";
+  EXPECT_TRUE(c.core.sessions().find(s)) << "the lease has ended with the return";
 }
 
 TEST_F(resumable_session, a_client_that_comes_back_learns_of_the_error_it_missed) {
@@ -202,9 +202,9 @@ TEST_F(resumable_session, asks_for_another_grace_within_limits) {
   auto const brief = c.open({}, spec).id;
   c.step(suspend_session{brief});
   c.advance(4s);
-  EXPECT_TRUE(c.core.sessions().look(brief));
+  EXPECT_TRUE(c.core.sessions().find(brief));
   c.advance(2s);
-  EXPECT_FALSE(c.core.sessions().look(brief));
+  EXPECT_FALSE(c.core.sessions().find(brief));
   spec.grace = 25h;
   EXPECT_EQ(c.status_of(open_session{{}, spec, {}}),
             wrong_field("session_grace", "must be between 0 and 86400 s"));
@@ -222,7 +222,7 @@ TEST_F(resumable_session, a_detached_one_lives_until_its_work_is_done_and_an_hou
   auto const f = c.core.closure_of(d, tok[0]);
   c.succeed(v, f, "9");
   c.advance(50min);
-  EXPECT_EQ(c.core.closures().look(f)->data, blob("9"));
+  EXPECT_EQ(c.core.closures().find(f)->data, blob("9"));
   c.advance(2h);
   EXPECT_EQ(c.job(d).state, job_state::succeeded);
 }
@@ -231,7 +231,7 @@ TEST_F(resumable_session, an_operator_may_end_one_without_a_client) {
   EXPECT_EQ(c.status_of(delete_session{{}, s}).code, code::failed_precondition);
   c.step(suspend_session{s});
   EXPECT_EQ(c.status_of(delete_session{{}, s}), status{});
-  EXPECT_FALSE(c.core.sessions().look(s));
+  EXPECT_FALSE(c.core.sessions().find(s));
 }
 
 TEST_F(resumable_session, held_values_have_a_limit_and_going_over_it_is_an_error_of_the_session) {
@@ -270,9 +270,9 @@ TEST_F(session_by_call, schedule_gives_the_ids_by_which_values_are_fetched_and_r
   auto const v = c.reply_to_event(await_value{{}, ids[0], c.now()});
   EXPECT_EQ(std::get<value_reply>(v.body).data, blob("1"));
   c.ask(release_values{{}, s, {}, ids});
-  EXPECT_FALSE(c.core.closures().look(ids[0]));
+  EXPECT_FALSE(c.core.closures().find(ids[0]));
   c.succeed(w, ids[1], "2");
-  EXPECT_FALSE(c.core.closures().look(ids[1])) << "released while it ran: gone when it ended";
+  EXPECT_FALSE(c.core.closures().find(ids[1])) << "released while it ran: gone when it ended";
   EXPECT_EQ(c.status_of(await_value{{}, ids[1], c.now()}).code, code::not_found);
 }
 
@@ -290,9 +290,9 @@ TEST_F(session_by_call, every_call_renews_the_lease) {
     c.advance(50s);
     c.ask(join(join_mode::settle));
   }
-  EXPECT_TRUE(c.core.sessions().look(s));
+  EXPECT_TRUE(c.core.sessions().find(s));
   c.advance(71s);
-  EXPECT_FALSE(c.core.sessions().look(s));
+  EXPECT_FALSE(c.core.sessions().find(s));
 }
 
 TEST_F(session_by_call, join_waits_until_nothing_is_left) {
@@ -334,10 +334,10 @@ TEST_F(session_by_call, exactly_one_of_many_callers_gets_the_error_and_nothing_r
   EXPECT_FALSE(joined(c.reply_to(d)).has_error);
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(c.state(ids[2]), closure_state::cancelled) << "every failure stays readable";
-  EXPECT_EQ(c.core.closures().look(ids[1])->error->message, "the second");
+  EXPECT_EQ(c.core.closures().find(ids[1])->error->message, "the second");
 }
 
-TEST_F(session_by_call, an_error_nobody_waits_for_is_kept_until_somebody_asks) {
+TEST_F(session_by_call, error_is_kept_until_it_is_collected) {
   auto const ids = schedule({"f"});
   c.fail(w, ids[0], "kept");
   auto const first = joined(c.ask(join(join_mode::settle)));

@@ -64,7 +64,7 @@ TEST_F(job_retry, failed_and_cancelled_closures_run_again_with_their_arguments) 
   EXPECT_EQ(c.job(again(job.id, "second").id).name, "second");
 }
 
-TEST_F(job_retry, says_why_it_cannot_be) {
+TEST_F(job_retry, rejection_contains_the_reason) {
   auto const job = c.open({"f"});
   c.succeed(w, job[0]);
   EXPECT_EQ(refusal(job.id), "no closure of " + text(job.id) + " failed or was cancelled");
@@ -85,7 +85,7 @@ TEST_F(job_retry, inputs_are_values_that_are_there_or_closures_that_run_again) {
   EXPECT_EQ(c.job(job.id).counts.failed, 2u);
   auto const fresh = again(job.id);
   ASSERT_EQ(fresh.closures.size(), 2u);
-  EXPECT_EQ(c.core.closures().look(fresh[1])->inputs, (closures{job[0], fresh[0]}));
+  EXPECT_EQ(c.core.closures().find(fresh[1])->inputs, (closures{job[0], fresh[0]}));
   c.succeed(w, fresh[0], "20");
   ASSERT_EQ(c.fx().assignments.size(), 1u);
   auto const& inputs = *c.fx().assignments[0].inputs;

@@ -56,7 +56,7 @@ TEST(shutdown, results_are_still_taken_and_nothing_more_is_dispatched) {
   auto const job = c.open({"f", "f"});
   c.step(stop{});
   c.succeed(w, job[0], "saved");
-  EXPECT_EQ(c.core.closures().look(job[0])->data, blob("saved"));
+  EXPECT_EQ(c.core.closures().find(job[0])->data, blob("saved"));
   EXPECT_TRUE(c.fx().assignments.empty());
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
 }

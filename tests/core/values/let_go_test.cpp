@@ -46,10 +46,10 @@ struct let_go : testing::Test {
       if (m.kind == move_kind::copy) found.push_back(m.closure);
     return found;
   }
-  bool is_known(closure_id id) const { return c.core.closures().look(id).has_value(); }
+  bool is_known(closure_id id) const { return c.core.closures().find(id).has_value(); }
   /// Returns true if the closure is kept without its value.
   bool is_kept(closure_id id) const {
-    auto const seen = c.core.closures().look(id);
+    auto const seen = c.core.closures().find(id);
     return seen && !seen->released.empty();
   }
   closure_id only_held() const {
@@ -95,7 +95,7 @@ TEST_F(let_go, a_chain_is_made_again_though_its_client_kept_the_last_alone) {
   EXPECT_FALSE(is_known(d) || is_known(b));
 }
 
-TEST_F(let_go, what_it_was_made_of_goes_with_it) {
+TEST_F(let_go, inputs_are_removed_with_the_value) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a, a}, large('b'));
   auto const other = ended("[3]", {a}, large('c'));
@@ -151,13 +151,13 @@ TEST_F(let_go, a_value_stays_for_a_closure_that_has_not_ended) {
   EXPECT_FALSE(is_known(again)) << "a small value is at the server";
 }
 
-TEST_F(let_go, nobody_else_has_it_made_again) {
+TEST_F(let_go, released_input_is_not_recomputed_for_new_requests) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
   EXPECT_EQ(c.status_of(await_value{{}, a, never}).code, code::not_found);
   auto const late = made("[3]", {a});
-  EXPECT_EQ(c.core.closures().look(late)->error->kind, failure_kind::input);
+  EXPECT_EQ(c.core.closures().find(late)->error->kind, failure_kind::input);
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_TRUE(is_known(b));
 }
@@ -182,7 +182,7 @@ TEST_F(let_go, a_client_that_comes_back_without_them_lets_go_as_well) {
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
 }
 
-TEST_F(let_go, the_failure_of_one_of_them_is_told_and_its_value_goes_again) {
+TEST_F(let_go, failed_recomputation_is_reported_and_keeps_only_the_record) {
   auto const a = ended("[1]", {}, large('a'));
   auto const b = ended("[2]", {a}, large('b'));
   release({a});
@@ -208,7 +208,7 @@ TEST_F(let_go, of_a_long_chain_the_server_is_given_a_copy_now_and_then) {
 }
 
 // The server got no copies.
-TEST_F(let_go, more_lost_inputs_of_inputs_than_may_be_are_refused) {
+TEST_F(let_go, too_many_levels_of_lost_inputs_are_refused) {
   auto last = ended("[]", {}, large('a'));
   for (std::uint32_t i = 1; i <= value_store::depth_max; ++i) {
     auto const next = ended("[]", {last}, large('a'));
@@ -223,7 +223,7 @@ TEST_F(let_go, more_lost_inputs_of_inputs_than_may_be_are_refused) {
       << r->status.message;
 }
 
-TEST_F(let_go, arguments_that_find_no_room_have_a_value_copied) {
+TEST_F(let_go, value_is_copied_if_arguments_do_not_fit) {
   std::string const args = "[" + std::string(30 << 20, ' ') + "1]";
   auto const a = ended(args, {}, large('a'));
   ended(args, {}, large('b'));
@@ -233,7 +233,7 @@ TEST_F(let_go, arguments_that_find_no_room_have_a_value_copied) {
 }
 
 // Calls the core directly, because `cluster::step` checks all closures.
-TEST_F(let_go, too_many_are_kept_for_others_and_the_oldest_goes) {
+TEST_F(let_go, oldest_kept_record_is_evicted_at_the_limit) {
   closures all;
   auto const like = c.specs({"f"}).front();
   for (std::size_t i = 0; i <= lineage_book::alone_max + 1; ++i) {

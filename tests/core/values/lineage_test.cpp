@@ -49,7 +49,7 @@ struct lineage : testing::Test {
   stream_id w = c.attach({.credits = 8});
 };
 
-TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
+TEST_F(lineage, lost_input_is_recomputed_on_demand) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
@@ -64,7 +64,7 @@ TEST_F(lineage, a_lost_input_is_made_again_for_who_needs_it) {
   c.succeed(w, again, value('z'));
   EXPECT_EQ(c.held(w), closures{b});
   EXPECT_EQ(c.fx().assignments.at(0).inputs->at(0).view(), value('z'));
-  auto const seen = c.core.closures().look(a).value();
+  auto const seen = c.core.closures().find(a).value();
   EXPECT_EQ(seen.attempts.at(0).outcome, (attempt_outcome{attempt_end::value_lost, {}, again}));
   EXPECT_EQ(seen.data.view(), value('z')) << "it is kept again";
   EXPECT_EQ(c.job(seen.job).counts.succeeded, 1u) << "its job is as it was";
@@ -80,17 +80,17 @@ TEST_F(lineage, a_value_that_was_in_the_memory_of_a_lost_worker_is_made_again) {
   c.step(values_moved{{{move_kind::lost, a, false, {}, "its worker is gone"},
                        {move_kind::lost, ready, false, {}, "it names nothing"},
                        {move_kind::lost, closure_id{1}, false, {}, "nobody knows it"}}});
-  EXPECT_NE(c.core.closures().look(a)->released.find("it was only in the memory of a worker"),
+  EXPECT_NE(c.core.closures().find(a)->released.find("it was only in the memory of a worker"),
             std::string::npos);
-  EXPECT_EQ(c.core.closures().look(ready)->data.view(), value('r'));
+  EXPECT_EQ(c.core.closures().find(ready)->data.view(), value('r'));
   auto const call = c.park(await_value{{}, a, never});
   EXPECT_EQ(c.fx().assignments.at(0).args.view(), "[1]");
   c.succeed(w, only_held(), name);
   EXPECT_EQ(std::get<value_reply>(c.reply_to(call)->body).data.view(), name);
-  EXPECT_EQ(c.core.closures().look(a)->data.view(), name);
+  EXPECT_EQ(c.core.closures().find(a)->data.view(), name);
 }
 
-TEST_F(lineage, who_waits_for_a_lost_input_is_told_which_how_large_whose_and_since_when) {
+TEST_F(lineage, explanation_names_the_lost_input_its_size_owner_and_time) {
   auto const name = R"({"$blob":")" + std::string(64, 'a') + R"(","bytes":5000000})";
   auto const a = scheduled("[1]");
   c.succeed(w, a, name);
@@ -162,7 +162,7 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
   auto const b = scheduled("[]", {a});
   unreadable(a);
   c.fail(w, only_held(), "not today");
-  auto const error = c.core.closures().look(b)->error.value();
+  auto const error = c.core.closures().find(b)->error.value();
   EXPECT_EQ(error.kind, failure_kind::input);
   EXPECT_EQ(error.message, "input: the value of " + text(a) +
                                " was released 0 s ago: it could not be read back from "
@@ -171,18 +171,18 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
 }
 
 // The missing input may be a blob in the arguments.
-TEST_F(lineage, a_second_run_that_says_it_lacks_an_input_is_told_as_a_failure_of_the_second_run) {
+TEST_F(lineage, missing_input_in_the_second_run_is_reported_as_its_failure) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
   c.fail(w, only_held(), "blob ab cannot be had", failure_kind::input);
-  auto const error = c.core.closures().look(b)->error.value();
+  auto const error = c.core.closures().find(b)->error.value();
   EXPECT_NE(error.message.find("running " + text(a) + " again failed: blob ab cannot be had"),
             error.message.npos)
       << error.message;
 }
 
-TEST_F(lineage, three_times_and_no_more) {
+TEST_F(lineage, value_is_recomputed_at_most_three_times) {
   auto const a = on_disk("[1]");
   for (int i = 0; i < 3; ++i) {
     c.park(await_value{{}, a, never});
@@ -192,9 +192,9 @@ TEST_F(lineage, three_times_and_no_more) {
   }
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  EXPECT_NE(c.core.closures().look(b)->error->message.find("has already run again 3 times"),
+  EXPECT_NE(c.core.closures().find(b)->error->message.find("has already run again 3 times"),
             std::string::npos)
-      << c.core.closures().look(b)->error->message;
+      << c.core.closures().find(b)->error->message;
 }
 
 TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
@@ -203,10 +203,10 @@ TEST_F(lineage, an_input_of_it_that_was_released_is_named) {
   c.step(values_moved{{{move_kind::read, a, true, blob(value('a')), {}}}});
   c.succeed(w, b, value('b'));
   c.step(values_moved{{{move_kind::write, b, true, {}, {}}}});
-  c.ask(delete_session{{}, c.core.closures().look(a)->job});
+  c.ask(delete_session{{}, c.core.closures().find(a)->job});
   auto const d = scheduled("[]", {b});
   unreadable(b);
-  auto const message = c.core.closures().look(d)->error->message;
+  auto const message = c.core.closures().find(d)->error->message;
   EXPECT_NE(message.find(text(b) + " cannot run again: its own input: there is no " + text(a)),
             std::string::npos)
       << message;
@@ -236,17 +236,17 @@ TEST_F(lineage, a_released_per_worker_value_stays_for_who_is_made_again) {
   unreadable(a);
   auto const again = only_held();
   EXPECT_EQ(c.status_of(delete_per_worker{{}, v}), status{});
-  EXPECT_TRUE(c.core.per_worker().look(v)) << text(again) << " needs it";
+  EXPECT_TRUE(c.core.per_worker().find(v)) << text(again) << " needs it";
   c.succeed(w, again, value('z'));
   EXPECT_TRUE(c.reply_to(call)->status.ok());
-  EXPECT_FALSE(c.core.per_worker().look(v));
+  EXPECT_FALSE(c.core.per_worker().find(v));
 }
 
 TEST_F(lineage, it_goes_on_though_its_job_is_deleted) {
   auto const a = on_disk("[1]");
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  c.ask(delete_session{{}, c.core.closures().look(a)->job});
+  c.ask(delete_session{{}, c.core.closures().find(a)->job});
   c.succeed(w, only_held(), value('z'));
   EXPECT_EQ(c.held(w), closures{b});
 }

@@ -16,13 +16,13 @@ TEST(retention, more_finished_jobs_than_kept_forget_the_oldest) {
   auto const w = c.attach();
   auto const a = finished(c, w);
   auto const b = finished(c, w);
-  EXPECT_TRUE(c.core.sessions().look(a.id));
+  EXPECT_TRUE(c.core.sessions().find(a.id));
   auto const d = finished(c, w);
-  EXPECT_FALSE(c.core.sessions().look(a.id));
-  EXPECT_FALSE(c.core.closures().look(a[0]));
-  EXPECT_TRUE(c.core.sessions().look(b.id));
-  EXPECT_TRUE(c.core.sessions().look(d.id));
-  EXPECT_EQ(c.core.sessions().look(a.id).error(),
+  EXPECT_FALSE(c.core.sessions().find(a.id));
+  EXPECT_FALSE(c.core.closures().find(a[0]));
+  EXPECT_TRUE(c.core.sessions().find(b.id));
+  EXPECT_TRUE(c.core.sessions().find(d.id));
+  EXPECT_EQ(c.core.sessions().find(a.id).error(),
             (status{code::not_found,
                     "job_0000000000000001 has ended and was removed, 0 s ago: more jobs "
                     "than --jobs-kept (2) have finished since"}));
@@ -37,8 +37,8 @@ TEST(retention, the_oldest_is_the_one_that_finished_first) {
   auto const b = c.open({"f"});
   c.succeed(w, b[0]);
   c.succeed(w, a[0]);
-  EXPECT_FALSE(c.core.sessions().look(b.id));
-  EXPECT_TRUE(c.core.sessions().look(a.id));
+  EXPECT_FALSE(c.core.sessions().find(b.id));
+  EXPECT_TRUE(c.core.sessions().find(a.id));
 }
 
 TEST(retention, deleted_jobs_do_not_count) {
@@ -50,9 +50,9 @@ TEST(retention, deleted_jobs_do_not_count) {
   auto const b = finished(c, w);
   c.ask(delete_session{{}, b.id});
   finished(c, w);
-  EXPECT_TRUE(c.core.sessions().look(a.id));
+  EXPECT_TRUE(c.core.sessions().find(a.id));
   finished(c, w);
-  EXPECT_FALSE(c.core.sessions().look(a.id));
+  EXPECT_FALSE(c.core.sessions().find(a.id));
 }
 
 TEST(retention, values_beyond_the_bytes_forget_the_oldest_until_they_fit) {
@@ -65,10 +65,10 @@ TEST(retention, values_beyond_the_bytes_forget_the_oldest_until_they_fit) {
   auto const d = finished(c, w, 20);
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 100u);
   auto const e = finished(c, w, 50);
-  EXPECT_FALSE(c.core.sessions().look(a.id));
-  EXPECT_FALSE(c.core.sessions().look(b.id));
-  EXPECT_TRUE(c.core.sessions().look(d.id));
-  EXPECT_TRUE(c.core.sessions().look(e.id));
+  EXPECT_FALSE(c.core.sessions().find(a.id));
+  EXPECT_FALSE(c.core.sessions().find(b.id));
+  EXPECT_TRUE(c.core.sessions().find(d.id));
+  EXPECT_TRUE(c.core.sessions().find(e.id));
   EXPECT_EQ(c.core.overview(c.now()).values_held_bytes, 70u);
   EXPECT_EQ(c.core.overview(c.now()).values_held, 2u);
 }
@@ -81,12 +81,12 @@ TEST(retention, a_running_job_is_never_forgotten) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   c.succeed(w, job[0], std::string(50, 'x'));
-  EXPECT_EQ(c.core.closures().look(job[0])->data.size(), 50u);
+  EXPECT_EQ(c.core.closures().find(job[0])->data.size(), 50u);
   c.park(join_session{{}, job.id, never});
   auto const call = c.last_call();
   c.succeed(w, job[1]);
   EXPECT_EQ(std::get<join_reply>(c.reply_to(call)->body).state, job_state::succeeded);
-  EXPECT_FALSE(c.core.sessions().look(job.id))
+  EXPECT_FALSE(c.core.sessions().find(job.id))
       << "but then at once, after those who wait were told";
 }
 
@@ -113,7 +113,7 @@ TEST(retention, a_forgotten_closure_is_recognised_after_its_place_was_used_again
   auto const fresh = c.open({"f"});
   ASSERT_NE(fresh[0], old[0]);
   EXPECT_EQ(
-      c.core.closures().look(old[0]).error(),
+      c.core.closures().find(old[0]).error(),
       (status{code::not_found, "there is no cl_0000000100000000, or its value was released"}));
   EXPECT_EQ(c.core.closures().explain(old[0], c.now()).error().code, code::not_found);
   EXPECT_EQ(c.status_of(cancel_closure{{}, old[0]}).code, code::not_found);

@@ -49,30 +49,30 @@ TEST_F(two, an_id_is_of_one_of_them) {
   auto const first = open(a, 1), second = open(b, 1), third = open(a, 1);
   EXPECT_EQ(raw(first.session) + 1, raw(second.session));
   EXPECT_EQ(raw(second.session) + 1, raw(third.session));
-  EXPECT_FALSE(a.sessions().look(second.session));
-  EXPECT_TRUE(b.sessions().look(second.session));
+  EXPECT_FALSE(a.sessions().find(second.session));
+  EXPECT_TRUE(b.sessions().find(second.session));
   EXPECT_NE(first.closures, second.closures);
-  EXPECT_FALSE(a.closures().look(second.closures.at(0)));
-  EXPECT_FALSE(b.closures().look(first.closures.at(0)));
+  EXPECT_FALSE(a.closures().find(second.closures.at(0)));
+  EXPECT_FALSE(b.closures().find(first.closures.at(0)));
 }
 
-TEST_F(two, each_may_have_what_the_other_leaves_and_half_of_all) {
+TEST_F(two, each_coordinator_can_use_half_and_what_the_other_leaves_free) {
   attach(a);
   attach(b);
   auto const old = kept(a, 450), young = kept(a, 450);
-  EXPECT_TRUE(a.sessions().look(old)) << "the other has nothing";
+  EXPECT_TRUE(a.sessions().find(old)) << "the other has nothing";
   auto const mine = kept(b, 450);
-  EXPECT_TRUE(b.sessions().look(mine)) << "less than its half";
+  EXPECT_TRUE(b.sessions().find(mine)) << "less than its half";
   a.step(start, tick{});
-  EXPECT_FALSE(a.sessions().look(old)) << "the oldest makes room for the other";
-  EXPECT_TRUE(a.sessions().look(young));
-  EXPECT_TRUE(b.sessions().look(mine));
+  EXPECT_FALSE(a.sessions().find(old)) << "the oldest makes room for the other";
+  EXPECT_TRUE(a.sessions().find(young));
+  EXPECT_TRUE(b.sessions().find(mine));
   EXPECT_EQ(wide.value_bytes.used(), 900u);
   EXPECT_EQ(a.violated_invariant(), "");
   EXPECT_EQ(b.violated_invariant(), "");
 }
 
-TEST_F(two, one_that_goes_leaves_all_to_the_other) {
+TEST_F(two, removed_coordinator_frees_its_share) {
   {
     coordinator c{limits, start, wide};
     attach(c);

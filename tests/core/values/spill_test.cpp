@@ -59,7 +59,7 @@ struct spilling_cluster {
     write_all();
     return first;
   }
-  closure_view view(closure_id id) const { return c.core.closures().look(id).value(); }
+  closure_view view(closure_id id) const { return c.core.closures().find(id).value(); }
   overview_view overview() const { return c.core.overview(c.now()); }
 
   cluster c;
@@ -140,7 +140,7 @@ TEST_F(spilling, a_value_that_is_forgotten_leaves_the_disk) {
   EXPECT_EQ(overview().values_spilled, 0u);
 }
 
-TEST_F(spilling, one_that_is_forgotten_while_it_is_read_still_reaches_those_who_asked) {
+TEST_F(spilling, value_deleted_during_a_read_is_still_delivered_to_waiters) {
   auto const a = on_disk('a');
   auto spec = c.specs({"f"}).front();
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
@@ -194,7 +194,7 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   EXPECT_EQ(asked(move_kind::write).at(0), b) << "tried again";
 }
 
-TEST_F(spilling, too_much_on_the_disk_drops_the_oldest_there) {
+TEST_F(spilling, oldest_spilled_values_are_dropped_beyond_the_limit) {
   auto settings = small();
   settings.spill_bytes_max = 250;
   spilling_cluster limited(settings);

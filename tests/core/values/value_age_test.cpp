@@ -30,10 +30,10 @@ TEST(value_age, a_finished_job_is_forgotten_when_it_is_too_old) {
   c.advance(30min);
   succeed_all(c, w);
   c.advance(1h - 1s);
-  EXPECT_TRUE(c.core.sessions().look(job.id));
+  EXPECT_TRUE(c.core.sessions().find(job.id));
   c.advance(61s);
   c.tick();
-  EXPECT_EQ(c.core.sessions().look(job.id).error().message,
+  EXPECT_EQ(c.core.sessions().find(job.id).error().message,
             text(job.id) +
                 " has ended and was removed, 60 s ago: it was older than --value-age (3600 s)");
   EXPECT_EQ(why_gone(c, job[0]),
@@ -48,7 +48,7 @@ TEST(value_age, a_job_that_runs_is_never_too_old) {
   cluster c(settings);
   auto const job = c.open({"f"});
   c.advance(3h);
-  EXPECT_TRUE(c.core.sessions().look(job.id));
+  EXPECT_TRUE(c.core.sessions().find(job.id));
 }
 
 TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
@@ -76,7 +76,7 @@ TEST(value_age, the_values_of_a_session_go_one_by_one_and_their_tokens_stay) {
   EXPECT_NE(why_gone(c, b), "");
 }
 
-TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
+TEST(value_age, missing_input_fails_its_closure_with_the_reason) {
   config settings;
   settings.session_values_max = 1;
   cluster c(settings);
@@ -87,13 +87,13 @@ TEST(value_age, an_input_that_is_gone_fails_its_closure_with_the_reason) {
   auto spec = c.specs({"f"}).front();
   spec.extras = std::make_shared<closure_extras>(closure_extras{{}, {{a, 0, 1}}, {}});
   auto const job = c.open_with({spec});
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message,
             "input: the value of " + text(a) +
                 " was released 0 s ago: its session held more values than --session-values-max "
                 "(1)");
 }
 
-TEST(value_age, a_session_holds_so_many_bytes_at_most) {
+TEST(value_age, bytes_of_a_session_are_limited) {
   config settings;
   settings.session_value_bytes_max = 30;
   cluster c(settings);

@@ -59,7 +59,7 @@ TEST(value_names, a_blob_is_as_large_as_its_bytes_and_anything_else_as_its_text)
 }
 
 // Programs can return any value.
-TEST_F(store_test, what_begins_like_the_name_of_a_blob_may_be_as_short_as_it_likes) {
+TEST_F(store_test, truncated_blob_name_is_an_ordinary_value) {
   auto const name = blob_of(5'000);
   std::vector<slot> all;
   for (std::size_t length = 0; length <= name.size(); ++length) {

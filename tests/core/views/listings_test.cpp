@@ -28,7 +28,7 @@ walked walk(coordinator const& core, closure_query const& q, closure_bounds cons
 }
 std::vector<std::uint32_t> indexes(cluster& c, closure_query const& q) {
   std::vector<std::uint32_t> out;
-  for (auto const& f : walk(c.core, q).found) out.push_back(c.core.closures().look(f.id)->index);
+  for (auto const& f : walk(c.core, q).found) out.push_back(c.core.closures().find(f.id)->index);
   return out;
 }
 using list = std::vector<std::uint32_t>;
@@ -173,7 +173,7 @@ TEST(listings, values_are_found_by_status_place_age_and_size) {
   q.value = {};
   q.place = value_whereabouts::memory;
   EXPECT_EQ(indexes(c, q), (list{1, 0}));
-  EXPECT_EQ(whereabouts(*c.core.closures().look(job[2])), value_whereabouts::none);
+  EXPECT_EQ(whereabouts(*c.core.closures().find(job[2])), value_whereabouts::none);
 }
 
 TEST(listings, holders_tell_values_and_bytes) {
@@ -198,16 +198,16 @@ TEST(listings, a_worker_tells_what_it_runs_and_was_prefetched) {
   auto const job = c.open(names(8, "f"));
   while (c.held(w).size() < 2) c.succeed(w, c.held(w).at(0));  // quick answers widen its window
   auto const held = c.held(w);
-  auto const hands = c.core.workers().in_hands_of("worker", 0, 10).value();
+  auto const hands = c.core.workers().closures_held_by("worker", 0, 10).value();
   ASSERT_EQ(hands.running.size(), 1u);
   EXPECT_EQ(hands.running[0].id, held[0]);
   EXPECT_EQ(hands.running[0].job, job.id);
   EXPECT_EQ(hands.running[0].function, "f");
   EXPECT_EQ(hands.prefetched.size(), held.size() - 1);
-  EXPECT_EQ(c.core.workers().in_hands_of("worker", 0, 0)->more, held.size());
-  EXPECT_FALSE(c.core.workers().in_hands_of("worker", 7, 10));
+  EXPECT_EQ(c.core.workers().closures_held_by("worker", 0, 0)->more, held.size());
+  EXPECT_FALSE(c.core.workers().closures_held_by("worker", 7, 10));
   c.lose(w);
-  EXPECT_TRUE(c.core.workers().in_hands_of("worker", 0, 10)->running.empty());
+  EXPECT_TRUE(c.core.workers().closures_held_by("worker", 0, 10)->running.empty());
 }
 
 std::vector<closure_spec> chain(cluster& c, std::size_t n) {
@@ -222,10 +222,10 @@ TEST(listings, dependents_are_told_before_and_after_the_end) {
   cluster c;
   auto const w = c.attach();
   auto const job = c.open_with(chain(c, 3));
-  EXPECT_EQ(c.core.closures().look(job[0])->dependents, closures{job[1]});
+  EXPECT_EQ(c.core.closures().find(job[0])->dependents, closures{job[1]});
   c.succeed(w, job[0]);
-  EXPECT_EQ(c.core.closures().look(job[0])->dependents, closures{job[1]});
-  EXPECT_EQ(c.core.closures().look(job[0])->dependents_more, 0u);
+  EXPECT_EQ(c.core.closures().find(job[0])->dependents, closures{job[1]});
+  EXPECT_EQ(c.core.closures().find(job[0])->dependents_more, 0u);
 }
 
 TEST(listings, the_graph_has_closures_and_inputs_or_functions_and_how_often) {

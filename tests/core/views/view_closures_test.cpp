@@ -14,7 +14,7 @@ TEST(view_closures, a_queued_one_shows_its_arguments_and_no_attempt) {
   cluster c;
   c.wait(1s);
   auto const job = c.open({"f", "g"});
-  auto const v = c.core.closures().look(job[1]).value();
+  auto const v = c.core.closures().find(job[1]).value();
   EXPECT_EQ(v.id, job[1]);
   EXPECT_EQ(v.job, job.id);
   EXPECT_EQ(v.index, 1u);
@@ -39,7 +39,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   c.lose(a, "cut");
   c.wait(1s);
   auto const b = c.attach({.index = 2, .incarnation = 2, .host = "h3"});
-  auto const running = c.core.closures().look(job[0])->attempts;
+  auto const running = c.core.closures().find(job[0])->attempts;
   ASSERT_EQ(running.size(), 2u);
   EXPECT_EQ(running[0].worker, "worker:1");
   EXPECT_EQ(running[0].outcome, (attempt_outcome{attempt_end::worker_lost, "cut"}));
@@ -54,7 +54,7 @@ TEST(view_closures, the_history_shows_every_attempt_with_its_end) {
   c.succeed(b, job[0]);
   c.leave(b);
   c.advance(11min);  // removes only the worker's row
-  auto const ended = c.core.closures().look(job[0])->attempts;
+  auto const ended = c.core.closures().find(job[0])->attempts;
   ASSERT_EQ(ended.size(), 2u);
   EXPECT_EQ(ended[1].worker, "worker:2");
   EXPECT_EQ(ended[1].ended, start + 3s);
@@ -67,11 +67,11 @@ TEST(view_closures, the_last_attempt_ends_as_the_closure_does) {
   auto const job = c.open({"f", "f", "f"}, continue_all());
   c.ask(cancel_closure{{}, job[1]});
   c.answer(w, {c.bad(w, job[0]), c.bad(w, job[1], "stopped", failure_kind::cancelled)});
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::failed}));
-  EXPECT_EQ(c.core.closures().look(job[1])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[1])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::cancelled}));
-  EXPECT_EQ(c.core.closures().look(job[2])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[2])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::running}));
 }
 

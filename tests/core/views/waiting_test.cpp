@@ -93,7 +93,7 @@ TEST(unmet_demand, that_no_worker_meets_are_shown_once_for_all_jobs) {
   EXPECT_EQ(v.items[0].lack.need, (unmet_need{unmet_need::kind::resource, "gpu", {}, 4, 1}));
 }
 
-TEST(unmet_demand, for_what_is_only_busy_are_none) {
+TEST(unmet_demand, busy_workers_are_not_unmet_demand) {
   cluster c;
   c.attach({.resources = {{"gpu", 2}}});
   closure_options const gpus{.resources = {{"gpu", 2}}};

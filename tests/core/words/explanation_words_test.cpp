@@ -1,11 +1,11 @@
 // Other tests of the core do not check the text.
-#include "server/core/words/explanation_words.hpp"
-
 #include <gtest/gtest.h>
 
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "server/core/texts/explanation_texts.hpp"
 
 namespace muster::core {
 namespace explanation_words_cases {
@@ -49,8 +49,8 @@ explanation lost(explanation e, std::string worker, duration ago, attempt_outcom
   return e;
 }
 
-worker_lack lack(closure_reason why) {
-  worker_lack l;
+worker_shortage lack(closure_reason why) {
+  worker_shortage l;
   l.why = why;
   l.function = "f";
   return l;
@@ -73,7 +73,7 @@ TEST(explanation_words, of_a_lack_of_workers) {
   auto held_back = lack(closure_reason::workers_held_back);
   held_back.cordoned = 1;
   held_back.cordoned_task = "worker:0";
-  std::vector<std::pair<worker_lack, std::string>> const all = {
+  std::vector<std::pair<worker_shortage, std::string>> const all = {
       {lack(closure_reason::no_worker), "no worker is connected; start one that provides 'f'."},
       {unseen, "no worker is connected; start one that provides 'f'."},
       {lack(closure_reason::function_unseen),
@@ -213,8 +213,8 @@ TEST(explanation_words, of_one_that_runs_alone) {
   auto e = queued(closure_reason::exclusive, 1s);
   EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that runs nothing else.");
   e.workers_lost = 3;
-  e.emptied = "worker:0";
-  e.emptied_holds = 2;
+  e.draining_worker = "worker:0";
+  e.draining_closures = 2;
   EXPECT_EQ(text(e),
             "QUEUED for 1000 ms: it waits for a worker that runs nothing else; worker:0 is being "
             "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "

@@ -39,8 +39,8 @@ TEST_F(answers_again, end_what_was_answered_on_the_stream_that_broke) {
   c.cut(w);
   auto const back = come_back({answered(job[0])}, {job[1]});
   EXPECT_EQ(c.state(job[0]), closure_state::succeeded);
-  EXPECT_EQ(c.core.closures().look(job[0])->data.view(), "7");
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 1u);
+  EXPECT_EQ(c.core.closures().find(job[0])->data.view(), "7");
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 1u);
   EXPECT_EQ(c.held(back), (closures{job[1]}));
   EXPECT_EQ(c.fx().welcomes.at(0).kept, (std::vector<std::uint32_t>{0}));
 }
@@ -52,7 +52,7 @@ TEST_F(answers_again, are_passed_over_where_they_were_taken_or_nobody_waits_for_
   auto const other = c.attach({.incarnation = 43});
   ASSERT_EQ(c.held(other), (closures{job[1]}));
   come_back({answered(job[0]), answered(job[1]), answered(closure_id{12345})});
-  EXPECT_EQ(c.core.closures().look(job[0])->data.view(), "1");
+  EXPECT_EQ(c.core.closures().find(job[0])->data.view(), "1");
   EXPECT_EQ(c.state(job[1]), closure_state::running) << "the other's second attempt";
 }
 
@@ -125,10 +125,10 @@ struct answers_after_restart : testing::Test {
     for (auto const id : held) e.held.push_back({id, 1});
     return step(std::move(e));
   }
-  closure_state state(closure_id id) { return core->closures().look(id)->state; }
+  closure_state state(closure_id id) { return core->closures().find(id)->state; }
 };
 
-TEST_F(answers_after_restart, end_what_ran_before_and_only_the_rest_runs) {
+TEST_F(answers_after_restart, closures_answered_after_a_restart_are_not_run_again) {
   start_server();
   auto const job = submit(3);
   start_server();
@@ -137,13 +137,13 @@ TEST_F(answers_after_restart, end_what_ran_before_and_only_the_rest_runs) {
   ASSERT_EQ(fx.assignments.size(), 1u);
   EXPECT_EQ(fx.assignments[0].closure, job[2]);
   EXPECT_EQ(state(job[0]), closure_state::succeeded);
-  EXPECT_EQ(core->closures().look(job[0])->data.view(), "7");
-  EXPECT_EQ(core->closures().look(job[0])->attempts.size(), 1u);
+  EXPECT_EQ(core->closures().find(job[0])->data.view(), "7");
+  EXPECT_EQ(core->closures().find(job[0])->attempts.size(), 1u);
   start_server();
   EXPECT_EQ(state(job[0]), closure_state::succeeded) << "it was written down";
 }
 
-TEST_F(answers_after_restart, need_nothing_of_what_their_closures_took) {
+TEST_F(answers_after_restart, are_accepted_without_reserving_resources) {
   start_server();
   closure_options gpu;
   gpu.resources = {{"gpu", 1}};
@@ -155,7 +155,7 @@ TEST_F(answers_after_restart, need_nothing_of_what_their_closures_took) {
   EXPECT_EQ(state(job[2]), closure_state::running) << "with the one gpu that there is";
 }
 
-TEST_F(answers_after_restart, that_say_a_failure_count_as_the_attempt_that_they_were) {
+TEST_F(answers_after_restart, failures_count_as_the_original_attempt) {
   start_server();
   closure_options twice;
   twice.max_retries = 1;
@@ -167,11 +167,11 @@ TEST_F(answers_after_restart, that_say_a_failure_count_as_the_attempt_that_they_
   bad.failure = {failure_kind::user, "E", "broken", "", "", 0};
   attach({bad});
   EXPECT_EQ(state(job[0]), closure_state::queued);
-  EXPECT_EQ(core->closures().look(job[0])->retries, 1u);
+  EXPECT_EQ(core->closures().find(job[0])->retries, 1u);
   start_server();
   attach({bad});
   EXPECT_FALSE(ended(state(job[0]))) << "that attempt is known to have failed";
-  EXPECT_EQ(core->closures().look(job[0])->retries, 1u);
+  EXPECT_EQ(core->closures().find(job[0])->retries, 1u);
 }
 
 TEST_F(answers_after_restart, of_closures_that_were_never_written_down_end_nothing) {

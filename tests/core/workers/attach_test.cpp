@@ -70,7 +70,7 @@ TEST(attach, the_index_of_a_forgotten_row_is_free_again) {
   auto const w = c.attach();
   c.lose(w);
   c.advance(c.core.configuration().task_retention);
-  EXPECT_FALSE(c.core.workers().look("worker", 0));
+  EXPECT_FALSE(c.core.workers().find("worker", 0));
   EXPECT_EQ(index_of(c, {}), 0);
 }
 
@@ -80,7 +80,7 @@ TEST(attach, the_index_of_a_forgotten_row_is_free_again_below_living_ones) {
   c.lose(w);
   auto const stays = c.attach();
   for (int i = 0; i < 120; ++i) c.advance(5s), c.alive(stays);
-  ASSERT_FALSE(c.core.workers().look("worker", 0));
+  ASSERT_FALSE(c.core.workers().find("worker", 0));
   EXPECT_EQ(index_of(c, {}), 0);
   EXPECT_EQ(index_of(c, {}), 2);
 }

@@ -34,7 +34,7 @@ TEST(cordon, what_runs_goes_on_and_nothing_new_comes) {
   EXPECT_EQ(c.core.overview(c.now()).tasks_cordoned, 0u);
 }
 
-TEST(cordon, again_says_nothing) {
+TEST(cordon, repeated_cordon_or_uncordon_is_not_logged) {
   cluster c;
   c.attach();
   c.status_of(uncordon());

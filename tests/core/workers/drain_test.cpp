@@ -29,8 +29,8 @@ TEST(drain, by_name_tells_the_worker_and_answers_the_operator) {
   auto const w = c.attach({.job = "trainer"});
   EXPECT_EQ(c.status_of(drain_task{{}, "trainer", 0}), status{});
   EXPECT_EQ(c.fx().drain_requests, (std::vector{drain_request{w}}));
-  EXPECT_TRUE(c.core.workers().look("trainer", 0)->draining);
-  EXPECT_FALSE(c.core.workers().look("worker", 0)->draining);
+  EXPECT_TRUE(c.core.workers().find("trainer", 0)->draining);
+  EXPECT_FALSE(c.core.workers().find("worker", 0)->draining);
 }
 
 TEST(drain, by_name_is_no_sign_of_life_of_the_worker) {

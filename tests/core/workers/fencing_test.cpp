@@ -62,7 +62,7 @@ TEST_F(fencing, another_attempt) {
 TEST_F(fencing, the_same_closure_twice) {
   c.answer(w, {c.good(w, job[0], "first"), c.good(w, job[0], "second"), c.good(w, job[1])});
   expect_thrown_out("worker:0 answered cl_0000000100000000, which it does not hold");
-  EXPECT_EQ(c.core.closures().look(job[0])->data, blob("first")) << "the first answer counts";
+  EXPECT_EQ(c.core.closures().find(job[0])->data, blob("first")) << "the first answer counts";
   EXPECT_EQ(c.state(job[1]), closure_state::queued) << "what came after is not believed";
   expect_nothing_lost();
 }

@@ -41,7 +41,7 @@ struct giving_up : testing::Test {
     return s;
   }
   void lose_worker_3() { c.lose(c.attach({.index = 3}), "kernel panic"); }
-  failure error(closure_id id) const { return c.core.closures().look(id)->error.value(); }
+  failure error(closure_id id) const { return c.core.closures().find(id)->error.value(); }
 
   cluster c{soon()};
 };
@@ -164,10 +164,10 @@ TEST_F(giving_up, a_value_that_another_worker_may_build_is_waited_for) {
 TEST_F(giving_up, a_component_goes_with_the_row_of_its_task) {
   auto const v = value();
   c.lose(c.attach({.functions = {"f", "make"}, .index = 3}));
-  EXPECT_EQ(c.core.per_worker().look(v)->components.size(), 1u);
+  EXPECT_EQ(c.core.per_worker().find(v)->components.size(), 1u);
   c.advance(10min);
-  EXPECT_FALSE(c.core.workers().look("worker", 3));
-  EXPECT_TRUE(c.core.per_worker().look(v)->components.empty());
+  EXPECT_FALSE(c.core.workers().find("worker", 3));
+  EXPECT_TRUE(c.core.per_worker().find(v)->components.empty());
 }
 
 struct lost_builds : giving_up {
@@ -176,7 +176,7 @@ struct lost_builds : giving_up {
   }
   std::size_t components_failed(per_worker_id v) const {
     std::size_t n = 0;
-    auto const view = c.core.per_worker().look(v).value();
+    auto const view = c.core.per_worker().find(v).value();
     for (auto const& part : view.components) n += part.error.has_value();
     return n;
   }
@@ -211,7 +211,7 @@ TEST_F(lost_builds, of_workers_that_died_count_whether_or_not_they_were_waited_f
   }
   auto const w = attach(20);
   EXPECT_TRUE(c.held(w).empty()) << "it is built after a pause";
-  auto const part = c.core.per_worker().look(v)->components.at(0);
+  auto const part = c.core.per_worker().find(v)->components.at(0);
   ASSERT_TRUE(part.error);
   EXPECT_TRUE(part.error->message.starts_with("quarantined: 3 workers were lost"));
   c.advance(1s);

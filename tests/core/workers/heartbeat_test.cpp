@@ -62,7 +62,7 @@ TEST(heartbeat, silence_for_the_whole_timeout_loses_the_worker_and_its_work) {
                 w, {code::deadline_exceeded, "worker:0 was silent for 15000 ms"}, false}}));
   EXPECT_EQ(c.state("worker", 0), task_state::error);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.at(0).outcome,
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.at(0).outcome,
             (attempt_outcome{attempt_end::worker_lost, "worker:0 was silent for 15000 ms"}));
 }
 
@@ -174,10 +174,10 @@ TEST(heartbeat, a_dead_row_is_forgotten_after_the_retention_and_its_index_is_fre
     clean ? c.leave(w) : c.lose(w);
     EXPECT_EQ(c.core.next_deadline(), start + 12'500ms);
     c.advance(10min - 1us);
-    EXPECT_TRUE(c.core.workers().look("worker", 0));
+    EXPECT_TRUE(c.core.workers().find("worker", 0));
     EXPECT_EQ(c.core.next_deadline(), start + 1s + 10min);
     c.advance(1us);
-    EXPECT_FALSE(c.core.workers().look("worker", 0));
+    EXPECT_FALSE(c.core.workers().find("worker", 0));
     EXPECT_EQ(c.core.next_deadline(), never);
     auto const v = c.core.overview(c.now());
     EXPECT_EQ(v.tasks_error + v.tasks_disconnected, 0u);
@@ -191,7 +191,7 @@ TEST(heartbeat, a_row_that_fell_silent_is_forgotten_too) {
   ASSERT_EQ(c.state("worker", 0), task_state::error);
   EXPECT_EQ(c.core.next_deadline(), start + 15s + 10min);
   c.advance(10min);
-  EXPECT_FALSE(c.core.workers().look("worker", 0));
+  EXPECT_FALSE(c.core.workers().find("worker", 0));
 }
 
 TEST(heartbeat, a_row_that_lives_again_is_not_forgotten) {

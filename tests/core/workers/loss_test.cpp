@@ -23,7 +23,7 @@ TEST(loss, of_several_functions_and_sessions_keeps_the_order_of_each) {
   auto const next = c.attach({.functions = {"f", "g"}, .slots = 5, .credits = 5});
   closures of_a, of_b;
   for (auto const id : c.sent(next))
-    (c.core.closures().look(id)->job == a.id ? of_a : of_b).push_back(id);
+    (c.core.closures().find(id)->job == a.id ? of_a : of_b).push_back(id);
   EXPECT_EQ(of_a, a.closures);
   EXPECT_EQ(of_b, b.closures);
 }
@@ -45,7 +45,7 @@ TEST(loss, is_written_in_the_history_of_the_closure) {
   auto const job = c.open({"f"});
   c.wait(2s);
   c.lose(w, "kernel panic");
-  auto const history = c.core.closures().look(job[0])->attempts;
+  auto const history = c.core.closures().find(job[0])->attempts;
   ASSERT_EQ(history.size(), 1u);
   EXPECT_EQ(history[0].attempt, 1u);
   EXPECT_EQ(history[0].worker, "worker:0");
@@ -76,7 +76,7 @@ TEST(loss, a_closure_that_was_asked_to_stop_is_cancelled_instead_of_run_again) {
   c.ask(cancel_closure{{}, job[0]});
   c.lose(w);
   EXPECT_EQ(c.state(job[0]), closure_state::cancelled);
-  EXPECT_EQ(c.core.closures().look(job[0])->error->message,
+  EXPECT_EQ(c.core.closures().find(job[0])->error->message,
             "cancelled; its worker was lost before it answered");
   EXPECT_EQ(c.state(job[1]), closure_state::queued);
   EXPECT_EQ(c.core.overview(c.now()).requeued, 1u);
@@ -105,7 +105,7 @@ TEST(loss, only_the_newest_sixteen_lost_attempts_are_kept) {
   spec.unlimited_worker_failures = true;
   auto const job = c.open({"f"}, spec);
   for (int i = 0; i < 20; ++i) c.lose(c.attach({.index = i}), "loss " + std::to_string(i));
-  auto const history = c.core.closures().look(job[0])->attempts;
+  auto const history = c.core.closures().find(job[0])->attempts;
   ASSERT_EQ(history.size(), 16u);
   EXPECT_EQ(history.front().attempt, 5u);
   EXPECT_EQ(history.front().worker, "worker:4");

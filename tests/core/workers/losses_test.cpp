@@ -1,4 +1,4 @@
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "tests/core/fixture.hpp"
 
 namespace muster::core {
@@ -37,7 +37,7 @@ struct of_a_session {
   void kill(closure_id id, std::string const& how = "its process 7 exited with status 1") {
     c.end_process(c.attach(), id, how);
   }
-  failure error_of(closure_id id) const { return c.core.closures().look(id)->error.value(); }
+  failure error_of(closure_id id) const { return c.core.closures().find(id)->error.value(); }
 };
 
 struct losses : testing::Test, of_a_session {};
@@ -59,7 +59,7 @@ TEST_F(losses, third_lost_connection_to_the_server_fails_a_submitted_closure) {
   EXPECT_EQ(error_of(f).kind, failure_kind::worker_lost);
 }
 
-TEST_F(losses, third_ended_process_fails_a_submitted_closure_and_says_how_each_ended) {
+TEST_F(losses, third_ended_process_fails_a_closure_and_reports_each_end) {
   auto const f = submit();
   kill(f);
   kill(f);
@@ -115,7 +115,7 @@ TEST(losses_limits, limits_of_a_session_count_all_losses_of_all_its_closures) {
   }
 }
 
-TEST(losses_limits, explicit_zero_is_no_limit) {
+TEST(losses_limits, explicit_zero_means_unlimited) {
   of_a_session s(unlimited());
   auto const f = s.submit();
   for (int i = 0; i < 300; ++i) s.kill(f);
@@ -137,9 +137,9 @@ TEST_F(losses, only_the_closure_of_an_ended_process_counts_it) {
   auto const behind = submit();
   auto const more = submit();
   c.end_process(w, bad, "its process 7 exited with status 1");
-  EXPECT_EQ(c.core.workers().look("worker", 0)->error, "its process 7 exited with status 1");
+  EXPECT_EQ(c.core.workers().find("worker", 0)->error, "its process 7 exited with status 1");
   for (auto const id : {behind, more}) EXPECT_EQ(c.why(id).losses, 0u);
-  EXPECT_EQ(c.core.closures().look(bad)->attempts.size(), 1u);
+  EXPECT_EQ(c.core.closures().find(bad)->attempts.size(), 1u);
 }
 
 TEST_F(losses, process_that_executed_nothing_is_not_counted) {

@@ -29,7 +29,7 @@ struct num_workers : testing::Test {
   }
   std::vector<std::int64_t> built_on(per_worker_id v) const {
     std::vector<std::int64_t> all;
-    auto const view = c.core.per_worker().look(v).value();
+    auto const view = c.core.per_worker().find(v).value();
     for (auto const& part : view.components) all.push_back(part.index);
     return all;
   }
@@ -123,7 +123,7 @@ TEST_F(num_workers, a_newcomer_takes_the_place_of_a_lost_task_that_is_declared) 
   EXPECT_EQ(built_on(v), (std::vector<std::int64_t>{0, 1}));
 }
 
-TEST_F(num_workers, lost_tasks_that_nobody_counts_are_passed_over_as_ever) {
+TEST_F(num_workers, index_of_a_lost_task_above_the_number_is_not_reused) {
   c.attach(builder());
   c.lose(c.attach(builder()));
   auto const s = c.open({}, declared(1)).id;

@@ -13,7 +13,7 @@ TEST(quarantine, three_lost_workers_are_enough) {
   lose_workers(c, 2);
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   lose_workers(c, 1);
-  auto const closure = c.core.closures().look(job[0]).value();
+  auto const closure = c.core.closures().find(job[0]).value();
   EXPECT_EQ(closure.state, closure_state::failed);
   EXPECT_EQ(closure.value, value_state::aborted);
   EXPECT_EQ(closure.error,
@@ -26,7 +26,7 @@ TEST(quarantine, three_lost_workers_are_enough) {
   EXPECT_EQ(c.job(job.id).requeued, 2u);
 }
 
-TEST(quarantine, a_host_that_falls_silent_is_no_fault_of_what_it_ran) {
+TEST(quarantine, silent_host_is_not_counted_against_its_closures) {
   cluster c;
   auto const job = c.open({"f"});
   for (int i = 0; i < 5; ++i) {

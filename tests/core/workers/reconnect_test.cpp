@@ -27,7 +27,7 @@ struct reconnect : testing::Test {
     return job;
   }
   attempt_outcome outcome(closure_id id, std::size_t attempt = 0) {
-    return c.core.closures().look(id)->attempts.at(attempt).outcome;
+    return c.core.closures().find(id)->attempts.at(attempt).outcome;
   }
 };
 
@@ -65,11 +65,11 @@ TEST_F(reconnect, the_same_incarnation_goes_on_with_what_both_have) {
   EXPECT_EQ(c.task(0).reconnects, 1u);
   c.answer(back, {c.good(back, job[1]), c.good(back, job[0])});
   EXPECT_EQ(c.job(job.id).state, job_state::succeeded);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 1u);
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 1u);
   EXPECT_EQ(c.job(job.id).requeued, 0u);
 }
 
-TEST_F(reconnect, also_when_nobody_noticed_that_the_old_stream_is_dead) {
+TEST_F(reconnect, works_before_the_old_stream_is_known_to_be_dead) {
   auto const job = busy();
   auto const back = c.come_back(same, job.closures);
   EXPECT_EQ(c.fx().disconnects,
@@ -97,7 +97,7 @@ TEST_F(reconnect, a_stream_that_was_overtaken_by_a_later_one_is_refused) {
   EXPECT_EQ(c.task(0).state, task_state::connected);
 }
 
-TEST_F(reconnect, another_incarnation_counts_its_streams_anew) {
+TEST_F(reconnect, stream_numbers_restart_with_a_new_incarnation) {
   auto first = c.arrival({.incarnation = 7}), next = c.arrival({.incarnation = 8});
   first.spec.stream = 5, next.spec.stream = 1;
   first.spec.index = next.spec.index = 3;
@@ -113,7 +113,7 @@ TEST_F(reconnect, what_the_worker_does_not_have_goes_back_and_is_no_suspect) {
   EXPECT_EQ(c.fx().welcomes.at(0).kept, (std::vector<std::uint32_t>{0}));
   EXPECT_EQ(c.held(back), closures({job[1], job[0]})) << "sent to it again";
   EXPECT_EQ(outcome(job[0]), (attempt_outcome{attempt_end::not_there}));
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 2u);
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 2u);
 }
 
 TEST_F(reconnect, what_the_server_does_not_want_is_not_kept) {
@@ -201,7 +201,7 @@ TEST_F(reconnect, another_incarnation_gets_nothing_of_it) {
   EXPECT_TRUE(c.fx().welcomes.at(0).kept.empty());
   EXPECT_TRUE(c.fx().disconnects.empty());
   EXPECT_EQ(c.held(next), job.closures);
-  EXPECT_EQ(c.core.closures().look(job[0])->attempts.size(), 2u);
+  EXPECT_EQ(c.core.closures().find(job[0])->attempts.size(), 2u);
   EXPECT_EQ(outcome(job[0]),
             (attempt_outcome{attempt_end::worker_lost,
                              "worker:0 was taken over by another process on host"}));
@@ -257,10 +257,10 @@ TEST_F(reconnect, coming_back_too_late_takes_the_suspicion_back) {
     next.index = 0;
     stream = c.attach(next);
   }
-  EXPECT_EQ(c.core.closures().look(job[0])->error->kind, failure_kind::worker_lost);
+  EXPECT_EQ(c.core.closures().find(job[0])->error->kind, failure_kind::worker_lost);
 }
 
-TEST_F(reconnect, a_stop_that_was_asked_for_meanwhile_is_told_when_it_is_back) {
+TEST_F(reconnect, pending_stop_is_sent_after_the_reconnect) {
   auto const job = busy();
   c.cut(w);
   c.ask(cancel_closure{{}, job[0]});

@@ -4,7 +4,7 @@
 namespace muster::core {
 namespace {
 
-TEST(takeover, another_incarnation_takes_the_task_and_the_old_one_must_not_come_back) {
+TEST(takeover, new_incarnation_takes_the_task_and_disconnects_the_old_one_for_good) {
   cluster c;
   auto const old = c.attach({.index = 0, .incarnation = 1});
   auto const fresh = c.attach({.index = 0, .incarnation = 2});
@@ -159,7 +159,7 @@ TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
     EXPECT_EQ(c.fx().welcomes[0].index, 1) << how;
     EXPECT_EQ(c.core.workers().tasks_of("worker"), 2u) << how;
     EXPECT_EQ(c.state(job[1]), closure_state::running) << how;
-    auto const attempts = c.core.closures().look(job[1])->attempts;
+    auto const attempts = c.core.closures().find(job[1])->attempts;
     ASSERT_EQ(attempts.size(), 2u) << how;
     if (how < 2) {
       EXPECT_EQ(attempts[0].outcome.detail, "its process has ended; the next one has connected");

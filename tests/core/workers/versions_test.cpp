@@ -13,7 +13,7 @@ constexpr auto refusal =
     "'python3.12 -m muster worker', or use a version that the workers have";
 
 std::string error_of(cluster const& c, closure_id id) {
-  auto const v = c.core.closures().look(id);
+  auto const v = c.core.closures().find(id);
   if (!v || !v->error) return "none";
   EXPECT_EQ(v->error->kind, failure_kind::stale_handle);
   return v->error->message;

@@ -106,7 +106,7 @@ TEST(cpp_blobs, say_why_they_cannot_be_had) {
   EXPECT_THROW(json::value_to<blob>(json::parse(R"({"$blob":"abc"})")), std::invalid_argument);
 }
 
-TEST(content_cache, keeps_what_was_used_last_within_its_bytes) {
+TEST(content_cache, keeps_the_most_recently_used_within_its_size) {
   detail::content_cache cache(10);
   auto const of = [](std::size_t n) {
     auto const bytes = std::make_shared<std::string const>(n, 'x');

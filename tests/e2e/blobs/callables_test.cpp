@@ -60,7 +60,7 @@ TEST(callables, of_streams_are_shown) {
   EXPECT_EQ(text(all[3], "display_name"), "other");
 }
 
-TEST(callables, that_cannot_be_are_refused_before_they_are_sent) {
+TEST(callables, invalid_callables_are_refused_before_sending) {
   cluster_coordinator to({.server = "127.0.0.1:1"});
   session s({.server = "127.0.0.1:1"});
   using strings = std::pair<std::string, std::string>;

@@ -107,7 +107,7 @@ TEST_F(held_values, are_found_while_their_process_is_there) {
   EXPECT_TRUE(await([&] { return locate(name).unix_socket().empty(); }));
 }
 
-TEST_F(held_values, are_waited_for_when_the_closure_comes_before_the_word_of_them) {
+TEST_F(held_values, closure_waits_for_a_late_hold_message) {
   holding h(*stub);
   v1::BlobPlace place;
   std::thread asks([&] { place = locate(name); });
@@ -158,7 +158,7 @@ std::string hex_of(std::string const& name) {
   return out.str();
 }
 
-TEST_F(held_values, are_named_with_all_that_hold_them_those_of_the_askers_host_first) {
+TEST_F(held_values, holders_on_the_host_of_the_requester_are_listed_first) {
   holding maker(*stub, "maker", "here");
   std::vector<std::unique_ptr<holding>> others;
   for (int i = 0; i < 8; ++i)

@@ -94,7 +94,7 @@ TEST_F(shared_blobs, of_a_worker_that_leaves_are_at_the_server) {
   EXPECT_TRUE(*store->get(named) == bytes + bytes);
 }
 
-TEST_F(shared_blobs, that_a_value_hands_on_outlive_their_client) {
+TEST_F(shared_blobs, referenced_by_a_value_outlive_their_client) {
   start();
   work();
   cluster_coordinator to({.server = c.grpc()});
@@ -105,7 +105,7 @@ TEST_F(shared_blobs, that_a_value_hands_on_outlive_their_client) {
   EXPECT_TRUE(*blobs({.server = c.grpc()}).get({named.sha256}) == bytes);
 }
 
-TEST_F(shared_blobs, are_put_before_their_program_goes) {
+TEST_F(shared_blobs, are_uploaded_before_their_program_exits) {
   start();
   auto const kept = store->put(bytes);
   EXPECT_EQ(at_server(), 0);
@@ -114,14 +114,14 @@ TEST_F(shared_blobs, are_put_before_their_program_goes) {
   EXPECT_TRUE(*blobs({.server = c.grpc()}).get({kept.sha256}) == bytes);
 }
 
-TEST_F(shared_blobs, whose_names_went_their_own_way_are_put_before_they_go) {
+TEST_F(shared_blobs, dropped_handle_is_uploaded_before_its_memory_is_released) {
   start();
   auto const name = store->put(bytes).sha256;
   EXPECT_TRUE(await([&] { return at_server() == 1 && elsewhere() == 0; }));
   EXPECT_TRUE(*store->get({name}) == bytes);
 }
 
-TEST_F(shared_blobs, that_do_not_fit_go_by_the_server) {
+TEST_F(shared_blobs, blobs_that_do_not_fit_are_sent_through_the_server) {
   start();
   work({"9000000"});
   store.emplace(blobs_options{.server = c.grpc(), .shm_bytes_max = std::size_t{9'000'000}});
@@ -145,7 +145,7 @@ TEST_F(shared_blobs, go_by_the_server_where_nothing_is_shared) {
   EXPECT_EQ(at_server(), 2) << "the argument was put when the worker asked for it";
 }
 
-TEST_F(shared_blobs, outputs_are_put_where_a_server_that_starts_anew_must_have_them) {
+TEST_F(shared_blobs, outputs_are_uploaded_if_a_restarted_server_needs_them) {
   start({"--data-dir", c.file("data").string()});
   work();
   cluster_coordinator to({.server = c.grpc()});

@@ -88,7 +88,7 @@ TEST(config_files, may_be_empty_and_have_to_be_files) {
   EXPECT_THROW(read_config("/there/is/no/such"), command_error);
 }
 
-TEST(config_files, have_a_limit_that_is_reported_with_the_path) {
+TEST(config_files, size_limit_is_reported_with_the_path) {
   try {
     (void)read_config("/dev/zero");
     ADD_FAILURE();
@@ -193,7 +193,7 @@ TEST(help, of_serve_groups_all_flags_and_shows_the_usual_ones) {
   for (auto const* group : {"Limits:", "Advanced:"}) EXPECT_NE(all.find(group), all.npos) << group;
 }
 
-TEST(fields, are_told_of_as_flags) {
+TEST(field_errors, name_the_flag) {
   CLI::App app("", "muster");
   choice chosen;
   add_launch(app, chosen);

@@ -5,10 +5,10 @@
 namespace muster::e2e {
 namespace {
 
-struct past_verbs : testing::Test {
+struct history_commands : testing::Test {
   cluster c;
 
-  past_verbs() { c.serve({"--data-dir", c.file("data").string()}); }
+  history_commands() { c.serve({"--data-dir", c.file("data").string()}); }
   finished run(words w) {
     w.insert(w.end(), {"--url", c.url()});
     return c.run(w);
@@ -18,7 +18,7 @@ struct past_verbs : testing::Test {
   }
 };
 
-TEST_F(past_verbs, tell_of_a_time_what_was_and_which_lines_have_a_text) {
+TEST_F(history_commands, show_a_past_time_and_search_lines) {
   c.worker({"--allow-exec"});
   auto const job = c.post("/api/v1/jobs", R"({"name":"past","closures":[
         {"function":"muster.exec","args":[["echo","the loss is NaN"]]}]})")
@@ -38,7 +38,7 @@ TEST_F(past_verbs, tell_of_a_time_what_was_and_which_lines_have_a_text) {
   EXPECT_NE(run({"clusters", "runs", "default"}).out.find("BECAUSE"), std::string::npos);
 }
 
-TEST_F(past_verbs, say_what_is_wrong_with_a_time_or_a_search) {
+TEST_F(history_commands, say_what_is_wrong_with_a_time_or_a_search) {
   auto const said = [&](words const& w) {
     auto const r = run(w);
     EXPECT_NE(r.status, 0);
@@ -53,7 +53,7 @@ TEST_F(past_verbs, say_what_is_wrong_with_a_time_or_a_search) {
 }
 
 // The second attempt succeeds. The second program has other requirements.
-TEST_F(past_verbs, find_what_ranks_printed_and_compare_programs) {
+TEST_F(history_commands, find_what_ranks_printed_and_compare_programs) {
   c.worker({"--allow-programs"});
   auto const launch = [&](words flags, std::string const& script) {
     flags.insert(flags.begin(), "launch");

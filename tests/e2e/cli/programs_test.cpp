@@ -84,7 +84,7 @@ TEST_F(programs, that_cannot_be_started_end_as_a_shell_would_say) {
   EXPECT_EQ(status_of("/etc/passwd"), 126);
 }
 
-TEST_F(programs, take_code_along_that_each_rank_has_for_itself) {
+TEST_F(programs, give_each_rank_its_own_copy_of_the_code) {
   worker();
   std::filesystem::create_directories(c.file("code/sub"));
   c.write("code/.gitignore", "*.log\n");
@@ -115,7 +115,7 @@ TEST_F(programs, that_cannot_be_packed_say_why_before_anything_runs) {
   EXPECT_EQ(c.run(launch({"--tasks", "1", "--upload", "/not/there"}, "true")).status, 2);
 }
 
-TEST_F(programs, of_another_user_can_read_and_write_the_code_that_came_along) {
+TEST_F(programs, other_user_can_read_and_write_the_uploaded_code) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root runs ranks as somebody else";
   worker({"--program-user", "nobody"});
   std::filesystem::create_directories(c.file("code"));
@@ -127,7 +127,7 @@ TEST_F(programs, of_another_user_can_read_and_write_the_code_that_came_along) {
   EXPECT_NE(r.out.find("rank 1 | readable\nrank 1 | nobody\n"), std::string::npos) << r.out;
 }
 
-TEST_F(programs, pass_ctrl_c_on_as_a_stop) {
+TEST_F(programs, ctrl_c_stops_the_program) {
   worker();
   auto& l = c.spawn(launch({"--tasks", "1"},
                            "trap 'echo told; exit 0' TERM; echo up; while :; do sleep 0.05; done"));
@@ -155,7 +155,7 @@ TEST_F(programs, are_listed_shown_and_cancelled_by_name) {
   EXPECT_EQ(c.run(verb({"show", "another"})).status, 1);
 }
 
-TEST_F(programs, say_in_which_line_their_ranks_are_the_odd_one_first) {
+TEST_F(programs, list_stacks_with_the_outlier_first) {
   worker();
   c.run(launch({"--tasks", "3", "--name", "long", "--detach"},
                "[ $RANK != 1 ] || exec sleep 1000; exec python3 -c '\nimport time\n"
@@ -205,7 +205,7 @@ TEST_F(programs, leave_nothing_behind_when_their_launcher_is_killed) {
   EXPECT_TRUE(w.running());
 }
 
-TEST_F(programs, go_on_elsewhere_when_the_lease_of_their_worker_has_run_out) {
+TEST_F(programs, move_to_another_worker_after_the_lease_expires) {
   auto& w = worker({"--program-lease", "1s", "--index", "0"});
   auto& l = c.spawn(launch({"--tasks", "1", "--max-restarts", "1"},
                            "[ $MUSTER_ATTEMPT = 1 ] || { echo again; exit 0; }; "
@@ -319,7 +319,7 @@ TEST_F(programs, keep_a_worker_that_leaves_when_it_is_idle) {
   EXPECT_NE(w.errors().find("left " + c.grpc()), std::string::npos) << w.errors();
 }
 
-TEST_F(programs, and_closures_keep_it_alike) {
+TEST_F(programs, running_closure_keeps_an_idle_worker) {
   auto const id =
       first_line(c.run({"submit", "muster.sleep", "3s", "--no-wait", "--url", c.url()}).out);
   auto& w = worker({"--idle-timeout", "1500ms"});
@@ -340,7 +340,7 @@ TEST(programs_without_a_server, do_not_keep_an_idle_worker) {
   EXPECT_EQ(w.wait(), 0) << w.errors();
 }
 
-TEST_F(programs, and_their_server_are_not_waited_for_by_an_idle_worker) {
+TEST_F(programs, idle_worker_exits_without_a_server) {
   auto& w = c.spawn({"worker", "--server", "127.0.0.1:1", "--idle-timeout", "200ms"});
   EXPECT_EQ(w.wait(), 0) << w.errors();
 }

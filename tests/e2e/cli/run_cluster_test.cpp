@@ -12,7 +12,7 @@ constexpr char whole_cluster[] = R"({"chief": ["127.0.0.1:2001"],
   "worker": ["127.0.0.1:2002", "127.0.0.1:2003"], "ps": ["127.0.0.1:2004"],
   "evaluator": ["127.0.0.1:2005"]})";
 
-TEST(run, tells_every_role_what_it_is) {
+TEST(run, sets_the_role_of_every_task) {
   cluster c;
   // The parameter server is stopped when the others have ended. They wait for its output first.
   auto const told = c.file("told").string();

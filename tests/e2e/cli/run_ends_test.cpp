@@ -19,7 +19,7 @@ std::string servers(cluster const& c, std::string const& chief) {
          "; }";
 }
 
-TEST(run_ends, with_the_chief_whose_workers_never_end) {
+TEST(run_ends, when_the_chief_ends_though_workers_never_exit) {
   cluster c;
   auto const r = c.run(sh({"--cluster-file", c.write("job.json", job), "--ends-with", "chief",
                            "--ends-with", "evaluator"},
@@ -35,7 +35,7 @@ TEST(run_ends, with_one_task) {
   EXPECT_EQ(r.status, 0) << r.err;
 }
 
-TEST(run_ends, at_once_when_a_task_that_nobody_waits_for_fails) {
+TEST(run_ends, at_once_when_any_other_task_fails) {
   cluster c;
   auto const r = c.run(
       sh({"--nproc", "2", "--ends-with", "worker:0"}, "[ $RANK = 1 ] && exit 5; exec sleep 1000"));
@@ -52,7 +52,7 @@ TEST(run_ends, names_what_is_not_in_the_cluster) {
       << r.err;
 }
 
-TEST(run_ends, says_who_goes_on_behind_the_chief) {
+TEST(run_ends, names_tasks_that_outlast_the_chief) {
   cluster c;
   auto& run = c.spawn(sh({"--cluster-file", c.write("job.json", job)}, servers(c, "echo trained")));
   EXPECT_TRUE(run.says("the chief has ended, and worker:0 still runs"));
@@ -62,7 +62,7 @@ TEST(run_ends, says_who_goes_on_behind_the_chief) {
 }
 
 // Each task has its own `muster run`, so a worker's failure does not end the chief.
-TEST(run_ends, each_task_by_itself_where_each_has_a_run) {
+TEST(run_ends, each_task_separately_with_one_run_per_task) {
   cluster c;
   auto const file = c.write("job.json", R"({"chief": ["127.0.0.1:2001"],
     "worker": ["127.0.0.1:2002"], "ps": ["127.0.0.1:2004"]})");

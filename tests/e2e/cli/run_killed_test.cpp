@@ -48,7 +48,7 @@ struct run_killed : testing::Test {
   }
 };
 
-TEST_F(run_killed, nothing_of_it_outlives_it) {
+TEST_F(run_killed, no_process_survives_the_supervisor) {
   auto& run = start();
   run.signal(SIGKILL);
   expect_gone();
@@ -64,7 +64,7 @@ TEST_F(run_killed, nothing_outlives_its_launcher_either) {
   EXPECT_TRUE(run.says("its launcher ended with SIGKILL"));
 }
 
-TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_two) {
+TEST_F(run_killed, launcher_has_its_own_process_group_and_command_name) {
   auto& run = start();
   auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
@@ -76,7 +76,7 @@ TEST_F(run_killed, who_kills_a_job_of_a_shell_or_by_its_words_kills_one_of_the_t
   expect_gone();
 }
 
-TEST_F(run_killed, a_launcher_that_is_stopped_wakes_up_to_it) {
+TEST_F(run_killed, stopped_launcher_ends_with_the_run) {
   auto& run = start();
   auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
@@ -85,7 +85,7 @@ TEST_F(run_killed, a_launcher_that_is_stopped_wakes_up_to_it) {
   expect_gone();
 }
 
-TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
+TEST_F(run_killed, kernel_kills_tasks_when_both_processes_are_killed) {
   auto& run = start();
   auto const launcher = first_child_of(run.pid());
   ASSERT_GT(launcher, 1);
@@ -97,7 +97,7 @@ TEST_F(run_killed, tasks_are_killed_by_the_kernel_where_both_are_gone_at_once) {
     if (alive(number_in(name))) ::kill(number_in(name), SIGKILL);
 }
 
-TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
+TEST_F(run_killed, stop_by_signal_leaves_no_process) {
   auto& run = start();
   run.signal(SIGINT);
   ASSERT_TRUE(run.says("forwarded"));
@@ -106,7 +106,7 @@ TEST_F(run_killed, an_end_by_signals_leaves_nothing) {
   for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
 }
 
-TEST(run_guardian, a_signal_to_all_processes_of_a_service_counts_once) {
+TEST(run_supervisor, signal_to_the_whole_service_counts_once) {
   cluster c;
   auto& run = c.spawn(sh({"--grace", "1h", "--no-prefix"},
                          "trap 'n=$((n+1)); sleep 1; echo saved; exit 5' TERM; echo up; "
@@ -117,7 +117,7 @@ TEST(run_guardian, a_signal_to_all_processes_of_a_service_counts_once) {
   EXPECT_EQ(run.wait(), 5) << run.errors();
 }
 
-TEST(run_guardian, children_of_who_has_become_it_are_not_its_to_kill) {
+TEST(run_supervisor, keeps_processes_started_before_exec_alive) {
   cluster c;
   auto const exporter = c.file("exporter").string();
   auto& run =
@@ -130,7 +130,7 @@ TEST(run_guardian, children_of_who_has_become_it_are_not_its_to_kill) {
   ::kill(pid, SIGKILL);
 }
 
-TEST(run_guardian, it_is_suspended_and_goes_on) {
+TEST(run_supervisor, resumes_after_suspension) {
   cluster c;
   auto& run =
       c.spawn(sh({"--no-prefix"}, "trap 'exit 6' TERM; echo up; while :; do sleep 0.1; done"));

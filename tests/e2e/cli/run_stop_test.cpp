@@ -32,7 +32,7 @@ struct run_end : testing::Test {
   cluster c;
 };
 
-TEST_F(run_end, who_saves_its_work_and_ends_well_makes_it_a_good_end) {
+TEST_F(run_end, exits_with_0_when_tasks_exit_with_0_after_sigterm) {
   auto& run = c.spawn(sh({}, "trap 'exit 0' TERM; echo up; while :; do sleep 0.1; done"));
   ASSERT_TRUE(said(run, "up"));
   run.signal(SIGTERM);
@@ -86,7 +86,7 @@ TEST_F(run_end, sigusr1_is_passed_on_and_stops_nothing) {
   EXPECT_EQ(run.output(), "up\nusr1\n");
 }
 
-TEST_F(run_end, under_nohup_sighup_is_nobody_s) {
+TEST_F(run_end, ignores_sighup_under_nohup) {
   auto& run = c.spawn_behind({"/usr/bin/nohup"},
                              sh({}, "echo up; kill -HUP $$; echo still; exec sleep 1000"));
   ASSERT_TRUE(said(run, "still"));
@@ -124,7 +124,7 @@ struct run_lookup : run_end {
   }
 };
 
-TEST_F(run_lookup, after_a_signal_meanwhile_nothing_is_started) {
+TEST_F(run_lookup, starts_no_task_after_a_signal) {
   signal(SIGUSR1);
   signal(SIGTERM);
   std::ofstream(pipe) << R"({"worker": ["127.0.0.1:1"]})";

@@ -74,7 +74,7 @@ TEST(run, looks_for_the_cluster_again_at_each_restart) {
   EXPECT_NE(r.err.find("muster run: the cluster was not changed: "), std::string::npos) << r.err;
 }
 
-TEST(run, who_asks_for_a_restart_by_its_exit_status_is_not_counted) {
+TEST(run, restart_requested_by_exit_status_is_not_counted) {
   cluster c;
   auto const r = c.run(sh({"--no-prefix"},
                           "echo $MUSTER_RESTART_COUNT; "
@@ -125,7 +125,7 @@ TEST(run, a_directory_that_cannot_be_written_to_ends_it_before_it_begins) {
   EXPECT_EQ(r.out, "");
 }
 
-TEST(run, output_that_cannot_be_stored_any_more_is_said_once) {
+TEST(run, reports_unwritable_output_once) {
   cluster c;
   std::filesystem::create_directory(c.file("out"));
   std::filesystem::create_symlink("/dev/full", c.file("out") / "worker-0.log");

@@ -66,7 +66,7 @@ TEST(run_as_torchrun, as_many_as_the_machine_has) {
   EXPECT_NE(no_gpu.err.find("no NVIDIA device is visible"), std::string::npos) << no_gpu.err;
 }
 
-TEST(run_as_torchrun, what_means_something_else_here_is_an_error_that_says_what_to_use) {
+TEST(run_as_torchrun, rejects_flags_with_another_meaning_and_names_the_replacement) {
   cluster c;
   struct wrong {
     words flags;
@@ -109,7 +109,7 @@ TEST(run_as_torchrun, a_port_beside_a_cluster_that_has_one_is_an_error) {
   EXPECT_EQ(here.out, "4711\n") << here.err << "all of them are on this machine";
 }
 
-TEST(run_as_torchrun, tells_what_torchrun_tells) {
+TEST(run_as_torchrun, sets_the_environment_of_torchrun) {
   cluster c;
   auto const r = c.run(sh({"--nproc", "2", "--max-restarts", "3", "--rdzv-id", "night",
                            "--master-port", "4711", "--no-prefix"},
@@ -127,7 +127,7 @@ TEST(run_as_torchrun, tells_what_torchrun_tells) {
     EXPECT_EQ(v[name], value) << name;
 }
 
-TEST(run_as_torchrun, one_thread_a_task_where_several_share_a_machine_unless_told) {
+TEST(run_as_torchrun, sets_one_thread_per_task_if_tasks_share_a_host) {
   cluster c;
   auto const threads = [&](words flags, environment const& env) {
     flags.push_back("--no-prefix");
@@ -156,7 +156,7 @@ struct launch_as_torchrun : testing::Test {
   cluster c;
 };
 
-TEST_F(launch_as_torchrun, takes_the_words_that_run_takes) {
+TEST_F(launch_as_torchrun, accepts_the_arguments_of_run) {
   auto const upload = c.file("code").string();
   for (auto const& flags : {words{"--nproc-per-node", "2"}, words{"--nproc_per_node=2"},
                             words{"-n", "2"}, words{"--nproc", "2", "--nnodes", "1", "--gpus", "1"},

@@ -12,7 +12,7 @@
 namespace muster::e2e {
 namespace {
 
-TEST(cli_words, help_has_groups) {
+TEST(cli_messages, help_has_groups) {
   cluster c;
   auto const help = c.run({"--help"}).out;
   auto at = std::size_t{0};
@@ -26,7 +26,7 @@ TEST(cli_words, help_has_groups) {
   EXPECT_LT(help.find("  submit  "), help.find("\nInspect:\n"));
 }
 
-TEST(cli_words, help_is_a_verb_and_the_version_a_flag) {
+TEST(cli_messages, help_is_a_verb_and_the_version_a_flag) {
   cluster c;
   for (auto const& [verb, flag] : {std::pair(words{"help"}, words{"--help"}),
                                    std::pair(words{"help", "submit"}, words{"submit", "--help"})}) {
@@ -45,7 +45,7 @@ TEST(cli_words, help_is_a_verb_and_the_version_a_flag) {
   EXPECT_TRUE(says(built, "(GCC ") || says(built, "(Clang ")) << built;
 }
 
-TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
+TEST(cli_messages, misspelt_command_gets_a_suggestion) {
   cluster c;
   struct wrong {
     words typed;
@@ -92,7 +92,7 @@ TEST(cli_words, what_is_misspelt_is_told_with_what_may_be_meant) {
   }
 }
 
-TEST(cli_words, what_could_not_be_written_is_a_failure) {
+TEST(cli_messages, unwritable_output_is_an_error) {
   auto const status = [](std::string const& rest) {
     auto const ended = std::system(("'" MUSTER_BINARY "' " + rest).c_str());
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
@@ -102,23 +102,23 @@ TEST(cli_words, what_could_not_be_written_is_a_failure) {
   EXPECT_EQ(status("--help > /dev/full 2> /dev/null"), 1);
 }
 
-struct cli_words_served : testing::Test {
+struct cli_messages_served : testing::Test {
   cluster c;
-  cli_words_served() {
+  cli_messages_served() {
     c.serve();
     c.worker({"--allow-exec"});
     EXPECT_TRUE(c.await_tasks(1));
   }
 };
 
-TEST_F(cli_words_served, a_map_that_cannot_be_read_is_no_empty_job) {
+TEST_F(cli_messages_served, unreadable_map_is_an_error) {
   auto const r =
       c.run({"submit", "muster.echo", "--map", std::filesystem::temp_directory_path().string()});
   EXPECT_EQ(r.status, 1) << r.out;
   EXPECT_TRUE(says(r.err, "cannot be read completely")) << r.err;
 }
 
-TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
+TEST_F(cli_messages_served, functions_are_listed_with_their_arguments) {
   EXPECT_EQ(c.run({"submit", "muster.echo", "1", "--timeout", "20s"}).status, 0);
   auto const table = c.run({"functions"});
   EXPECT_EQ(table.status, 0) << table.err;
@@ -132,7 +132,7 @@ TEST_F(cli_words_served, functions_are_listed_with_their_arguments) {
   EXPECT_TRUE(says(few.err, "--limit")) << few.err;
 }
 
-TEST_F(cli_words_served, what_the_server_refuses_is_told_of_the_flag) {
+TEST_F(cli_messages_served, what_the_server_refuses_is_told_of_the_flag) {
   auto const r = c.run({"submit", "muster.echo", "1", "--max-retries", "99999999"});
   EXPECT_TRUE(says(r.err, "muster submit: --max-retries: expected a whole number from 0 to 10000"))
       << r.err;
@@ -140,7 +140,7 @@ TEST_F(cli_words_served, what_the_server_refuses_is_told_of_the_flag) {
   EXPECT_TRUE(says(late.err, "muster launch: --grace: longer than 1 hour")) << late.err;
 }
 
-TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
+TEST_F(cli_messages_served, a_value_and_a_program_are_explained) {
   auto const job = c.run({"submit", "muster.echo", "1", "--no-wait"}).out;
   auto const closures = "/api/v1/jobs/" + job.substr(0, job.size() - 1) + "/closures?limit=1";
   auto const closure =
@@ -155,7 +155,7 @@ TEST_F(cli_words_served, a_value_and_a_program_are_explained) {
   EXPECT_TRUE(says(explained.out, " is PENDING: no worker")) << explained.out;
 }
 
-TEST_F(cli_words_served, a_program_s_exit_status_fails_the_job_unless_told_not_to) {
+TEST_F(cli_messages_served, a_program_s_exit_status_fails_the_job_unless_told_not_to) {
   auto const failing = R"(["sh","-c","echo first >&2; echo no such file >&2; exit 3"])";
   auto const r = c.run({"submit", "muster.exec", failing, "--timeout", "20s"});
   EXPECT_EQ(r.status, 1);
@@ -183,7 +183,7 @@ TEST_F(cli_words_served, a_program_s_exit_status_fails_the_job_unless_told_not_t
   EXPECT_TRUE(says(other.err, "--check and --no-check are for muster.exec")) << other.err;
 }
 
-TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
+TEST_F(cli_messages_served, malformed_json_argument_causes_a_note) {
   auto const r = c.run({"submit", "muster.echo", "{\"a\": 1", "--timeout", "20s"});
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.out, "\"{\\\"a\\\": 1\"\n");
@@ -194,14 +194,14 @@ TEST_F(cli_words_served, text_that_was_to_be_json_is_told_of) {
   EXPECT_EQ(c.run({"submit", "muster.echo", "[1]", "x{", "--timeout", "20s"}).err, "");
 }
 
-TEST_F(cli_words_served, that_are_not_utf8_are_named) {
+TEST_F(cli_messages_served, argument_with_invalid_utf8_is_named) {
   auto const r = c.run({"submit", "muster.echo", "caf\xe9", "--timeout", "20s"});
   EXPECT_EQ(r.status, 2);
   EXPECT_TRUE(says(r.err, "not valid UTF-8, near")) << r.err;
   EXPECT_TRUE(says(r.err, "caf\ufffd")) << r.err;
 }
 
-TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
+TEST_F(cli_messages_served, interrupted_submit_names_the_job_that_continues) {
   auto& submit = c.program({MUSTER_BINARY, "submit", "muster.sleep", "60000", "--url", c.url()});
   std::string id;
   ASSERT_TRUE(await([&] {
@@ -226,7 +226,7 @@ TEST_F(cli_words_served, who_interrupts_submit_is_told_the_job_that_goes_on) {
 }
 
 // The job has ended while its results are printed, here into a pipe without a reader.
-TEST_F(cli_words_served, nobody_is_told_that_an_ended_job_goes_on) {
+TEST_F(cli_messages_served, interrupted_output_of_a_finished_job_mentions_no_job) {
   auto const path = c.file("fifo");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   int const reader = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -244,7 +244,7 @@ TEST_F(cli_words_served, nobody_is_told_that_an_ended_job_goes_on) {
   ::close(reader);
 }
 
-TEST(cli_words_queue, without_a_limit_is_taken_and_told_of) {
+TEST(cli_messages_queue, unlimited_queue_is_accepted_and_logged) {
   cluster c;
   auto& server = c.serve({"--queue-capacity", "0"});
   auto const f = c.run({"submit", "muster.echo", "1", "--no-wait"});

@@ -38,18 +38,18 @@ std::size_t count(test::http_service const& s, std::string const& end) {
       seen.begin(), seen.end(), [&](auto const& r) { return r.path().ends_with(end); }));
 }
 
-TEST(bounds, top_looks_at_so_many_tasks_programs_jobs_and_closures) {
+TEST(bounds, top_reads_a_limited_number_of_objects) {
   test::http_service server(endless);
   cli::rest r({.url = server.url(), .token = {}, .token_file = {}, .tls = {}});
   auto const f = cli::top::look(r, "default");
   EXPECT_EQ(f.tasks.size(), cli::top::tasks_max);
   EXPECT_EQ(f.programs.size(), cli::top::programs_max);
   EXPECT_EQ(f.slowest.size(), cli::top::slowest_max);
-  EXPECT_EQ(count(server, "/closures"), cli::top::jobs_looked_into);
+  EXPECT_EQ(count(server, "/closures"), cli::top::jobs_examined);
   EXPECT_EQ(count(server, "/api/v1/jobs"), 1u);
 }
 
-TEST(bounds, doctor_tries_so_many_clusters_and_tasks) {
+TEST(bounds, doctor_checks_a_limited_number_of_clusters_and_tasks) {
   test::http_service server(endless);
   temporary_directory directory;
   process doctor({.arguments = {MUSTER_BINARY, "doctor", "--url", server.url(), "--output", "json"},

@@ -248,7 +248,7 @@ TEST(floods, of_unfinished_messages_without_a_token_hold_little) {
 }
 
 // Clients that need no token share half of the limit.
-TEST(floods, of_unfinished_messages_of_admitted_clients_hold_no_more_than_the_limit) {
+TEST(floods, unfinished_messages_are_limited) {
   cluster c;
   auto& server = c.serve({"--connection-memory-max", "64MiB", "--cluster", "default:worker=1"});
   auto const before = resident_mb(server);

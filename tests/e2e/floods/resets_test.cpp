@@ -34,7 +34,7 @@ TEST(floods, resets_of_streams_and_of_no_method_cut_the_connection_and_no_other)
 }
 
 // gRPC reads only such a connection as long as data arrives.
-TEST(floods, of_resets_that_come_faster_than_they_are_read_are_cut) {
+TEST(floods, reset_flood_closes_the_connection) {
   cluster c;
   c.serve();
   c.worker();
@@ -52,7 +52,7 @@ TEST(floods, of_resets_that_come_faster_than_they_are_read_are_cut) {
   EXPECT_EQ(c.text("/api/v1/events").find("worker_lost"), std::string::npos);
 }
 
-TEST(floods, of_connections_without_a_word_are_told_by_address) {
+TEST(floods, silent_connections_are_reported_by_address) {
   cluster c;
   c.serve();
   auto const floods = [&] {

@@ -29,7 +29,7 @@ void expect_inert(std::string const& page) {
                   "style-src 'unsafe-inline'\">"));
 }
 
-TEST(report_texts, are_escaped_and_what_hides_is_shown) {
+TEST(report_texts, texts_are_escaped_and_hidden_characters_shown) {
   EXPECT_EQ(html("</style><script>\"'&"), "&lt;/style&gt;&lt;script&gt;&quot;&#39;&amp;");
   EXPECT_EQ(html(std::string_view("a\0b\x1b", 4)), "a<i>[U+0000]</i>b<i>[U+001B]</i>");
   EXPECT_EQ(html("\u202egnp.exe\u2066\u200b"),
@@ -248,7 +248,7 @@ TEST(report_pages, of_a_run_begin_with_its_first_failure) {
                   "worker:1 at 10.0.0.7:1, <b>“"));
 }
 
-TEST(report_pages, have_limits_and_say_what_is_left_out) {
+TEST(report_pages, pages_are_limited_and_report_omissions) {
   json::array rows(600, json::value(json::object{{"a", "x"}}));
   EXPECT_TRUE(has(table("T", rows, "A=a"), "88 more"));
   page big{

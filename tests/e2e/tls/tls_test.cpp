@@ -84,7 +84,7 @@ TEST(tls, a_command_ends_at_once_if_it_cannot_use_a_file) {
   EXPECT_CONTAINS(unread.err, empty.string() + ": holds no certificate in PEM form");
 }
 
-TEST(tls, jobs_run_over_it_and_plaintext_is_told_so) {
+TEST(tls, jobs_run_and_plaintext_clients_get_a_hint) {
   secure_cluster c;
   auto& server = c.serve(c.server_flags());
   auto const ready = read_file(c.file("ready.json"));
@@ -163,7 +163,7 @@ TEST(tls, plaintext_workers_are_refused_early) {
   EXPECT_THROW(s.wait_open(), session_error);
 }
 
-TEST(tls, who_must_show_a_certificate_and_has_none_is_refused_on_both_ports) {
+TEST(tls, client_without_required_certificate_is_refused_on_both_ports) {
   secure_cluster c;
   c.serve(c.server_flags({"--tls-client-ca", c.pem("ca.pem"), "--tls-client-required"}));
   EXPECT_EQ(c.ask({"tasks"}, {"--cert", c.pem("client.pem"), "--key", c.pem("client.key")}).status,

@@ -85,7 +85,7 @@ TEST_F(webhook_sender_test, tries_again_where_that_may_help_and_tells_once_of_ea
             (std::pair<bool, std::string>(true, service.url() + "/… accepts alerts again")));
 }
 
-TEST_F(webhook_sender_test, follows_no_redirect_and_does_not_insist) {
+TEST_F(webhook_sender_test, does_not_follow_redirects_or_retry_them) {
   status = 302;
   webhook_sender sender(to("/"), telling());
   ASSERT_TRUE(sender.start().ok());
@@ -94,7 +94,7 @@ TEST_F(webhook_sender_test, follows_no_redirect_and_does_not_insist) {
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(webhook_sender_test, keeps_so_many_and_stops_at_once) {
+TEST_F(webhook_sender_test, queue_is_limited_and_stop_is_immediate) {
   http_service silent([](http_seen const&) { return http_reply{.sent = http_reply::way::silent}; });
   webhook_settings s;
   s.urls = {silent.url()};
@@ -116,7 +116,7 @@ TEST_F(webhook_sender_test, hides_the_path_in_what_it_tells) {
   EXPECT_EQ(said()[0].second.find("secret"), std::string::npos) << said()[0].second;
 }
 
-TEST(webhooks, that_cannot_be_are_refused_at_the_start) {
+TEST(webhooks, invalid_webhooks_are_refused_at_startup) {
   auto const wrong = [](std::string url, bool insecure = false) {
     webhook_settings s;
     s.urls = {std::move(url)};
@@ -138,7 +138,7 @@ TEST(webhooks, that_cannot_be_are_refused_at_the_start) {
   EXPECT_NE(problem_with(s, false).find("--webhook-secret-file"), std::string::npos);
 }
 
-TEST_F(webhook_sender_test, wants_a_secret_that_is_one) {
+TEST_F(webhook_sender_test, rejects_an_unusable_secret) {
   auto s = to("/");
   s.secret_file = directory / "short";
   std::ofstream(s.secret_file) << "short\n";

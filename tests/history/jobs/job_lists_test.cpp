@@ -195,7 +195,7 @@ TEST(job_lists, tell_what_has_ended_once) {
   EXPECT_TRUE(l.take_ended().empty());
 }
 
-TEST(job_lists, tell_no_more_ends_than_there_is_room_for) {
+TEST(job_lists, reported_ends_are_limited) {
   history::job_lists l;
   for (std::uint64_t i = 1; i <= history::job_lists::ended_max + 1; ++i)
     l.fold(of_sessions({is(session_id{i}, delivery::job, job_state::failed, start)}));

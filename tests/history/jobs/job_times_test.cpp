@@ -43,7 +43,7 @@ struct times_of_jobs : testing::Test {
     a.how = how;
     return a;
   }
-  history::job_times_view look(session_id s = one) const { return *times.look(s, named); }
+  history::job_times_view look(session_id s = one) const { return *times.find(s, named); }
 
   config settings;
   history::names named{settings, [](auto const&) {}};
@@ -134,11 +134,11 @@ TEST_F(times_of_jobs, go_with_their_job) {
   changes gone;
   gone.sessions_released.push_back({one, release_reason::jobs, 0});
   fold(gone);
-  EXPECT_FALSE(times.look(one, named));
+  EXPECT_FALSE(times.find(one, named));
   EXPECT_EQ(times.bytes(), 0u);
 }
 
-TEST_F(times_of_jobs, have_so_many_rows_and_one_for_the_others) {
+TEST_F(times_of_jobs, rows_are_limited_and_the_rest_is_combined) {
   changes c;
   for (std::uint32_t i = 0; i < history::job_times::functions_max + 5; ++i) {
     auto const id = function_id{i + 10};
@@ -163,7 +163,7 @@ TEST_F(times_of_jobs, lose_the_tables_of_the_oldest_beyond_their_limit) {
     workers.workers.push_back({worker_number{w}, true, "worker", w, 1});
   fold(workers);
   std::uint64_t job = 0;
-  while (times.look(one, named).value_or(history::job_times_view{}).detailed && job < 10'000) {
+  while (times.find(one, named).value_or(history::job_times_view{}).detailed && job < 10'000) {
     changes c;
     ++job;
     for (std::uint32_t w = 1; w <= history::job_times::workers_max; ++w)

@@ -17,8 +17,8 @@ struct cluster_log_cases : testing::Test {
     coordination::changes c;
     c.incidents.push_back({"train", std::move(i)});
     log.fold(c);
-    EXPECT_EQ(log.said().size(), 1u);
-    return log.said().at(0);
+    EXPECT_EQ(log.pending_events().size(), 1u);
+    return log.pending_events().at(0);
   }
 };
 
@@ -64,14 +64,14 @@ TEST_F(cluster_log_cases, of_very_many_at_one_moment_the_first_of_each_cluster_a
   log.fold(c);
   auto const count = [&](cluster_event_kind k) {
     std::size_t n = 0;
-    for (auto const& e : log.said()) n += e.kind == k;
+    for (auto const& e : log.pending_events()) n += e.kind == k;
     return n;
   };
   EXPECT_EQ(count(cluster_event_kind::barrier_failed), cluster_log::singly + 1);
   EXPECT_EQ(count(cluster_event_kind::barriers_failed), 1u);
   EXPECT_EQ(count(cluster_event_kind::task_error), cluster_log::singly);
   log.fold({});
-  EXPECT_TRUE(log.said().empty());
+  EXPECT_TRUE(log.pending_events().empty());
 }
 
 }  // namespace

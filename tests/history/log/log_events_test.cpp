@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/history/log/incident_words.hpp"
+#include "server/history/log/incident_texts.hpp"
 
 namespace muster::history {
 namespace {
@@ -30,8 +30,8 @@ struct log_events_cases : testing::Test {
 
   log_event told(incident i) {
     log.fold(of({std::move(i)}), t0);
-    EXPECT_EQ(log.said().size(), 1u);
-    return log.said().at(0);
+    EXPECT_EQ(log.pending_events().size(), 1u);
+    return log.pending_events().at(0);
   }
 };
 
@@ -84,18 +84,18 @@ TEST_F(log_events_cases, closures) {
 
 TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_process) {
   log.fold(dropped(one, release_reason::age, true), t0);
-  EXPECT_TRUE(log.said().empty());
+  EXPECT_TRUE(log.pending_events().empty());
   log.fold(dropped(one, release_reason::unreadable), t0);
-  EXPECT_EQ(log.said(),
+  EXPECT_EQ(log.pending_events(),
             (std::vector{log_event{
                 log_event_kind::values_dropped, "values",
                 "the value of cl_0000000000000001 was released 0 s ago: it could not be read back "
                 "from --spill-dir; the log says why; further releases within the next minute are "
                 "not logged"}}));
   log.fold(dropped(two, release_reason::unreadable), t0 + 59s);
-  EXPECT_TRUE(log.said().empty());
+  EXPECT_TRUE(log.pending_events().empty());
   log.fold(dropped(two, release_reason::unreadable), t0 + 60s);
-  EXPECT_EQ(log.said().size(), 1u);
+  EXPECT_EQ(log.pending_events().size(), 1u);
 }
 
 TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_left_out) {
@@ -103,14 +103,14 @@ TEST_F(log_events_cases, of_failures_the_first_of_each_minute_and_how_many_were_
                                          "broken",      1,    2};
   auto const many = [&](std::size_t n) { return of(std::vector<incident>(n, failed)); };
   log.fold(many(log_event_pace::singly + 7), t0);
-  EXPECT_EQ(log.said().size(), log_event_pace::singly);
+  EXPECT_EQ(log.pending_events().size(), log_event_pace::singly);
   log.fold(many(1), t0 + log_event_pace::period);
-  ASSERT_EQ(log.said().size(), 1u);
-  EXPECT_EQ(log.said()[0].text,
+  ASSERT_EQ(log.pending_events().size(), 1u);
+  EXPECT_EQ(log.pending_events()[0].text,
             "train failed: ValueError: broken (1 of 2 closures failed); 7 earlier failures are not "
             "listed");
   log.fold({}, t0);
-  EXPECT_TRUE(log.said().empty());
+  EXPECT_TRUE(log.pending_events().empty());
   EXPECT_EQ(log.invalid(), "");
 }
 
@@ -136,13 +136,13 @@ TEST_F(log_events_cases, severities) {
 
 TEST(log_event_pace, says_some_a_minute_and_counts_the_others) {
   log_event_pace p;
-  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_say(t0));
-  EXPECT_EQ(p.take_left_out(), 0u);
-  EXPECT_FALSE(p.may_say(t0 + 59s));
-  EXPECT_FALSE(p.may_say(t0 + 59s));
-  EXPECT_TRUE(p.may_say(t0 + 60s));
-  EXPECT_EQ(p.take_left_out(), 2u);
-  EXPECT_EQ(p.take_left_out(), 0u);
+  for (std::uint32_t i = 0; i < log_event_pace::singly; ++i) EXPECT_TRUE(p.may_log(t0));
+  EXPECT_EQ(p.take_suppressed_count(), 0u);
+  EXPECT_FALSE(p.may_log(t0 + 59s));
+  EXPECT_FALSE(p.may_log(t0 + 59s));
+  EXPECT_TRUE(p.may_log(t0 + 60s));
+  EXPECT_EQ(p.take_suppressed_count(), 2u);
+  EXPECT_EQ(p.take_suppressed_count(), 0u);
   EXPECT_EQ(p.invalid(), "");
 }
 

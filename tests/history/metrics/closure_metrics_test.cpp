@@ -86,7 +86,7 @@ TEST(metrics, each_attempt_waits_and_the_recovery_of_its_task_is_timed) {
   EXPECT_EQ(m.total.sum(), 6s);
 }
 
-TEST(metrics, a_good_bye_is_no_failure_and_coming_back_from_it_no_recovery) {
+TEST(metrics, clean_disconnect_counts_neither_as_failure_nor_as_recovery) {
   cluster c;
   c.leave(c.attach({.index = 3}));
   c.wait(1s);

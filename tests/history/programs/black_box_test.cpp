@@ -50,7 +50,7 @@ TEST(black_boxes, keep_how_each_rank_ended_as_its_own_worker_says) {
   EXPECT_EQ(b.find(first_of(1, 2)), nullptr);
 }
 
-TEST(black_boxes, say_when_a_rank_began_and_who_came_when) {
+TEST(black_boxes, record_the_start_of_a_rank_as_reported_by_its_worker) {
   black_box b;
   b.begun(first_of(), seats());
   b.started(at, "w:1", {program_id{1}, 1, 0});  // not the rank's own worker
@@ -64,7 +64,7 @@ TEST(black_boxes, say_when_a_rank_began_and_who_came_when) {
   EXPECT_EQ(ranks[1].started, time_point{}) << "nobody has said so";
 }
 
-TEST(black_boxes, keep_arrivals_of_the_newest_barriers_that_fit) {
+TEST(black_boxes, arrivals_of_the_newest_barriers_are_kept) {
   black_box b({.arrivals_max = 5});
   b.begun(first_of(), seats());
   using meeting = attempt_record::meeting;
@@ -113,7 +113,7 @@ TEST(black_boxes, tell_of_workers_that_were_lost_while_it_ran) {
   EXPECT_EQ(b.find(first_of())->events.size(), 3u);
 }
 
-TEST(black_boxes, of_one_attempt_have_limits_and_count_what_is_left_out) {
+TEST(black_boxes, record_of_an_attempt_is_limited_and_counts_omissions) {
   black_box b({.events_max = 2,
                .barriers_max = 1,
                .latecomers_max = 1,
@@ -141,7 +141,7 @@ TEST(black_boxes, of_one_attempt_have_limits_and_count_what_is_left_out) {
   EXPECT_EQ(r.latecomers.size(), 1u);
 }
 
-TEST(black_boxes, that_are_too_many_or_too_large_go_the_oldest_first) {
+TEST(black_boxes, oldest_records_are_removed_beyond_the_limits) {
   black_box b({.attempts_max = 2, .bytes_max = 30'000, .event_bytes_max = 10'000});
   for (std::uint32_t i = 1; i <= 3; ++i) {
     b.begun(first_of(1, i), seats());

@@ -40,7 +40,7 @@ struct rows_test : testing::Test {
   }
   std::vector<std::uint64_t> ids(row_owner n, ended_rows::part p = ended_rows::newest) {
     std::vector<std::uint64_t> out;
-    rows.look(n, p, 0, SIZE_MAX,
+    rows.find(n, p, 0, SIZE_MAX,
               [&](ended_row const& r, failure const*) { out.push_back(raw(r.id)); });
     return out;
   }
@@ -76,7 +76,7 @@ TEST_F(rows_test, failures_stay_for_longer_with_what_they_say) {
   ended(one, closure_state::cancelled);
   for (std::size_t i = 0; i < 10 * chunk; ++i) ended(one);
   std::vector<std::string> said;
-  rows.look(one, ended_rows::failures, 0, SIZE_MAX, [&](ended_row const& r, failure const* f) {
+  rows.find(one, ended_rows::failures, 0, SIZE_MAX, [&](ended_row const& r, failure const* f) {
     EXPECT_EQ(r.id, a);
     said.push_back(f->message + " " + f->traceback);
   });
@@ -114,7 +114,7 @@ TEST_F(rows_test, long_texts_are_cut_and_count) {
   EXPECT_FALSE(ids(one).empty());
 }
 
-TEST_F(rows_test, none_are_kept_where_none_are_wanted) {
+TEST_F(rows_test, limit_of_zero_keeps_no_rows) {
   limits.session_rows_max = 0;
   ended(one);
   EXPECT_EQ(rows.size(one), 0u);
@@ -134,7 +134,7 @@ TEST_F(rows_test, can_be_looked_at_in_parts) {
   for (std::size_t i = 0; i < chunk + 10; ++i) ended(one);
   std::size_t seen = 0, steps = 0;
   for (std::optional<std::uint64_t> at = 0; at; ++steps)
-    at = rows.look(one, ended_rows::newest, *at, 50,
+    at = rows.find(one, ended_rows::newest, *at, 50,
                    [&](ended_row const&, failure const*) { ++seen; });
   EXPECT_EQ(seen, chunk + 10);
   EXPECT_EQ(steps, 3u);

@@ -5,19 +5,19 @@
 namespace muster::core {
 namespace {
 
-closure_look look_at(cluster& c, session_id s, closure_query q = {}) {
+search_step look_at(cluster& c, session_id s, closure_query q = {}) {
   q.session = s;
-  closure_look all;
+  search_step all;
   closure_cursor at;
   while (at.part != closure_cursor::end) {
-    auto const step = history::look(c.past, c.core, q, at, {}).value();
+    auto const step = history::search_closures(c.past, c.core, q, at, {}).value();
     all.found.insert(all.found.end(), step.found.begin(), step.found.end());
     all.of = step.of;
     at = step.next;
   }
   return all;
 }
-std::vector<closure_id> ids(closure_look const& l) {
+std::vector<closure_id> ids(search_step const& l) {
   std::vector<closure_id> out;
   for (auto const& f : l.found) out.push_back(f.id);
   return out;
@@ -103,7 +103,7 @@ TEST(session_rows, go_with_their_session) {
   EXPECT_TRUE(history::closure(c.past, c.core, id, s)) << "it is kept to be looked at";
   c.ask(delete_session{{}, s});
   EXPECT_FALSE(history::closure(c.past, c.core, id, s));
-  EXPECT_FALSE(history::look(c.past, c.core, {.session = s}, {}, {}));
+  EXPECT_FALSE(history::search_closures(c.past, c.core, {.session = s}, {}, {}));
 }
 
 TEST(session_rows, cancelled_ones_that_never_ran_tell_no_attempt) {

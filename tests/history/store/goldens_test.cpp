@@ -58,10 +58,10 @@ constexpr number<agent_health> agent_healths[] = {
     {agent_health::missing, 0}, {agent_health::registering, 1}, {agent_health::connected, 2},
     {agent_health::late, 3},    {agent_health::error, 4},       {agent_health::disconnected, 5}};
 // Positions in PastPoint.figure; without `figures_count`.
-constexpr number<past_point::figure> figures[] = {
-    {past_point::queued, 0},   {past_point::running, 1},       {past_point::finished, 2},
-    {past_point::failed, 3},   {past_point::heartbeat_p99, 4}, {past_point::wait_p50, 5},
-    {past_point::wait_p99, 6}, {past_point::run_p50, 7},       {past_point::run_p99, 8}};
+constexpr number<chart_point::figure> figures[] = {
+    {chart_point::queued, 0},   {chart_point::running, 1},       {chart_point::finished, 2},
+    {chart_point::failed, 3},   {chart_point::heartbeat_p99, 4}, {chart_point::wait_p50, 5},
+    {chart_point::wait_p99, 6}, {chart_point::run_p50, 7},       {chart_point::run_p99, 8}};
 
 std::vector<event> full_events() {
   std::vector<event> all{{}};
@@ -71,14 +71,14 @@ std::vector<event> full_events() {
   return all;
 }
 
-past_point full_point() {
-  past_point p{2, at + 11s, {}};
+chart_point full_point() {
+  chart_point p{2, at + 11s, {}};
   for (auto const& [figure, n] : figures) p.figures[figure] = 12.5f + static_cast<float>(n);
   return p;
 }
 
-std::vector<past_machine> full_machines() {
-  past_machine m{"train 21\xff", "worker:22\xfe", "host-23\xfd", {}};
+std::vector<recorded_machine> full_machines() {
+  recorded_machine m{"train 21\xff", "worker:22\xfe", "host-23\xfd", {}};
   m.sample.at = 24;
   m.sample.cpu = 25.5f;
   m.sample.memory = 26.5f;
@@ -88,12 +88,12 @@ std::vector<past_machine> full_machines() {
   m.sample.sent = 30.5f;
   m.sample.read = 31.5f;
   m.sample.written = 32.5f;
-  past_machine const empty{"", "", "", {0, 0, 0, 0, 0, 0, 0, 0, 0}};
+  recorded_machine const empty{"", "", "", {0, 0, 0, 0, 0, 0, 0, 0, 0}};
   return {m, empty, {"", "", "", {}}};
 }
 
-past_spans full_spans() {
-  past_spans all{"train 41\xff", {}};
+recorded_spans full_spans() {
+  recorded_spans all{"train 41\xff", {}};
   for (auto const& [state, n] : span_states) {
     auto& s = all.spans.emplace_back();
     s.lane = {"worker\xfe", 5'000'000'042 + n % 2};
@@ -105,7 +105,7 @@ past_spans full_spans() {
     s.what.closure = core::closure_id{0xf000'0047'0000'0048 + n};
     s.what.job = core::session_id{0xf000'0000'0000'0049 + n};
   }
-  history::past_span sum;  // a sum over several functions
+  history::recorded_span sum;  // a sum over several functions
   sum.lane = {"", 0};
   sum.what.started = core::time_point{};
   sum.what.busy = 3h;
@@ -119,8 +119,8 @@ past_spans full_spans() {
   return all;
 }
 
-past_lines full_lines() {
-  past_lines all{"train 61\xff", {}};
+recorded_lines full_lines() {
+  recorded_lines all{"train 61\xff", {}};
   for (auto const& [level, n] : log_levels) {
     auto& [job, line] = all.lines.emplace_back(core::session_id{0xf000'0000'0000'0062}, log_line{});
     line.closure = core::closure_id{0xf000'0063'0000'0064};
@@ -135,8 +135,8 @@ past_lines full_lines() {
   return all;
 }
 
-std::vector<past_run> full_runs() {
-  past_run one{"train 71\xff", {}};
+std::vector<recorded_run> full_runs() {
+  recorded_run one{"train 71\xff", {}};
   auto& r = one.run;
   r.number = 5'000'000'072;
   r.incarnation = core::incarnation{0xf000'0000'0000'0073};
@@ -149,7 +149,7 @@ std::vector<past_run> full_runs() {
   r.barriers_remembered = 7'000'000'086;
   r.keys = 8'000'000'087;
   r.key_bytes = 9'000'000'088;
-  std::vector<past_run> all{{}, {}};
+  std::vector<recorded_run> all{{}, {}};
   all.back().run.cause.emplace();
   for (auto const& [state, n] : generation_states) {
     one.run.state = state;
@@ -200,7 +200,7 @@ doctor::step_segment full_steps() {
 }
 
 // As the activity log does.
-std::string encoded_spans(past_spans const& all) {
+std::string encoded_spans(recorded_spans const& all) {
   core::config const limits;
   history::names named(limits, [](auto const&) {});
   core::span_page page;
@@ -235,11 +235,11 @@ std::vector<kind> const& kinds() {
        [](auto bytes, auto* n) { return encoded(events_from(bytes, n)); }},
       {"points",
        form<wire::PastPoint>(),
-       {encoded(full_point()), encoded(past_point())},
+       {encoded(full_point()), encoded(chart_point())},
        [](auto bytes, auto* n) { return encoded(point_from(bytes, n)); }},
       {"machines",
        form<wire::PastMachines>(),
-       {encoded(full_machines()), encoded(std::vector<past_machine>())},
+       {encoded(full_machines()), encoded(std::vector<recorded_machine>())},
        [](auto bytes, auto* n) { return encoded(machines_from(bytes, n)); }},
       {"spans",
        form<wire::PastSpans>(),
@@ -247,11 +247,11 @@ std::vector<kind> const& kinds() {
        [](auto bytes, auto* n) { return encoded_spans(spans_from(bytes, n)); }},
       {"lines",
        form<wire::PastLines>(),
-       {encoded(full_lines()), encoded(past_lines())},
+       {encoded(full_lines()), encoded(recorded_lines())},
        [](auto bytes, auto* n) { return encoded(lines_from(bytes, n)); }},
       {"runs",
        form<wire::PastRuns>(),
-       {encoded(full_runs()), encoded(std::vector<past_run>())},
+       {encoded(full_runs()), encoded(std::vector<recorded_run>())},
        [](auto bytes, auto* n) { return encoded(runs_from(bytes, n)); }},
       {"jobs",
        form<wire::PastJobs>(),
@@ -368,7 +368,7 @@ TEST(history_numbers, never_change) {
   }
   expect_complete(span_states, 0);
   for (auto const& [state, n] : span_states) {
-    past_spans one{"", {{}}};
+    recorded_spans one{"", {{}}};
     one.spans[0].what.state = state;
     wire::PastSpans w;
     ASSERT_TRUE(w.ParseFromString(encoded_spans(one)));
@@ -376,7 +376,7 @@ TEST(history_numbers, never_change) {
   }
   expect_complete(log_levels, 0);
   for (auto const& [level, n] : log_levels) {
-    past_lines one{"", {{}}};
+    recorded_lines one{"", {{}}};
     one.lines[0].second.level = level;
     wire::PastLines w;
     ASSERT_TRUE(w.ParseFromString(encoded(one)));
@@ -395,7 +395,7 @@ TEST(history_numbers, never_change) {
 TEST(history_numbers, of_runs_and_positions_of_figures_never_change) {
   expect_complete(generation_states, 0);
   for (auto const& [state, n] : generation_states) {
-    std::vector<past_run> one(1);
+    std::vector<recorded_run> one(1);
     one[0].run.state = state;
     wire::PastRuns w;
     ASSERT_TRUE(w.ParseFromString(encoded(one)));
@@ -403,7 +403,7 @@ TEST(history_numbers, of_runs_and_positions_of_figures_never_change) {
   }
   expect_complete(agent_healths, 0);
   for (auto const& [health, n] : agent_healths) {
-    std::vector<past_run> one(1);
+    std::vector<recorded_run> one(1);
     one[0].run.by_health[static_cast<std::size_t>(health)] = 1;
     wire::PastRuns w;
     ASSERT_TRUE(w.ParseFromString(encoded(one)));
@@ -411,7 +411,7 @@ TEST(history_numbers, of_runs_and_positions_of_figures_never_change) {
   }
   expect_complete(figures, 1);
   for (auto const& [figure, n] : figures) {
-    past_point one;
+    chart_point one;
     one.figures[figure] = 1;
     wire::PastPoint w;
     ASSERT_TRUE(w.ParseFromString(encoded(one)));

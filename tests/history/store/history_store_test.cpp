@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "server/history/store/past_reader.hpp"
+#include "server/history/store/history_reader.hpp"
 #include "server/history/store/records.hpp"
 #include "tests/support/cannot_run.hpp"
 #include "tests/support/small_disk.hpp"
@@ -88,7 +88,7 @@ TEST_F(history_store_test, counts_a_record_that_cannot_be_read_once) {
   EXPECT_EQ(a->facts().unreadable, 2u);
 }
 
-TEST_F(history_store_test, counts_at_most_so_many_unreadable_records) {
+TEST_F(history_store_test, count_of_unreadable_records_is_limited) {
   auto const a = open();
   a->start();
   for (int i = 0; i < 10'001; ++i) a->keep({history_kind::events, noon, "nonsense"});
@@ -186,7 +186,7 @@ TEST_F(history_store_test, bytes_beyond_the_limit_take_the_oldest) {
   EXPECT_EQ(a->newest(), noon + 16s);
 }
 
-TEST_F(history_store_test, more_than_may_wait_is_dropped_and_counted) {
+TEST_F(history_store_test, records_beyond_the_queue_limit_are_dropped_and_counted) {
   history_limits limits;
   limits.waiting_bytes_max = 10;
   auto const a = open(limits);
@@ -198,7 +198,7 @@ TEST_F(history_store_test, more_than_may_wait_is_dropped_and_counted) {
   EXPECT_EQ(all(*a, history_kind::events), (std::vector<std::string>{"fits"}));
 }
 
-TEST_F(history_store_test, a_disk_without_the_reserve_is_left_alone) {
+TEST_F(history_store_test, disk_without_the_reserve_is_not_written) {
   history_limits limits;
   limits.reserve_bytes = ~std::uint64_t{0};
   auto const a = open(limits);
@@ -257,7 +257,7 @@ TEST_F(history_store_test, a_scan_goes_on_where_it_is_told_to_and_ends_when_it_i
 TEST_F(history_store_test, a_reader_answers_beside_the_writer) {
   auto const a = open();
   a->start();
-  past_reader reader;
+  history_reader reader;
   EXPECT_EQ(reader.ask([](auto const&) {}).code, code::failed_precondition);
   reader.start(*a);
   keep(*a, history_kind::events, {"a", "b"});
@@ -274,13 +274,13 @@ TEST_F(history_store_test, a_reader_answers_beside_the_writer) {
   EXPECT_EQ(reader.ask([](auto const&) {}).code, code::unavailable);
 }
 
-TEST_F(history_store_test, no_more_questions_wait_than_may) {
+TEST_F(history_store_test, queued_queries_are_limited) {
   auto const a = open();
-  past_reader reader;
+  history_reader reader;
   reader.start(*a);
   std::promise<void> go_on;
   auto const busy = go_on.get_future().share();
-  for (std::size_t i = 0; i < past_reader::questions_max; ++i)
+  for (std::size_t i = 0; i < history_reader::questions_max; ++i)
     EXPECT_TRUE(reader.ask([busy](auto const&) { busy.wait(); }).ok());
   EXPECT_EQ(reader.ask([](auto const&) {}).code, code::resource_exhausted);
   go_on.set_value();

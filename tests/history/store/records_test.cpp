@@ -29,13 +29,13 @@ TEST(history_records, of_events) {
 }
 
 TEST(history_records, of_points) {
-  past_point const p{2, some_noon, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+  chart_point const p{2, some_noon, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
   EXPECT_EQ(point_from(encoded(p)), p);
 }
 
 TEST(history_records, of_machines) {
   auto const back = machines_from(encoded(
-      std::vector<past_machine>{{"train", "worker:1", "node", {5, 1, 2, 3, 4, 6, 7, 8, 9}}}));
+      std::vector<recorded_machine>{{"train", "worker:1", "node", {5, 1, 2, 3, 4, 6, 7, 8, 9}}}));
   ASSERT_EQ(back.size(), 1u);
   EXPECT_EQ(back[0].cluster, "train");
   EXPECT_EQ(back[0].task, "worker:1");
@@ -56,7 +56,7 @@ TEST(history_records, of_lines) {
   line.level = log_level::standard_error;
   line.text = "\xff no UTF-8";
   line.worker = worker;
-  auto const back = lines_from(encoded(past_lines{"train", {{core::session_id{9}, line}}}));
+  auto const back = lines_from(encoded(recorded_lines{"train", {{core::session_id{9}, line}}}));
   EXPECT_EQ(back.cluster, "train");
   ASSERT_EQ(back.lines.size(), 1u);
   auto const& [job, found] = back.lines[0];
@@ -71,7 +71,7 @@ TEST(history_records, of_lines) {
 }
 
 TEST(history_records, of_lines_are_read_of_wanted_jobs_alone) {
-  past_lines all{"train", {}};
+  recorded_lines all{"train", {}};
   for (std::uint64_t job : {9, 9, 7, 8})
     all.lines.emplace_back(core::session_id{job}, log_line{}).second.text = std::to_string(job);
   auto const bytes = encoded(all);
@@ -96,7 +96,7 @@ struct history_records_of_spans : testing::Test {
   history::history was{settings, wide, some_noon}, is{settings, wide, some_noon};
 
   void add(std::string function, core::duration after, std::uint64_t closure, std::uint32_t count) {
-    history::past_span s{{"worker", closure % 2}, {function, "served", "hash", true}, {}};
+    history::recorded_span s{{"worker", closure % 2}, {function, "served", "hash", true}, {}};
     s.what.started = some_noon + after;
     s.what.lasted = 70ms;
     s.what.busy = closure ? 70ms : 50ms;
@@ -125,7 +125,7 @@ TEST_F(history_records_of_spans, come_back) {
 
 // Protobuf rejects a whole message with one invalid UTF-8 `string`.
 TEST_F(history_records_of_spans, keep_a_hash_of_raw_bytes) {
-  history::past_span s{
+  history::recorded_span s{
       {"worker", 1}, {"f", "python:3.11", std::string("\xff\x00\xfe", 3), true}, {}};
   s.what.started = some_noon;
   s.what.closure = core::closure_id{8};
@@ -158,10 +158,10 @@ TEST(history_records, keep_text_that_is_not_utf8) {
       events_from(encoded(std::vector<event>{{1, some_noon, {{}, odd, odd, odd, odd}}}));
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].what.text, odd);
-  auto const machines = machines_from(encoded(std::vector<past_machine>{{odd, odd, odd, {}}}));
+  auto const machines = machines_from(encoded(std::vector<recorded_machine>{{odd, odd, odd, {}}}));
   ASSERT_EQ(machines.size(), 1u);
   EXPECT_EQ(machines[0].host, odd);
-  past_run run{odd, {}};
+  recorded_run run{odd, {}};
   run.run.cause = core::coordination::first_cause{odd, odd, odd, some_noon};
   auto const runs = runs_from(encoded(std::vector{run}));
   ASSERT_EQ(runs.size(), 1u);
@@ -217,7 +217,7 @@ TEST(history_records, that_cannot_be_read_give_nothing) {
 }
 
 TEST(history_records, of_runs) {
-  past_run r{"train", {}};
+  recorded_run r{"train", {}};
   r.run.number = 7;
   r.run.incarnation = core::incarnation{9};
   r.run.state = core::coordination::generation_state::failed;
@@ -228,7 +228,7 @@ TEST(history_records, of_runs) {
   r.run.keys = 3;
   r.run.key_bytes = 30;
   r.run.barriers_remembered = 2;
-  auto const back = runs_from(encoded(std::vector{r, past_run{"other", {}}}));
+  auto const back = runs_from(encoded(std::vector{r, recorded_run{"other", {}}}));
   ASSERT_EQ(back.size(), 2u);
   EXPECT_EQ(back[0].cluster, "train");
   auto const& g = back[0].run;

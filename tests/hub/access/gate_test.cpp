@@ -22,7 +22,7 @@ struct access : ::testing::Test {
   }
 
   new_token make(core::role r, core::duration expires = {}) {
-    wanted_token w;
+    token_request w;
     w.role = r;
     w.expires_in = expires;
     auto made = keeper.create(w, nullptr);
@@ -37,15 +37,16 @@ struct access : ::testing::Test {
   core::time_point now{std::chrono::seconds(1'000'000)};
   std::vector<std::string> ended;
   std::vector<log_event> told;
-  std::vector<core::token_fact> written;
+  std::vector<core::token_change> written;
   core::time_point armed{};
   gate g{[this] { return now; }};
-  token_keeper keeper{g,
-                      {.now = [this] { return now; },
-                       .arm = [this](core::time_point at) { armed = at; },
-                       .tell = [this](log_event const& n) { told.push_back(n); },
-                       .ended = [this](std::string const& id) { ended.push_back(id); },
-                       .write_down = [this](core::token_fact const& f) { written.push_back(f); }}};
+  token_keeper keeper{
+      g,
+      {.now = [this] { return now; },
+       .arm = [this](core::time_point at) { armed = at; },
+       .tell = [this](log_event const& n) { told.push_back(n); },
+       .ended = [this](std::string const& id) { ended.push_back(id); },
+       .write_down = [this](core::token_change const& f) { written.push_back(f); }}};
   verdict last;
 };
 
@@ -100,7 +101,7 @@ TEST_F(access, is_judged_again_in_silence) {
 }
 
 // A used token is cached; revocation and changes must not depend on that.
-TEST_F(access, that_was_just_given_ends_and_changes_at_once) {
+TEST_F(access, new_token_can_be_revoked_and_changed_at_once) {
   auto const t = make(core::role::submitter);
   auto const brief = make(core::role::viewer, 1h);
   for (auto const* one : {&t, &brief})
@@ -174,7 +175,7 @@ TEST_F(access, a_wrong_token_waits_twice_as_long_each_time_and_a_right_one_never
   EXPECT_EQ(last.delay, 0ms);
 }
 
-TEST_F(access, only_so_many_refusals_wait) {
+TEST_F(access, queued_refusals_have_a_limit) {
   std::vector<verdict> waiting;
   for (int i = 0; i < gate::waiting_max; ++i)
     waiting.push_back(g.judge({"muster.x.y", "10.0.0." + std::to_string(i), "", permission::view}));

@@ -6,7 +6,7 @@
 namespace muster::server {
 namespace {
 
-TEST(networks, so_many_of_a_setting) {
+TEST(networks, number_of_networks_is_limited) {
   std::vector<std::string> all(networks_max, "10.0.0.0/8");
   auto const parsed = parse_networks(all);
   ASSERT_TRUE(parsed);

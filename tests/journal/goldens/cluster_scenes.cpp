@@ -263,7 +263,7 @@ void add_cluster_scenes(std::vector<scene>& all) {
   add(all, "cluster that is forgotten",
       facts{{"train", key_fact{key, {}, at}},
             {"train", barrier_fact{.id = "step_61", .forgotten = true}},
-            {"train", cluster_gone{}}});
+            {"train", cluster_record_removed{}}});
 }
 
 void add_token_scenes(std::vector<scene>& all) {
@@ -283,7 +283,7 @@ void add_token_scenes(std::vector<scene>& all) {
     one.role = role;
     add_token(s, one);
   }
-  encode(core::token_fact{"revoked", nullptr}, s.batch);
+  encode(core::token_change{"revoked", nullptr}, s.batch);
 }
 
 }  // namespace muster::server::journal::goldens

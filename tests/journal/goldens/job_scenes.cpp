@@ -276,7 +276,7 @@ void add_job_scenes(std::vector<scene>& all) {
   exclusive.released = true;
   add(all, "full job", "train",
       facts{job, full_request(job.id), empty_request(job.id, 4, 2), full_closure(job.id, 0),
-            exclusive, failed_closure(job.id, 2, full_failure("99")), closure_gone{job.id, 3}});
+            exclusive, failed_closure(job.id, 2, full_failure("99")), closure_removed{job.id, 3}});
   per_worker_fact value;
   value.job = session_id{2};
   value.id = per_worker_id{0xf000'0000'0000'0001};
@@ -287,19 +287,19 @@ void add_job_scenes(std::vector<scene>& all) {
   value.released = true;
   value.created = at + 49s;
   value.submitted_by = "token-50";
-  auto of_nobody = value;
-  of_nobody.job = {};
-  of_nobody.released = false;
+  auto sessionless_values = value;
+  sessionless_values.job = {};
+  sessionless_values.released = false;
   auto empty = per_worker_fact{.job = session_id{2}, .id = per_worker_id{2}, .function = "f"};
   empty.args = blob("");
   add(all, "full session", "train", facts{full_session(), value, empty});
-  add(all, "value of no session", "train", facts{of_nobody});
+  add(all, "value of no session", "train", facts{sessionless_values});
   add(all, "empty job", "", facts{empty_job(3), empty_request(session_id{3}, 0, 1)});
   add_flags(all);
   add_enumerators(all);
   add(all, "job that is forgotten", "train",
-      facts{request_gone{job.id, 4'000'000'001, 2}, per_worker_gone{job.id, value.id},
-            job_gone{job.id}});
+      facts{request_removed{job.id, 4'000'000'001, 2}, per_worker_removed{job.id, value.id},
+            job_removed{job.id}});
 }
 
 }  // namespace muster::server::journal::goldens

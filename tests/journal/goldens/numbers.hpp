@@ -145,7 +145,7 @@ inline constexpr number<core::rank_state> rank_state[] = {{core::rank_state::ord
 inline constexpr number<core::attempt_event> attempt_event[] = {
     {core::attempt_event::task_failed, 0}, {core::attempt_event::barrier_failed, 1},
     {core::attempt_event::worker_lost, 2}, {core::attempt_event::worker_back, 3},
-    {core::attempt_event::hangs, 4},       {core::attempt_event::moves_again, 5}};
+    {core::attempt_event::hangs, 4},       {core::attempt_event::progress_resumed, 5}};
 inline constexpr number<core::stack_state> stack_state[] = {
     {core::stack_state::unknown, 0},    {core::stack_state::taken, 1},
     {core::stack_state::not_python, 2}, {core::stack_state::stopped, 3},

@@ -154,7 +154,7 @@ TEST(stored_numbers, of_closures) {
     f.state = e;
     return written<wire::ClosureState>(f).state();
   });
-  EXPECT_EQ(written<wire::ClosureState>(closure_gone{}).state(), numbers::released_closure);
+  EXPECT_EQ(written<wire::ClosureState>(closure_removed{}).state(), numbers::released_closure);
   expect_numbers(numbers::release_reason, 0, [](auto e) {
     closure_fact f;
     f.dropped = e;
@@ -232,7 +232,7 @@ TEST(stored_numbers, of_tokens) {
     token t;
     t.role = e;
     std::vector<change> batch;
-    encode(token_fact{t.id, std::make_shared<token const>(t)}, batch);
+    encode(token_change{t.id, std::make_shared<token const>(t)}, batch);
     return last<wire::Token>(batch).role();
   });
 }

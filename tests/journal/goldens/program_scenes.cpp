@@ -351,7 +351,7 @@ void add_program_scenes(std::vector<scene>& all) {
   add(all, "program with empty parts", "", facts);
   add_enumerators(all);
   add(all, "program without an attempt", "",
-      programs_facts{attempt_gone{full, 1}, program_gone{full}});
+      programs_facts{attempt_removed{full, 1}, program_removed{full}});
 }
 
 void add_record_scenes(std::vector<scene>& all) {

@@ -26,7 +26,7 @@ void encode_again(stored_job const& j, std::vector<change>& into) {
   for (auto const& a : j.job.accepted) {
     facts.push_back(a);
     for (std::uint32_t n = 0; n < a.closures.size(); ++n)
-      if (a.closures[n].forgotten) facts.push_back(core::closure_gone{a.job, a.first + n});
+      if (a.closures[n].forgotten) facts.push_back(core::closure_removed{a.job, a.first + n});
   }
   for (auto const& c : j.job.closures) facts.push_back(c);
   encode(j.cluster, facts, into);
@@ -56,7 +56,7 @@ void encode_again(stored_record const& r, std::vector<change>& into) {
 }
 
 void encode_again(core::token const& t, std::vector<change>& into) {
-  encode(core::token_fact{t.id, std::make_shared<core::token const>(t)}, into);
+  encode(core::token_change{t.id, std::make_shared<core::token const>(t)}, into);
 }
 
 // Does nothing after the first error.

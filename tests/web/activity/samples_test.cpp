@@ -113,12 +113,13 @@ TEST_F(samples, a_histogram_that_lost_counts_is_no_trouble) {
 }
 
 TEST_F(samples, go_on_from_those_of_an_earlier_process) {
-  std::vector<history::past_point> made;
+  std::vector<history::chart_point> made;
   history.go_on(
       [] {
-        history::past_point p{0, t0 - 60s, {}};
-        p.figures[history::past_point::queued] = 5;
-        return std::vector{p, history::past_point{1, t0 - 50s, {}}, history::past_point{9, t0, {}}};
+        history::chart_point p{0, t0 - 60s, {}};
+        p.figures[history::chart_point::queued] = 5;
+        return std::vector{p, history::chart_point{1, t0 - 50s, {}},
+                           history::chart_point{9, t0, {}}};
       },
       [&made](auto const& p) { made.push_back(p); });
   after(0s);
@@ -130,7 +131,7 @@ TEST_F(samples, go_on_from_those_of_an_earlier_process) {
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0].series, 0u);
   EXPECT_EQ(made[0].at, t0 + 1s);
-  EXPECT_EQ(made[0].figures[history::past_point::queued], 7);
+  EXPECT_EQ(made[0].figures[history::chart_point::queued], 7);
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(stream, what_is_no_time_task_or_job_is_told_so) {
   EXPECT_EQ(get("/api/v1/stream/trace?" + many).status, 422u);
 }
 
-TEST_F(stream, minutes_stand_for_bars_that_are_gone) {
+TEST_F(stream, evicted_bars_are_summed_per_minute) {
   auto& w = add_worker(worker::habit::hold, 0, 256);
   submit(8'202);
   auto const left = [&] {
@@ -253,7 +253,7 @@ TEST_F(stream, all_can_be_had_as_a_trace) {
 }
 
 // Short spans may be merged or kept; in both cases no function gets the time of another.
-TEST_F(stream, nobody_is_given_what_other_functions_did) {
+TEST_F(stream, time_is_not_attributed_to_other_functions) {
   add_worker(worker::habit::echo, 7, 16);
   std::string closures;
   std::map<std::string, std::int64_t> submitted, traced, told;

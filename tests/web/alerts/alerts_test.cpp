@@ -60,7 +60,7 @@ struct alert_rules : testing::Test {
   alert_facts facts;
 };
 
-TEST_F(alert_rules, nothing_is_said_of_a_healthy_server) {
+TEST_F(alert_rules, healthy_server_has_no_alerts) {
   pool().overview.tasks_connected = 3;
   pool().overview.closures.queued = 9;
   pool().overview.requeued = 12;
@@ -306,7 +306,7 @@ TEST_F(alert_rules, gangs_that_can_never_start) {
       "when idle");
 }
 
-TEST_F(alert_rules, the_watchdog_speaks_while_it_is_quiet) {
+TEST_F(alert_rules, watchdog_alerts_while_there_is_no_progress) {
   auto& o = pool().overview;
   o.tasks_connected = 1;
   o.closures.running = 2;
@@ -428,7 +428,7 @@ TEST_F(alert_rules, a_barrier_that_waits_for_somebody) {
   EXPECT_EQ(i.link, "/barriers?id=step%2012%3B%20rm%20-rf%20%2F&cluster=train");
 }
 
-TEST_F(alert_rules, agents_that_hear_no_preemption_notice) {
+TEST_F(alert_rules, agents_that_receive_no_preemption_notice) {
   auto& u = facts.agents[0].unheard;
   u = {2, {"/job:worker/task:0", "/job:worker/task:1"}, now - 20s, false};
   auto const i = only();

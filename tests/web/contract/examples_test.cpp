@@ -162,7 +162,7 @@ TEST_F(openapi_examples, results_are_read_in_json_pages) {
   EXPECT_EQ(get("/api/v1/jobs/job_00000000000000ff/results/page").status, 404u);
 }
 
-TEST_F(openapi_examples, a_page_of_large_results_ends_and_goes_on) {
+TEST_F(openapi_examples, page_of_large_results_is_cut_and_continued) {
   start();
   add_worker(worker::habit::echo);
   auto const one = "[\"" + std::string(std::size_t{3} << 20, 'x') + "\"]";

@@ -47,7 +47,7 @@ TEST_F(rare_answers, an_id_of_few_characters_and_too_many_bytes_is_impossible) {
   EXPECT_EQ(text_at(p, "/limit"), "4096 bytes");
 }
 
-TEST_F(rare_answers, a_wait_beyond_what_can_be_is_cut_down) {
+TEST_F(rare_answers, too_long_wait_is_shortened) {
   start({}, {}, 1);
   EXPECT_EQ(send("PUT", "/api/v1/clusters/default/kv/a", "1").status, 201u);
   EXPECT_EQ(get("/api/v1/clusters/default/kv/a?timeout=99999999999999999999d").body, "1");

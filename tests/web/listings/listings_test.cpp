@@ -241,9 +241,9 @@ TEST_F(listings, values_that_are_errors_say_so_and_are_found) {
 }
 
 struct silent_holder final : server::holder_sink {
-  void on_wanted(std::string_view) override {}
+  void on_upload_requested(std::string_view) override {}
   bool on_ticket(std::string_view, std::string_view) override { return true; }
-  void on_unneeded(std::string_view) override {}
+  void on_released(std::string_view) override {}
 };
 
 TEST_F(listings, a_large_value_is_where_its_worker_holds_it) {

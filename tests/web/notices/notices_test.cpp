@@ -32,7 +32,7 @@ std::vector<std::string> subjects(alerts const& all) {
 using names = std::vector<std::string>;
 
 struct notices_test : testing::Test {
-  notice_board board{noon};
+  notification_board board{noon};
   void SetUp() override { EXPECT_TRUE(board.look({}).empty()); }
 };
 
@@ -52,21 +52,21 @@ TEST_F(notices_test, one_that_is_gone_at_the_next_look_is_not_told) {
   EXPECT_TRUE(board.look({}).empty());
 }
 
-TEST_F(notices_test, what_has_ended_when_it_begins_is_never_over) {
+TEST_F(notices_test, final_event_is_never_reported_as_over) {
   auto const failed = of("job-failed", "job_1");
   board.look({failed});
   EXPECT_EQ(board.look({failed}).began.size(), 1u);
   EXPECT_TRUE(board.look({}).empty());
 }
 
-TEST_F(notices_test, two_of_a_rule_are_two) {
+TEST_F(notices_test, alerts_of_the_same_rule_are_separate) {
   alerts const both{of("worker-lost", "worker:1"), of("worker-lost", "worker:2")};
   board.look(both);
   EXPECT_EQ(board.look(both).began.size(), 2u);
 }
 
-TEST(notices, of_before_a_restart_are_not_told_again) {
-  notice_board board(noon);
+TEST(notices, alerts_older_than_the_start_are_not_repeated) {
+  notification_board board(noon);
   alerts const all{of("job-failed", "old", noon - 1s), of("worker-lost", "unknown", core::never),
                    of("worker-lost", "new", noon + 1s)};
   EXPECT_TRUE(board.look(all).empty());
@@ -74,14 +74,14 @@ TEST(notices, of_before_a_restart_are_not_told_again) {
   EXPECT_EQ(subjects(board.look({}).over), (names{"new", "unknown"}));
 }
 
-TEST(notices, remember_so_many) {
-  notice_board board(noon);
+TEST(notices, number_of_remembered_alerts_is_limited) {
+  notification_board board(noon);
   board.look({});
   alerts all;
-  for (std::size_t i = 0; i < notice_board::known_max + 5; ++i)
+  for (std::size_t i = 0; i < notification_board::known_max + 5; ++i)
     all.push_back(of("worker-lost", std::to_string(i)));
   board.look(all);
-  EXPECT_EQ(board.look(all).began.size(), notice_board::known_max);
+  EXPECT_EQ(board.look(all).began.size(), notification_board::known_max);
   EXPECT_TRUE(board.look(all).empty());
 }
 

@@ -6,11 +6,11 @@ namespace {
 
 using names = std::vector<std::string>;
 
-TEST_F(past_fixture, lines_of_closures_are_found_by_a_text_in_them) {
+TEST_F(history_fixture, lines_of_closures_are_found_by_a_text_in_them) {
   past.line(1min, {}, "loss is NaN");
   past.line(2min, {}, "all is well");
   past.line(3min, {}, "loss is nan again", core::session_id{8});
-  start(with_past());
+  start(with_history());
   auto const found = [&](std::string const& query) {
     return texts(get_json("/api/v1/logs/search?" + query), "lines", "text");
   };
@@ -33,8 +33,8 @@ TEST_F(past_fixture, lines_of_closures_are_found_by_a_text_in_them) {
             names{"loss is nan again"});
 }
 
-TEST_F(past_fixture, a_search_that_cannot_be_is_refused_with_its_name) {
-  start(with_past());
+TEST_F(history_fixture, invalid_search_is_refused_by_name) {
+  start(with_history());
   auto const field = [&](std::string const& query, unsigned status) {
     return text_at(get_json("/api/v1/logs/search?" + query, status), "/field");
   };
@@ -97,7 +97,7 @@ TEST_F(rank_search, lines_of_all_ranks_are_found_across_pieces_and_pages) {
   EXPECT_EQ(search("text=NaN&rank=1", printed).at("rank_lines").as_array().size(), 1u);
 }
 
-TEST_F(rank_search, a_page_looks_at_so_many_bytes) {
+TEST_F(rank_search, bytes_read_per_page_are_limited) {
   start_with_ranks();
   names const printed{std::string(9 << 20, '\n'), "NaN"};
   auto const first = search("text=NaN", printed, 256 << 10);

@@ -6,12 +6,12 @@ namespace past_machine_cases {
 
 using names = std::vector<std::string>;
 
-TEST_F(past_fixture, machines_of_a_time_have_means_of_what_was_seen) {
+TEST_F(history_fixture, machines_of_a_time_have_means_of_what_was_seen) {
   for (int i = 0; i < 20; ++i) {
     past.machine(i * 5s, "worker:1", "h1", static_cast<float>(i));
     past.machine(i * 5s, "worker:2", "h2", -1);
   }
-  start(with_past());
+  start(with_history());
   auto const path = "/api/v1/machines?from_ms=" + at(0s) + "&to_ms=" + at(99s);
   auto const all = get_json(path + "&samples=2");
   EXPECT_EQ(texts(all, "machines", "task"), (names{"worker:1", "worker:2"}));
@@ -61,11 +61,12 @@ TEST_F(machines_of_a_program, are_one_of_each_of_its_hosts) {
     h.machines().report("worker:8", m, h.now());
   });
   auto const program = "program=" + path.substr(path.rfind('/') + 1);
-  EXPECT_EQ(past_fixture::texts(get_json("/api/v1/machines?" + program), "machines", "task"),
+  EXPECT_EQ(history_fixture::texts(get_json("/api/v1/machines?" + program), "machines", "task"),
             names{"worker:0"});
   auto const then = "&from_ms=" + at(0s) + "&to_ms=" + at(9s);
-  EXPECT_EQ(past_fixture::texts(get_json("/api/v1/machines?" + program + then), "machines", "task"),
-            names{"worker:0"});
+  EXPECT_EQ(
+      history_fixture::texts(get_json("/api/v1/machines?" + program + then), "machines", "task"),
+      names{"worker:0"});
   get_json("/api/v1/machines?program=prog_zz", 404);
   get_json("/api/v1/machines?program=prog_zz" + then, 404);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "server/history/store/past_reader.hpp"
+#include "server/history/store/history_reader.hpp"
 #include "server/history/store/records.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/web/fixture.hpp"
@@ -35,7 +35,7 @@ class written_past {
     store_->keep({kind, noon + after_noon, std::move(bytes)});
   }
   /// Ends writing, and starts reading.
-  server::past_reader& reader() {
+  server::history_reader& reader() {
     store_->stop();
     if (!reader_.there()) reader_.start(*store_);
     return reader_;
@@ -48,17 +48,17 @@ class written_past {
     keep(history_kind::events, after_noon, server::encoded(std::vector{e}));
   }
   void point(std::uint32_t series, core::duration after_noon, float queued, float failed) {
-    history::past_point p{series, noon + after_noon, {}};
-    p.figures[history::past_point::queued] = queued;
-    p.figures[history::past_point::failed] = failed;
-    p.figures[history::past_point::run_p99] = queued;
+    history::chart_point p{series, noon + after_noon, {}};
+    p.figures[history::chart_point::queued] = queued;
+    p.figures[history::chart_point::failed] = failed;
+    p.figures[history::chart_point::run_p99] = queued;
     keep(history_kind::points, after_noon, server::encoded(p));
   }
   void machine(core::duration after_noon, std::string const& task, std::string const& host,
                float cpu, std::string const& cluster = {}) {
     auto const s =
         std::chrono::duration_cast<std::chrono::seconds>((noon + after_noon).time_since_epoch());
-    server::past_machine m{cluster, task, host, {static_cast<std::uint32_t>(s.count())}};
+    server::recorded_machine m{cluster, task, host, {static_cast<std::uint32_t>(s.count())}};
     m.sample.cpu = cpu;
     keep(history_kind::machines, after_noon, server::encoded(std::vector{m}));
   }
@@ -86,7 +86,7 @@ class written_past {
     g.ended = noon + after_noon;
     g.cause = core::coordination::first_cause{"worker:1", "10.0.0.1:1", "ECC error", noon};
     keep(history_kind::runs, after_noon,
-         server::encoded(std::vector<server::past_run>{{cluster, g}}));
+         server::encoded(std::vector<server::recorded_run>{{cluster, g}}));
   }
   core::function_id function(std::string const& name) {
     return functions_.of({name, name, {}, false}, noon);
@@ -103,21 +103,22 @@ class written_past {
     l.level = server::log_level::standard_output;
     l.text = text;
     l.worker = std::make_shared<std::string const>("worker:1");
-    keep(history_kind::lines, after_noon, server::encoded(server::past_lines{cluster, {{job, l}}}));
+    keep(history_kind::lines, after_noon,
+         server::encoded(server::recorded_lines{cluster, {{job, l}}}));
   }
 
  private:
   muster::test::temporary_directory directory_;
   std::unique_ptr<server::history_store> store_;
-  server::past_reader reader_;
+  server::history_reader reader_;
   core::config settings_;
   history::names functions_{settings_, [](auto const&) {}};
 };
 
-struct past_fixture : web_fixture {
+struct history_fixture : web_fixture {
   written_past past;
 
-  web_options with_past() {
+  web_options with_history() {
     web_options o;
     o.outlets.past = &past.reader();
     return o;

@@ -1,14 +1,14 @@
 #include "tests/web/past/past_fixture.hpp"
-#include "web/rest/past/past_charts.hpp"
+#include "web/rest/history/history_charts.hpp"
 
 namespace muster::web::test {
 namespace {
 
 using names = std::vector<std::string>;
 
-TEST_F(past_fixture, events_of_a_time_are_told_page_by_page) {
+TEST_F(history_fixture, events_of_a_period_are_paginated) {
   for (int i = 0; i < 5; ++i) past.event(i * 1min, "default", "event " + std::to_string(i));
-  start(with_past());
+  start(with_history());
   auto const path = "/api/v1/events?from_ms=" + at(1min) + "&to_ms=" + at(3min) + "&limit=2";
   auto const first = get_json(path);
   EXPECT_EQ(texts(first, "events", "text"), (names{"event 1", "event 2"}));
@@ -21,8 +21,8 @@ TEST_F(past_fixture, events_of_a_time_are_told_page_by_page) {
   EXPECT_TRUE(get_json(path + "&subject=worker:2").at("events").as_array().empty());
 }
 
-TEST_F(past_fixture, a_time_that_cannot_be_is_refused_with_its_name) {
-  start(with_past());
+TEST_F(history_fixture, a_time_that_cannot_be_is_refused_with_its_name) {
+  start(with_history());
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=x", 400), "/field"), "from_ms");
   EXPECT_EQ(text_at(get_json("/api/v1/events?from_ms=1&after=3", 422), "/field"), "after");
@@ -36,7 +36,7 @@ TEST_F(past_fixture, a_time_that_cannot_be_is_refused_with_its_name) {
   get_json("/api/v1/history/stream?from_ms=1&cluster=nobody", 404);
 }
 
-TEST_F(past_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_disk) {
+TEST_F(history_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_disk) {
   start();
   core_engine().tell({core::coordination::severity::info, "k", {}, {}, "of the epoch"});
   EXPECT_EQ(texts(get_json("/api/v1/events?to_ms=0"), "events", "text"), names{"of the epoch"});
@@ -49,12 +49,12 @@ TEST_F(past_fixture, what_is_in_memory_is_told_by_time_where_nothing_is_on_disk)
     EXPECT_TRUE(contains(text_at(get_json(path, 409), "/detail"), "--data-dir")) << path;
 }
 
-TEST_F(past_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
+TEST_F(history_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
   for (int i = 1; i <= 60; ++i) {
     past.point(0, i * 1s, static_cast<float>(i), 2);
     if (i % 10 == 0) past.point(1, i * 1s, 1'000, 0);  // of another series
   }
-  start(with_past());
+  start(with_history());
   auto const path = "/api/v1/samples?from_ms=" + at(0s) + "&to_ms=" + at(60s);
   auto const all = get_json(path + "&steps=4");
   EXPECT_EQ(number_at(all, "/step_ms"), 15'000);
@@ -68,7 +68,7 @@ TEST_F(past_fixture, charts_of_a_time_have_as_many_steps_as_are_asked_for) {
 }
 
 // Two workers. A closure spans the boundary between two steps.
-TEST_F(past_fixture, what_workers_did_is_told_by_steps_and_by_function) {
+TEST_F(history_fixture, what_workers_did_is_told_by_steps_and_by_function) {
   core::span_page page;
   page.names.lanes = {{0, "worker", 0, 1}, {1, "worker", 1, 1}};
   core::span_view one;
@@ -85,7 +85,7 @@ TEST_F(past_fixture, what_workers_did_is_told_by_steps_and_by_function) {
   page.spans.push_back(one);
   past.spans(20s, {}, page);
   past.spans(21s, "other", page);
-  start(with_past());
+  start(with_history());
   auto const path = "/api/v1/history/stream?from_ms=" + at(0s) + "&to_ms=" + at(19s) + "&steps=2";
   auto const all = get_json(path);
   EXPECT_EQ(text_at(all, "/cluster"), "default");
@@ -100,7 +100,7 @@ TEST_F(past_fixture, what_workers_did_is_told_by_steps_and_by_function) {
   EXPECT_TRUE(get_json("/api/v1/history/stream?from_ms=" + at(2h)).at("tasks").as_array().empty());
 }
 
-TEST_F(past_fixture, of_more_workers_than_there_is_room_for_the_rest_is_counted) {
+TEST_F(history_fixture, workers_beyond_the_limit_are_counted) {
   core::span_page page;
   for (std::uint32_t i = 0; i < 101; ++i) {
     page.names.lanes.push_back({i, "worker", i, 1});
@@ -113,17 +113,17 @@ TEST_F(past_fixture, of_more_workers_than_there_is_room_for_the_rest_is_counted)
     page.spans.push_back(one);
   }
   past.spans(20s, {}, page);
-  start(with_past());
+  start(with_history());
   auto const all =
       get_json("/api/v1/history/stream?steps=1000&from_ms=" + at(0s) + "&to_ms=" + at(999s));
-  EXPECT_EQ(all.at("tasks").as_array().size(), past_stream::cells_max / 1'000);
+  EXPECT_EQ(all.at("tasks").as_array().size(), history_stream::cells_max / 1'000);
   EXPECT_EQ(number_at(all, "/left_out"), 2);
 }
 
-TEST_F(past_fixture, of_more_functions_than_there_is_room_for_the_rest_is_one) {
+TEST_F(history_fixture, functions_beyond_the_limit_are_combined) {
   core::span_page page;
   page.names.lanes = {{0, "worker", 0, 1}};
-  for (std::uint32_t i = 0; i < past_stream::functions_max + 10; ++i) {
+  for (std::uint32_t i = 0; i < history_stream::functions_max + 10; ++i) {
     core::span_view one;
     one.function = past.function("f" + std::to_string(i));
     one.started = noon;
@@ -131,18 +131,18 @@ TEST_F(past_fixture, of_more_functions_than_there_is_room_for_the_rest_is_one) {
     page.spans.push_back(one);
   }
   past.spans(20s, {}, page);
-  start(with_past());
+  start(with_history());
   auto const all = get_json("/api/v1/history/stream?from_ms=" + at(0s) + "&to_ms=" + at(9s));
-  ASSERT_EQ(all.at("functions").as_array().size(), past_stream::functions_max + 1);
+  ASSERT_EQ(all.at("functions").as_array().size(), history_stream::functions_max + 1);
   for (auto const& f : all.at("functions").as_array())
     EXPECT_EQ(f.at("ended"), f.at("name") == "" ? 10 : 1);
 }
 
 // A client cannot receive a page larger than its buffer.
-TEST_F(past_fixture, a_page_of_large_records_ends_and_goes_on) {
+TEST_F(history_fixture, page_of_large_records_is_cut_and_continued) {
   std::string const text(1 << 20, 'x');
   for (int i = 0; i < 6; ++i) past.event(i * 1s, "default", text + std::to_string(i));
-  start(with_past());
+  start(with_history());
   auto const path = "/api/v1/events?from_ms=" + at(0s) + "&to_ms=" + at(9s);
   auto const first = get_json(path);
   EXPECT_EQ(first.at("events").as_array().size(), 4u);
@@ -151,13 +151,13 @@ TEST_F(past_fixture, a_page_of_large_records_ends_and_goes_on) {
   EXPECT_FALSE(second.as_object().contains("next_page_token"));
 }
 
-TEST_F(past_fixture, jobs_and_runs_that_have_ended_are_told) {
+TEST_F(history_fixture, jobs_and_runs_that_have_ended_are_told) {
   past.job(1min, "default", "one");
   past.job(2min, "train", "two");
   past.run(1min, "default", 1);
   past.run(2min, "default", 2);
   past.run(2min, "other", 3);
-  start(with_past(), {}, 2);
+  start(with_history(), {}, 2);
   auto const jobs = get_json("/api/v1/history/jobs");
   EXPECT_EQ(texts(jobs, "jobs", "name"), (names{"one", "two"}));
   EXPECT_EQ(text_at(jobs, "/jobs/0/state"), "FAILED");
@@ -178,7 +178,7 @@ TEST_F(past_fixture, jobs_and_runs_that_have_ended_are_told) {
   EXPECT_EQ(number_at(rest, "/runs/0/number"), 2);
 }
 
-TEST_F(past_fixture, a_token_sees_the_past_of_its_clusters_alone) {
+TEST_F(history_fixture, a_token_sees_the_past_of_its_clusters_alone) {
   past.event(1min, "default", "of default");
   past.event(1min, "train", "of train");
   past.event(1min, {}, "of a worker of the main one");
@@ -188,7 +188,7 @@ TEST_F(past_fixture, a_token_sees_the_past_of_its_clusters_alone) {
   past.line(1min, "train", "line of train");
   past.machine(1min, "worker:0", "h", 1);
   past.machine(1min, "worker:1", "h", 1, "train");
-  start_guarded(with_past());
+  start_guarded(with_history());
   ASSERT_EQ(send_as(admin_, "POST", "/api/v1/clusters", R"({"name":"train"})").status, 201u);
   auto const bound = make_token(core::role::viewer, {"train"});
   auto const seen = [&](std::string const& token, std::string const& path) {
@@ -214,13 +214,13 @@ TEST_F(past_fixture, a_token_sees_the_past_of_its_clusters_alone) {
   EXPECT_EQ(seen(admin_, "/api/v1/samples?from_ms=1").status, 200u);
 }
 
-TEST_F(past_fixture, a_reader_that_has_enough_to_do_refuses) {
+TEST_F(history_fixture, busy_reader_refuses_requests) {
   auto& reader = past.reader();
   std::promise<void> go_on;
   auto const busy = go_on.get_future().share();
-  for (std::size_t i = 0; i < server::past_reader::questions_max; ++i)
+  for (std::size_t i = 0; i < server::history_reader::questions_max; ++i)
     ASSERT_TRUE(reader.ask([busy](auto const&) { busy.wait(); }).ok());
-  start(with_past());
+  start(with_history());
   for (auto const* path : {"/api/v1/history/jobs", "/api/v1/events?from_ms=1",
                            "/api/v1/samples?from_ms=1", "/api/v1/history/stream?from_ms=1",
                            "/api/v1/logs/search?text=a", "/api/v1/machines?to_ms=1"})

@@ -28,9 +28,9 @@ std::string closures(int n) {
   return "[" + all + "]";
 }
 
-TEST_F(access_limits, hold_against_requests_beside_each_other) {
+TEST_F(access_limits, apply_to_concurrent_requests) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.queued_max = 100;
   w.sessions_max = 30;
@@ -55,9 +55,9 @@ TEST_F(access_limits, hold_against_requests_beside_each_other) {
   EXPECT_EQ(taken(appending, "/api/v1/jobs/" + id + "/closures", closures(10), "200"), 10u);
 }
 
-TEST_F(access_limits, programs_that_have_not_ended_count_as_sessions) {
+TEST_F(access_limits, unfinished_programs_count_as_sessions) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 2;
   w.allow_exec = true;
@@ -76,7 +76,7 @@ TEST_F(access_limits, programs_that_have_not_ended_count_as_sessions) {
 
 TEST_F(access_limits, a_repeated_program_is_the_first_one_although_the_token_is_full) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 1;
   w.allow_exec = true;
@@ -93,9 +93,9 @@ TEST_F(access_limits, a_repeated_program_is_the_first_one_although_the_token_is_
   EXPECT_EQ(submit("other").status, 429u);
 }
 
-TEST_F(access_limits, a_repeated_job_is_the_first_one_although_the_token_is_full) {
+TEST_F(access_limits, repeated_submission_returns_the_first_job_even_at_the_limit) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 1;
   w.queued_max = 3;
@@ -114,7 +114,7 @@ TEST_F(access_limits, a_repeated_job_is_the_first_one_although_the_token_is_full
 
 TEST_F(access_limits, concurrent_submissions_with_one_key_count_once) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 1;
   w.allow_exec = true;
@@ -130,7 +130,7 @@ TEST_F(access_limits, concurrent_submissions_with_one_key_count_once) {
 
 TEST_F(access_limits, closures_that_are_sent_again_to_their_position_take_no_room) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.queued_max = 4;
   auto const t = make_token(w);
@@ -148,7 +148,7 @@ TEST_F(access_limits, closures_that_are_sent_again_to_their_position_take_no_roo
 
 TEST_F(access_limits, ranks_and_per_worker_values_count_as_queued_closures) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.queued_max = 5;
   w.allow_exec = true;
@@ -181,9 +181,9 @@ TEST_F(access_limits, ranks_and_per_worker_values_count_as_queued_closures) {
   EXPECT_EQ(submit(3).status, 201u);
 }
 
-TEST_F(access_limits, blobs_count_as_bytes_of_values_for_the_token_that_puts_them) {
+TEST_F(access_limits, blobs_count_as_value_bytes_of_the_uploading_token) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.value_bytes_max = 5;
   auto const t = make_token(w);
@@ -212,9 +212,9 @@ TEST_F(access_limits, blobs_count_as_bytes_of_values_for_the_token_that_puts_the
   EXPECT_TRUE(put(t, abcdef, "abcdef").starts_with("HTTP/1.1 200")) << "it is an admin's";
 }
 
-TEST_F(access_limits, a_retry_is_the_askers_and_within_theirs) {
+TEST_F(access_limits, retry_counts_against_the_requesting_token) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 2;
   w.queued_max = 20;

@@ -151,7 +151,7 @@ TEST_F(access, per_worker_values_belong_to_who_made_them) {
   }
 }
 
-TEST_F(access, keys_of_submissions_are_apart) {
+TEST_F(access, idempotency_keys_are_separate_per_token) {
   start_guarded();
   auto const keyed = R"({"idempotency_key":"k","closures":[{"function":"f"}]})";
   auto const a = make_token(core::role::submitter), b = make_token(core::role::submitter);
@@ -160,7 +160,7 @@ TEST_F(access, keys_of_submissions_are_apart) {
   EXPECT_EQ(send_as(b, "POST", "/api/v1/jobs", keyed).status, 201u);
 }
 
-TEST_F(access, programs_need_leave) {
+TEST_F(access, running_programs_requires_allow_exec) {
   start_guarded();
   auto const exec = R"({"closures":[{"function":"muster.exec","args":[["true"]]}]})";
   auto const plain = make_token(core::role::submitter);
@@ -219,7 +219,7 @@ TEST_F(access, a_token_for_one_cluster_sees_that_one) {
 
 TEST_F(access, limits_of_a_token_hold) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::submitter;
   w.sessions_max = 2;
   w.queued_max = 3;
@@ -279,7 +279,7 @@ TEST_F(access, tokens_are_made_listed_rotated_and_revoked) {
 
 TEST_F(access, a_token_that_ends_itself_gets_the_answer) {
   start_guarded();
-  server::wanted_token w;
+  server::token_request w;
   w.role = core::role::admin;
   auto own = make_token(w);
   auto const id = text_at(json::parse(send_as(own, "GET", "/api/v1/session").body), "/id");

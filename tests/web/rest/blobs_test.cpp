@@ -95,7 +95,7 @@ TEST_F(blobs, names_are_digits) {
   }
 }
 
-TEST_F(blobs, that_are_too_large_are_413_and_too_many_429) {
+TEST_F(blobs, too_large_gives_413_and_too_many_give_429) {
   start();
   auto const r = put(none, std::string((4 << 20) + 1, 'x'));
   EXPECT_EQ(r.status, 413u) << r.body;

@@ -105,7 +105,7 @@ TEST_F(datasets, are_listed_newest_first_page_by_page) {
 TEST_F(datasets, of_one_token_are_not_for_another) {
   start_guarded();
   auto const fresh = [this] {
-    server::wanted_token w;
+    server::token_request w;
     w.role = core::role::submitter;
     return core_engine().run(
         [this, w](engine_services&) { return core_engine().tokens().create(w, nullptr).value(); });

@@ -11,7 +11,7 @@ using core::objects::object_spec;
 /// A session that creates objects, and records the answers to its calls.
 struct object_session : server::session_sink {
   void on_outcome(core::outcome const&) override {}
-  void on_notice(core::session_notice const&) override {}
+  void on_notice(core::session_notification const&) override {}
   void on_replaced() override {}
   void on_removed(muster::status const&) override {}
   void on_journal_failure(muster::status const&) override {}
@@ -163,7 +163,7 @@ TEST_F(objects, deleted_fail_what_waits_for_them) {
 TEST_F(objects, of_one_token_are_not_for_another) {
   start_guarded();
   auto const fresh = [this] {
-    server::wanted_token w;
+    server::token_request w;
     w.role = core::role::submitter;
     return core_engine().run(
         [this, w](engine_services&) { return core_engine().tokens().create(w, nullptr).value(); });

@@ -74,7 +74,7 @@ TEST_F(program_topics, of_one_have_it_its_attempts_and_its_ranks) {
   EXPECT_FALSE(d.at("rows").as_object().contains("1")) << "it has not changed";
 }
 
-TEST_F(program_topics, last_lines_are_asked_for_while_somebody_looks) {
+TEST_F(program_topics, last_lines_are_requested_only_with_a_subscriber) {
   {
     socket list(port());
     list.send(sub("programs"));

@@ -170,7 +170,7 @@ TEST_F(rest_programs, show_the_steps_that_their_ranks_say) {
     say(w.stream, 1, 10);
     say(core::stream_id{99}, 1, 50);  // another worker's
     say(w.stream, 7, 3);
-    h.apply(core::change_program{{}, id, core::program_wish::stop_at, {1, 20}});
+    h.apply(core::change_program{{}, id, core::program_command::stop_at, {1, 20}});
   });
   auto const p = get_json(path);
   EXPECT_EQ(p.at_pointer("/steps/least"), 10);

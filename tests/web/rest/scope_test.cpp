@@ -166,7 +166,7 @@ TEST_F(scope, a_page_of_an_earlier_set_of_topics_starts_anew) {
   EXPECT_FALSE(bound->receive("snap", "jobs").is_null());
 }
 
-TEST_F(scope, more_sets_of_clusters_than_there_may_be_are_refused) {
+TEST_F(scope, too_many_sets_of_clusters_are_refused) {
   std::vector<std::unique_ptr<socket>> pages;
   auto const open_for = [&](std::size_t n) {
     return open(make_token(core::role::viewer, {"c" + std::to_string(n)}));

@@ -102,7 +102,7 @@ TEST_F(sign_in, ends_when_its_token_is_revoked_rotated_or_expired) {
   EXPECT_EQ(send_as(admin_, "POST", "/api/v1/tokens/" + id_of(rotated) + "/rotate").status, 200u);
   EXPECT_EQ(jobs_with(a), 401u);
   EXPECT_EQ(jobs_with(b), 401u);
-  server::wanted_token brief;
+  server::token_request brief;
   brief.expires_in = 50ms;
   auto const c = cookie_in(sign_in_with(make_token(brief)));
   EXPECT_TRUE(eventually([&] { return jobs_with(c) == 401; }));

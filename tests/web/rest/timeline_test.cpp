@@ -134,7 +134,7 @@ TEST_F(rest_timeline, is_refused_where_too_many_read_the_past) {
   auto& reader = past.reader();
   std::promise<void> go_on;
   auto const busy = go_on.get_future().share();
-  for (std::size_t i = 0; i < server::past_reader::questions_max; ++i)
+  for (std::size_t i = 0; i < server::history_reader::questions_max; ++i)
     ASSERT_TRUE(reader.ask([busy](auto const&) { busy.wait(); }).ok());
   web_options o;
   o.outlets.past = &reader;
@@ -144,7 +144,7 @@ TEST_F(rest_timeline, is_refused_where_too_many_read_the_past) {
   go_on.set_value();
 }
 
-TEST_F(rest_timeline, says_what_cannot_be) {
+TEST_F(rest_timeline, invalid_query_is_refused_with_the_reason) {
   start_with_ranks();
   EXPECT_EQ(text_at(get_json(path + "/timeline?from_ms=10&to_ms=9", 422), "/field"), "to_ms");
   EXPECT_EQ(text_at(get_json(path + "/timeline?ranks=1001", 400), "/field"), "ranks");

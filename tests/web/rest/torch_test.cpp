@@ -49,8 +49,8 @@ TEST_F(rest_torch, shows_who_is_there_and_who_waits_for_whom) {
 
 TEST_F(rest_torch, names_ranks_of_a_program_that_have_not_come) {
   at_store([](torch::clients& all) {
-    all.station.begin_attempt(torch::attempt_cause::launched, all.now);
-    all.station.expect(3);
+    all.tcp_store.begin_attempt(torch::attempt_cause::launched, all.now);
+    all.tcp_store.expect(3);
     all.open("10.0.0.1:1", 1);
   });
   auto const seen = get_json(path);

@@ -6,7 +6,7 @@
 #include "web/rest/answers.hpp"
 #include "web/rest/caller_check.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/machines/past_machines.hpp"
+#include "web/rest/machines/recorded_machines.hpp"
 
 namespace muster::web {
 namespace {
@@ -34,7 +34,7 @@ seen_machine copy(server::hub& h, std::string const& task, history::machines::ro
 }
 
 // `at`: position in the whole listing; incremented for each machine.
-void take(server::hub& h, machine_query const& q, std::uint64_t& at, past_machines& to) {
+void take(server::hub& h, machine_query const& q, std::uint64_t& at, recorded_machines& to) {
   std::set<std::string> shown;
   for (auto const& [task, row] : h.machines().all()) {
     if (!q.filter.takes(task, row.newest.host)) continue;
@@ -77,8 +77,9 @@ muster::status find_hosts(engine_services& services, server::cluster_scope const
 }
 
 coro::task<response> list_past_machines(web_context& context, exchange& ex, machine_query q,
-                                        past_query time, std::optional<core::program_id> program) {
-  if (!keeps_past(context)) co_return problem_response(no_past());
+                                        history_query time,
+                                        std::optional<core::program_id> program) {
+  if (!keeps_history(context)) co_return problem_response(no_history_problem());
   time.limit = std::min(q.limit, charted_max);
   auto prepare = [q, time, program, name = std::string(ex.req.parameter("cluster")),
                   scope = scope_of(context, ex.req)](engine_services& services) {
@@ -104,8 +105,8 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
       wrong = find_hosts(services, *scope, *program, only.emplace(), filter);
     auto const samples = q.samples > 0 ? q.samples : past_samples_default;
     return [filter, until, clusters, wrong, only, samples, after = q.after,
-            may = sight(services, scope)](
-               server::history_store const& store) -> muster::result<past_machines> {
+            may = visible_clusters(services, scope)](
+               server::history_store const& store) -> muster::result<recorded_machines> {
       if (!wrong.ok()) return wrong;
       return read_machines(store, until, filter, samples, after,
                            [&](std::string const& cluster) -> std::optional<std::string> {
@@ -115,7 +116,8 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
                            });
     };
   };
-  co_return co_await look_back<past_machines>(context, ex, std::move(prepare), as_json());
+  co_return co_await answer_from_history<recorded_machines>(context, ex, std::move(prepare),
+                                                            as_json());
 }
 
 coro::task<response> list_machines(web_context& context, exchange& ex) {
@@ -132,15 +134,15 @@ coro::task<response> list_machines(web_context& context, exchange& ex) {
     program = server::parse_program(text);
     if (!program) return refused(unknown_id("program", text));
   }
-  if (asks_for_past(query)) {
-    past_query time;
-    if (auto const wrong = read_past_time(query, time)) return refused(*wrong);
+  if (has_time_range(query)) {
+    history_query time;
+    if (auto const wrong = read_time_range(query, time)) return refused(*wrong);
     return list_past_machines(context, ex, std::move(q), time, program);
   }
   auto work = [q, program, name = std::string(query.text("cluster")),
                scope = scope_of(context, ex.req)](
-                  engine_services& services) mutable -> muster::result<past_machines> {
-    past_machines page;
+                  engine_services& services) mutable -> muster::result<recorded_machines> {
+    recorded_machines page;
     std::uint64_t at = 0;
     if (program) {
       std::string of_it;
@@ -160,7 +162,7 @@ coro::task<response> list_machines(web_context& context, exchange& ex) {
     });
     return page;
   };
-  return look(context, std::move(work));
+  return respond_with(context, std::move(work));
 }
 
 }  // namespace
@@ -182,7 +184,7 @@ void add_machine_routes(std::vector<route>& to) {
                  to_parameter,
                  limit_parameter,
                  page_token_parameter("m")})
-          .tells("MachinePage", schema_of<past_machines>)
+          .responds_with("MachinePage", schema_of<recorded_machines>)
           .also(404, "No such cluster, or program")
           .also(409, "With a time: the server keeps no history")
           .also(422, "to_ms is before from_ms")

@@ -65,11 +65,11 @@ void members(member_list const& m, view const& v) {
 coro::task<response> get_durations(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {
     auto work = [id](server::hub& h) -> muster::result<view> {
-      if (auto const job = h.state().sessions().look(id); !job) return job.error();
+      if (auto const job = h.state().sessions().find(id); !job) return job.error();
       auto const& past = h.past();
-      return view{past.times().look(id, past.named()).value_or(history::job_times_view{})};
+      return view{past.times().find(id, past.named()).value_or(history::job_times_view{})};
     };
-    return look(context, in_pool_of(id, std::move(work)));
+    return respond_with(context, in_pool_of(id, std::move(work)));
   });
 }
 
@@ -78,7 +78,7 @@ coro::task<response> get_durations(web_context& context, exchange& ex) {
 void add_duration_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/jobs/{id}/durations", durations::get_durations, "getJobDurations",
                    "Get the durations of executions of a job or session, by function and worker")
-                   .tells("JobDurations", schema_of<durations::view>));
+                   .responds_with("JobDurations", schema_of<durations::view>));
 }
 
 }  // namespace muster::web

@@ -3,7 +3,7 @@
 #include "server/hub/id_parsing.hpp"
 #include "web/rest/answers.hpp"
 #include "web/rest/cluster_access.hpp"
-#include "web/rest/past/past_reading.hpp"
+#include "web/rest/history/history_reading.hpp"
 #include "web/rest/times/step_picture.hpp"
 
 namespace muster::web {
@@ -96,7 +96,7 @@ view read(known const& k, server::history_store const* store, core::program_id i
   if (store)
     store->scan(server::history_kind::steps, {k.q.from, 0},
                 [&](server::history_place at, std::string_view record) {
-                  if (at.at > k.q.to && at.at - k.q.to > written_within) return false;
+                  if (at.at > k.q.to && at.at - k.q.to > write_delay_max) return false;
                   if (std::chrono::steady_clock::now() >= end) {
                     v.picture.ends_at(std::min(at.at, k.q.to));
                     return false;
@@ -117,18 +117,18 @@ coro::task<response> answer(web_context& context, exchange& ex, core::program_id
   auto in_pool = in_pool_of(id, std::move(work));
   auto found = co_await context.engine.on_engine(std::move(in_pool));
   if (!found) co_return problem_response(found.error());
-  bool const in_memory = found->q.from >= found->since || !keeps_past(context);
+  bool const in_memory = found->q.from >= found->since || !keeps_history(context);
   if (in_memory) co_return json_response(to_text(read(*found, nullptr, id)));
   auto prepare = [k = std::move(*found), id](engine_services&) {
     return [k, id](server::history_store const& store) { return read(k, &store, id); };
   };
-  co_return co_await look_back<view>(context, ex, std::move(prepare), as_json());
+  co_return co_await answer_from_history<view>(context, ex, std::move(prepare), as_json());
 }
 
 coro::task<response> get_timeline(web_context& context, exchange& ex) {
   query_check query(ex.req);
-  past_query time;
-  if (auto const wrong = read_past_time(query, time)) return refused(*wrong);
+  history_query time;
+  if (auto const wrong = read_time_range(query, time)) return refused(*wrong);
   picture_query q;
   q.from = time.from;
   q.to = time.to;
@@ -156,7 +156,7 @@ void add_timeline_routes(std::vector<route>& to) {
                  {"buckets", query_kind::number,
                   "maximum number of time columns if steps are combined; default 300", 1,
                   step_picture::buckets_max}})
-          .tells("RunTimeline", schema_of<timeline::view>)
+          .responds_with("RunTimeline", schema_of<timeline::view>)
           .also(422, "to_ms is before from_ms")
           .also(429, "Too many requests for history are waiting"));
 }

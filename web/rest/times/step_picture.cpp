@@ -60,7 +60,7 @@ void step_picture::say(member_list const& m) const {
   m("usual_us", usual, "median duration of all steps of the program within the period");
   m("slow_us", slow_times * std::uint64_t{usual}, "steps that take at least this long are slow");
   m.when(!many_).object(
-      "steps", [this](member_list const& of) { say_spans(of); },
+      "steps", [this](member_list const& of) { write_spans(of); },
       "present if there are few steps: columns of equal length, sorted by end time");
   m.when(many_)("bucket_us", static_cast<std::uint64_t>(bucket_.count()));
   m.when(many_).list(
@@ -83,7 +83,7 @@ void step_picture::say(member_list const& m) const {
       "present if there are many steps");
 }
 
-void step_picture::say_spans(member_list const& m) const {
+void step_picture::write_spans(member_list const& m) const {
   auto sorted = spans_;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](auto const& a, auto const& b) { return a.ended < b.ended; });

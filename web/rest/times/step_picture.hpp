@@ -87,7 +87,7 @@ class step_picture {
   using lane = std::map<std::uint32_t, cell>;  // by bucket
 
   void add(doctor::step_span const& s);
-  void say_spans(member_list const& m) const;
+  void write_spans(member_list const& m) const;
 
   picture_query q_;
   core::duration bucket_{};

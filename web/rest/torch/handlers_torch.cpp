@@ -11,10 +11,10 @@ namespace {
 
 using coordination::cluster_id;
 
-struct torch_look {
+struct torch_snapshot {
   std::string address;
   core::time_point now{};
-  torch::station_view view;
+  torch::tcp_store_view view;
 };
 
 // Keys are arbitrary bytes. Invalid UTF-8 is shown with replacement characters, and completely in
@@ -38,7 +38,7 @@ void attempt_members(member_list const& m, torch::attempt_view const& a) {
   m("bytes", a.bytes);
 }
 
-void torch_members(member_list const& m, torch_look const& t) {
+void torch_members(member_list const& m, torch_snapshot const& t) {
   m.some("address", t.address,
          "address of the store; only the program's ranks can connect to a program's store");
   m.list("attempts", t.view.attempts, attempt_members,
@@ -90,9 +90,9 @@ muster::status no_store(engine_services& services, cluster_id c) {
           "with --torch; a program has a store with \"store\": \"server\" while it runs"};
 }
 
-// Answers with `then(station)`, which runs on the thread of the stores.
+// Answers with `then(tcp_store)`, which runs on the thread of the stores.
 template <class R, class Then>
-auto at_station(exchange const& ex, Then then) {
+auto on_torch_store(exchange const& ex, Then then) {
   return asking_cluster<R>(
       ex, [then = std::move(then)](engine_services& services, cluster_id c, auto const& slot) {
         auto const id = static_cast<std::uint64_t>(c);
@@ -100,8 +100,8 @@ auto at_station(exchange const& ex, Then then) {
         if (!services.torch || !services.torch->has(id)) return slot->send(std::move(none));
         auto address = services.torch->address(id);
         services.torch->visit(id, [slot, then, none, address,
-                                   now = services.coordination.now()](torch::station* station) {
-          station ? slot->send(then(*station, address, now)) : slot->send(none);
+                                   now = services.coordination.now()](torch::tcp_store* tcp_store) {
+          tcp_store ? slot->send(then(*tcp_store, address, now)) : slot->send(none);
         });
       });
 }
@@ -109,11 +109,11 @@ auto at_station(exchange const& ex, Then then) {
 coro::task<response> get_torch(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
-  auto work = at_station<torch_look>(
-      ex, [limit](torch::station& station, std::string const& address, core::time_point now) {
-        return muster::result<torch_look>(torch_look{address, now, station.view(limit)});
+  auto work = on_torch_store<torch_snapshot>(
+      ex, [limit](torch::tcp_store& tcp_store, std::string const& address, core::time_point now) {
+        return muster::result<torch_snapshot>(torch_snapshot{address, now, tcp_store.view(limit)});
       });
-  return ask<torch_look>(context, std::move(work), as_told_by<torch_members>);
+  return ask<torch_snapshot>(context, std::move(work), as_members<torch_members>);
 }
 
 struct torch_keys {
@@ -140,13 +140,13 @@ coro::task<response> list_torch_keys(web_context& context, exchange& ex) {
     std::size_t limit;
   } const wanted{query.number("attempt", 0), std::string(query.text("prefix")),
                  query.page_text('t'), query.limit()};
-  auto work = at_station<torch_keys>(
-      ex, [wanted](torch::station& station, std::string const&, core::time_point) {
+  auto work = on_torch_store<torch_keys>(
+      ex, [wanted](torch::tcp_store& tcp_store, std::string const&, core::time_point) {
         torch_keys found;
-        auto const attempts = station.view(0).attempts;
+        auto const attempts = tcp_store.view(0).attempts;
         found.attempt = wanted.attempt;
         if (found.attempt == 0 && !attempts.empty()) found.attempt = attempts.front().number;
-        auto keys = station.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
+        auto keys = tcp_store.keys(found.attempt, wanted.prefix, wanted.after, wanted.limit + 1);
         if (!keys && wanted.attempt != 0)
           return muster::result<torch_keys>(
               muster::status{muster::code::not_found,
@@ -157,14 +157,14 @@ coro::task<response> list_torch_keys(web_context& context, exchange& ex) {
         if (found.more) found.keys.pop_back();
         return muster::result<torch_keys>(std::move(found));
       });
-  return ask<torch_keys>(context, std::move(work), as_told_by<torch_keys_members>);
+  return ask<torch_keys>(context, std::move(work), as_members<torch_keys_members>);
 }
 
 coro::task<response> begin_torch_attempt(web_context& context, exchange& ex) {
-  auto work = at_station<torch::attempt_view>(
-      ex, [](torch::station& station, std::string const&, core::time_point now) {
-        station.begin_attempt(torch::attempt_cause::asked, now);
-        return muster::result<torch::attempt_view>(station.view(0).attempts.front());
+  auto work = on_torch_store<torch::attempt_view>(
+      ex, [](torch::tcp_store& tcp_store, std::string const&, core::time_point now) {
+        tcp_store.begin_attempt(torch::attempt_cause::asked, now);
+        return muster::result<torch::attempt_view>(tcp_store.view(0).attempts.front());
       });
   auto const begun =
       co_await context.engine.call<muster::result<torch::attempt_view>>(std::move(work));
@@ -180,7 +180,7 @@ void add_torch_routes(std::vector<route>& to) {
   to.push_back(get("/api/v1/clusters/{cluster}/torch", get_torch, "getTorchStore",
                    "Get the store of torch.distributed: its ranks, and who waits for which key")
                    .with({limit_parameter})
-                   .tells("TorchStore", schema_told_by<torch_members>));
+                   .responds_with("TorchStore", schema_of_members<torch_members>));
   to.push_back(
       get("/api/v1/clusters/{cluster}/torch/keys", list_torch_keys, "listTorchKeys",
           "List the keys of an attempt in byte order")
@@ -188,12 +188,12 @@ void add_torch_routes(std::vector<route>& to) {
                  {"prefix", query_kind::text, "only keys with this prefix"},
                  limit_parameter,
                  page_token_parameter("t", query_kind::page_text)})
-          .tells("TorchKeyPage", schema_told_by<torch_keys_members>));
+          .responds_with("TorchKeyPage", schema_of_members<torch_keys_members>));
   to.push_back(
       post(
           "/api/v1/clusters/{cluster}/torch/attempts", begin_torch_attempt, "beginTorchAttempt",
           "Start a new attempt with an empty store; connected ranks keep the keys of their attempt")
-          .tells("TorchAttempt", schema_told_by<attempt_members>, 201));
+          .responds_with("TorchAttempt", schema_of_members<attempt_members>, 201));
 }
 
 }  // namespace muster::web

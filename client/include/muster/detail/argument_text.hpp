@@ -128,7 +128,7 @@ template <class... Args>
 void append_arguments(request& r, Args const&... args) {
   static_assert(keywords_come_last<Args...>(),
                 "arguments by name must follow arguments by position");
-  contents_here const here(r.contents);
+  blob_recording_scope const here(r.contents);
   if constexpr (!any_keyword<Args...>) {
     append_tuple(r, std::tie(args...));
   } else {

@@ -36,18 +36,18 @@ using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
 /// Records the contents that this thread names in `into`, while this object exists. Contents that a
 /// thread names without such an object count as named elsewhere.
-class contents_here {
+class blob_recording_scope {
  public:
   /// `worker` is the worker whose function runs, and must outlive this object. Null keeps the
   /// current one.
-  explicit contents_here(blob_contents& into, worker_identity const* worker = nullptr)
+  explicit blob_recording_scope(blob_contents& into, worker_identity const* worker = nullptr)
       : before_(std::exchange(into_, &into)),
         before_worker_(std::exchange(worker_, worker ? worker : worker_)) {}
-  ~contents_here() {
+  ~blob_recording_scope() {
     into_ = before_;
     worker_ = before_worker_;
   }
-  contents_here(contents_here const&) = delete;
+  blob_recording_scope(blob_recording_scope const&) = delete;
 
   static void add(std::shared_ptr<blob_content const> const& named) {
     if (!into_) return named->named_elsewhere();

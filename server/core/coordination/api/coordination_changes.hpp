@@ -89,7 +89,7 @@ struct victim_found {
 };
 
 /// The error that is delivered to all tasks, once per generation.
-struct error_told {
+struct error_delivered {
   fault_ptr told;
 };
 
@@ -162,7 +162,7 @@ enum class notice_state : std::uint8_t {
   deaf,  ///< lost, and the task is alive
 };
 
-/// Whether the task will receive a preemption notice; see notice_listeners.
+/// Whether the task will receive a preemption notice; see notice_waits.
 struct notice_changed {
   task_index task = no_task;
   notice_state from{};
@@ -259,7 +259,7 @@ struct key_changed {
 /// A change that owns memory.
 using rich_change =
     std::variant<task_known, task_failed, task_addressed, barrier_begun, barrier_ended,
-                 barrier_forgotten, key_changed, cause_found, error_told, cluster_declared>;
+                 barrier_forgotten, key_changed, cause_found, error_delivered, cluster_declared>;
 
 /// Index into changes::rich.
 struct rich_at {

@@ -79,11 +79,11 @@ struct barrier_fact {
 };
 
 /// Deletes the cluster and all its records.
-struct cluster_gone {};
+struct cluster_record_removed {};
 
 struct fact {
   std::string cluster;
-  std::variant<cluster_fact, task_fact, key_fact, barrier_fact, cluster_gone> what;
+  std::variant<cluster_fact, task_fact, key_fact, barrier_fact, cluster_record_removed> what;
 };
 
 struct restored_cluster {

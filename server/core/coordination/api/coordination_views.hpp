@@ -140,7 +140,7 @@ struct generation_view {
 };
 
 /// Living tasks that will not receive a preemption notice.
-struct unheard_notices {
+struct unreachable_tasks {
   static constexpr std::size_t first_max = 3;
 
   std::size_t count = 0;

@@ -70,7 +70,7 @@ struct cluster_call {
 };
 
 /// The caller is gone: its wait is withdrawn and no reply follows.
-struct call_gone {
+struct call_abandoned {
   cluster_id cluster{};
   call_id call{};
 };
@@ -90,6 +90,6 @@ struct stop {};
 
 using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster,
                            cluster_listens, restore_cluster, remove_cluster, cluster_call,
-                           call_gone, connection_closed, tick, stop>;
+                           call_abandoned, connection_closed, tick, stop>;
 
 }  // namespace muster::core::coordination

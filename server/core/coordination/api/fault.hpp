@@ -63,7 +63,7 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
   auto const most = bytes_max - std::min(bytes_max, mark.size());
-  return std::string(text.substr(0, border_at(text, most))).append(mark);
+  return std::string(text.substr(0, utf8_boundary(text, most))).append(mark);
 }
 
 /// A task that fails or leaves.

@@ -1,5 +1,5 @@
 // Calls of the coordination service. Plain data; the hub resolves names to task indexes and sets
-// `caller`. Each call is answered exactly once unless `call_gone` arrives first.
+// `caller`. Each call is answered exactly once unless `call_abandoned` arrives first.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ struct barrier {
   barrier_purpose purpose = barrier_purpose::user;
   bool whole_cluster = false;
   bool running = false;
-  bool told_stuck = false;
+  bool reported_stuck = false;
   bool missing_stale = true;  // `missing` is out of date
   fault_ptr result;           // of a finished instance; null: passed
   fault_ptr result_before;    // of the previous use

@@ -38,7 +38,7 @@ barrier_table::instance barrier_table::instance_for(arrival const& a, barrier co
                                                     time_point now) {
   auto const once = a.purpose != barrier_purpose::user;
   if (!b) {
-    auto const believed = forgetful_ && a.counter > 0 && a.counter < counter_max;
+    auto const believed = has_forgotten_ && a.counter > 0 && a.counter < counter_max;
     return {start(a, believed ? a.counter : 0, now).number, true};
   }
   if (!b->running && !once && b->counter < counter_max &&
@@ -65,7 +65,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.counter = counter;
   b.purpose = a.purpose;
   b.running = true;
-  b.told_stuck = false;
+  b.reported_stuck = false;
   b.result_before = std::exchange(b.result, nullptr);
   b.first = no_task;
   b.arrived_count = 0;
@@ -77,7 +77,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
   b.gave_up.assign(b.who->size(), false);
   b.started = b.waiting_since = now;
   b.deadline = a.visits ? never : after(now, a.timeout);
-  say_begun(b, log_);
+  append_begun(b, log_);
   schedule(b);
   return b;
 }
@@ -186,7 +186,7 @@ void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task
   std::string().swap(b.missing);
   finished_.splice(finished_.end(), running_, b.place);
   if (finished_.size() <= limits_.finished_barriers_max || finished_.front() == b.number) return;
-  forgetful_ = true;
+  has_forgotten_ = true;
   log_.note(barrier_forgotten{finished_.front(), all_.at(finished_.front()).id});
   by_id_.erase(all_.at(finished_.front()).id);
   all_.take(finished_.front());
@@ -223,26 +223,26 @@ void barrier_table::restore(barrier_fact const& f) {
   by_id_.emplace(b.id, n);
   b.place = finished_.insert(finished_.end(), n);
   // Barriers may have been forgotten before.
-  if (finished_.size() >= limits_.finished_barriers_max) forgetful_ = true;
-  say_whole(b, log_);
+  if (finished_.size() >= limits_.finished_barriers_max) has_forgotten_ = true;
+  write_state(b, log_);
 }
 
-void barrier_table::say_begun(barrier const& b, change_log const& log) {
+void barrier_table::append_begun(barrier const& b, change_log const& log) {
   log.add<barrier_begun>(b.number, b.id, b.counter, b.purpose, b.who, b.started, b.deadline);
 }
 
-void barrier_table::say_whole(change_log const& log) const {
-  for (auto const n : finished_) say_whole(at(n), log);
-  for (auto const n : running_) say_whole(at(n), log);
+void barrier_table::write_state(change_log const& log) const {
+  for (auto const n : finished_) write_state(at(n), log);
+  for (auto const n : running_) write_state(at(n), log);
 }
 
 // Writes the current state rather than the history: the first task may have left, and waiting_since
 // may belong to another task.
-void barrier_table::say_whole(barrier const& b, change_log const& log) {
+void barrier_table::write_state(barrier const& b, change_log const& log) {
   auto const say = [&](task_index t, time_point at, barrier_move how) {
     log.note(barrier_moved{b.number, at, t, how});
   };
-  say_begun(b, log);
+  append_begun(b, log);
   if (b.first != no_task) say(b.first, b.waiting_since, barrier_move::came);
   if (!b.running)
     return log.note(barrier_ended{.barrier = b.number,
@@ -260,16 +260,16 @@ void barrier_table::say_whole(barrier const& b, change_log const& log) {
 
 // Sets the deadline or the time to report that the barrier is stuck.
 void barrier_table::schedule(barrier& b) {
-  auto const talks = b.purpose == barrier_purpose::user && !b.told_stuck && b.arrived_count > 0;
+  auto const talks = b.purpose == barrier_purpose::user && !b.reported_stuck && b.arrived_count > 0;
   set_due(b, talks ? std::min(b.deadline, b.waiting_since + stuck_after_) : b.deadline);
 }
 
 // Checks again, because the waiting tasks may have changed since the reminder was set.
 bool barrier_table::remind(barrier_number n, time_point now) {
   auto& b = all_.at(n);
-  b.told_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;
+  b.reported_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;
   schedule(b);
-  return b.told_stuck;
+  return b.reported_stuck;
 }
 
 void barrier_table::set_due(barrier& b, time_point due) {

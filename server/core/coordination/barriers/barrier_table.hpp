@@ -128,15 +128,15 @@ class barrier_table {
   /// their end.
   void restore(barrier_fact const& f);
   /// Writes all barriers as changes.
-  void say_whole(change_log const& log) const;
+  void write_state(change_log const& log) const;
 
   std::string violated_invariant() const;
 
  private:
   barrier& start(arrival const& a, std::int64_t counter, time_point now);
   std::shared_ptr<participants const> kept(std::shared_ptr<participants const> who);
-  static void say_begun(barrier const& b, change_log const& log);
-  static void say_whole(barrier const& b, change_log const& log);
+  static void append_begun(barrier const& b, change_log const& log);
+  static void write_state(barrier const& b, change_log const& log);
   void schedule(barrier& b);
   void finish(barrier& b, time_point now, barrier_outcome how, task_index by = no_task);
   void set_due(barrier& b, time_point due);
@@ -153,7 +153,8 @@ class barrier_table {
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   change_log const log_;
-  bool forgetful_ = false;  // barriers were forgotten, so counters of unknown ids cannot be checked
+  bool has_forgotten_ =
+      false;  // barriers were forgotten, so counters of unknown ids cannot be checked
 };
 
 }  // namespace muster::core::coordination

@@ -34,7 +34,7 @@ class error_polls {
   std::size_t waiting() const { return waiting_; }
 
   bool told(task_index t) const { return polls_[t].told; }
-  void set_told(task_index t, bool told) { polls_[t].told = told; }
+  void mark_delivered(task_index t, bool told) { polls_[t].told = told; }
 
  private:
   struct poll {

@@ -41,7 +41,7 @@ class failure_record {
   /// Returns the error that was delivered to polling tasks, or null.
   fault_ptr const& broadcast() const { return broadcast_; }
   /// Sets that error, once per generation. Returns false if it was set.
-  bool tell_everybody(fault_ptr f) {
+  bool set_broadcast(fault_ptr f) {
     if (broadcast_) return false;
     broadcast_ = std::move(f);
     return true;

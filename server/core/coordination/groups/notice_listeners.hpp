@@ -22,12 +22,12 @@
 
 namespace muster::core::coordination {
 
-class notice_listeners {
+class notice_waits {
  public:
   /// Tasks that become deaf within this time are reported together.
   static constexpr duration together = std::chrono::seconds(5);
 
-  notice_listeners(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
+  notice_waits(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
 
   /// Notes that a call of the task waits for the notice.
   void waits(task_index t) {
@@ -49,16 +49,16 @@ class notice_listeners {
 
   bool is_lost(task_index t) const { return tasks_[t].is == state::lost; }
   /// Notes that a lost task is alive.
-  void turn_deaf(task_index t, time_point now) {
+  void mark_unreachable(task_index t, time_point now) {
     set(t, state::deaf);
     if (deaf_ == 1) since_ = now;
     untold_.push_back(t);
     if (due_ == never) due_ = now + together;
   }
-  /// Returns when recent deaf tasks are to be reported. take_untold() returns them in ascending
+  /// Returns when recent deaf tasks are to be reported. take_unreported() returns them in ascending
   /// order.
   time_point due() const { return due_; }
-  std::vector<task_index> take_untold() {
+  std::vector<task_index> take_unreported() {
     due_ = never;
     auto all = std::exchange(untold_, {});
     std::sort(all.begin(), all.end());
@@ -82,7 +82,7 @@ class notice_listeners {
   /// Start of the current period with deaf tasks; meaningless without deaf tasks.
   time_point since() const { return since_; }
   /// Writes all states as changes.
-  void say_whole(change_log const& log) const {
+  void write_state(change_log const& log) const {
     for (task_index t = 0; t < tasks_.size(); ++t)
       if (tasks_[t].is != state::never) log.note(notice_changed{t, state::never, tasks_[t].is});
   }

@@ -33,7 +33,7 @@ class task_watches {
 
   /// Whether this version was sent within the last interval. A caller that returns so soon waits
   /// for its end, like all others.
-  bool just_told(std::size_t list, std::int64_t version, time_point now) const {
+  bool just_delivered(std::size_t list, std::int64_t version, time_point now) const {
     auto const& kept = snapshots_[list];
     return now < snapshot_at_ + interval_ && kept && kept->version == version;
   }

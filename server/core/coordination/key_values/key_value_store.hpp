@@ -76,7 +76,7 @@ class key_value_store {
     entries_[key] = {std::move(value), changed};
   }
   /// Writes all keys as changes.
-  void say_whole(change_log const& log) const {
+  void write_state(change_log const& log) const {
     for (auto const& [key, e] : entries_)
       log.note(key_changed{{key, e.value, e.changed}, key_why::known});
   }

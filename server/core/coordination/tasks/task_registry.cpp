@@ -200,7 +200,7 @@ void task_registry::restore(task_fact const& f, time_point now) {
   log_.note(task_known{f});
 }
 
-void task_registry::say_whole(change_log const& log) const {
+void task_registry::write_state(change_log const& log) const {
   for (auto const& a : tasks_) {
     log.note(task_known{a});
     if (a.registering) log.note(task_waits{a.task_fact::task, a.registering});

@@ -34,7 +34,7 @@ struct task : task_fact {
   std::string peer;        // also a key in the registry's index
 
   /// Returns the time of its last message; zero: never.
-  time_point heard_of() const { return std::max(last_seen, alive_at); }
+  time_point last_message_at() const { return std::max(last_seen, alive_at); }
   /// Whether it was restored after a restart and has been silent since. `alive_at`, if set, is then
   /// the start of its timeout.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
@@ -67,8 +67,8 @@ class task_registry {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
   /// Sets whether the task waits or has waited for a preemption notice; derived from
-  /// notice_listeners.
-  void note_hears(task_index t, bool on) { tasks_[t].hears_notices = on; }
+  /// notice_waits.
+  void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
   /// Sets the incarnation with which the task waits for others to register; none: it does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
@@ -108,7 +108,7 @@ class task_registry {
 
   task_fact fact_of(task_index t) const { return tasks_[t]; }
   /// Whether the task has no recorded state.
-  bool is_untold(task_index t) const {
+  bool has_no_record(task_index t) const {
     auto const& a = tasks_[t];
     return !a.ever_connected && a.state == agent_state::disconnected &&
            a.grace_until == time_point{};
@@ -116,7 +116,7 @@ class task_registry {
   /// Restores a task; its timeout starts now. REQUIRES: the task is untouched.
   void restore(task_fact const& f, time_point now);
   /// Writes all tasks as changes.
-  void say_whole(change_log const& log) const;
+  void write_state(change_log const& log) const;
 
   std::string violated_invariant() const;
 

@@ -73,7 +73,7 @@ barrier_end barrier_callers::end(barrier_number n, barrier_verdict v) {
   if (e.purpose == barrier_purpose::registration && e.result)
     for (auto const& w : e.waiters) registry_.await(w.task, {});
   if (!e.result || e.purpose != barrier_purpose::user || step_.stopped) return e;
-  step_.tell(incidents::barrier_failed{e.instance.id, e.result});
+  step_.report_incident(incidents::barrier_failed{e.instance.id, e.result});
   return e;
 }
 
@@ -116,7 +116,8 @@ void barrier_callers::blame_missing(barrier const& b) {
   for (std::size_t i = 0; i < b.who->size(); ++i)
     if (b.is_missing(i)) record_.add_victim((*b.who)[i]);
   auto const& victims = record_.failures().victims();
-  if (victims.size() == 1) record_.blame(*victims.begin(), faults_.never_came(b, *victims.begin()));
+  if (victims.size() == 1)
+    record_.blame(*victims.begin(), faults_.missing_task_message(b, *victims.begin()));
 }
 
 fault_ptr barrier_callers::bring(wait_for_all_tasks& r) {

@@ -21,7 +21,7 @@ fault_ptr barrier_faults::unsatisfiable(barrier const& b, std::string const& unk
     auto const why =
         "Task (" + step_.task_name(t) +
         ") is already in error before the barrier was called. Barrier Id: " + shown(b.id) +
-        ", Task: " + words_.described(t, step_.now) + ", Error: " + a.error->message;
+        ", Task: " + descriptions_.described(t, step_.now) + ", Error: " + a.error->message;
     return barrier_fault(b.instance(), code::internal, record_.failures().with_cause(why));
   }
   return nullptr;
@@ -34,7 +34,7 @@ fault_ptr barrier_faults::unfit(barrier const& b, arrival const& a, arrival_fit 
     return barrier_fault(b.instance(), code::invalid_argument, text);
   };
   if (fit == arrival_fit::miscounted)
-    return miscounted(b, a, a.task == no_task ? named : words_.described(a.task, step_.now));
+    return miscounted(b, a, a.task == no_task ? named : descriptions_.described(a.task, step_.now));
   if (fit == arrival_fit::unknown_participant) return fault_of(unknown_participant(b, unknown));
   if (fit == arrival_fit::no_participant)
     return fault_of("A non-participating task (" + named + ") called the barrier: " + shown(b.id));
@@ -75,7 +75,7 @@ fault_ptr barrier_faults::timed_out(barrier const& b) {
 fault_ptr barrier_faults::broken_by(barrier const& b, task_error const& leaver) const {
   auto const text = "Barrier failed because: " + leaver.why(step_.task_name(leaver.task)) +
                     " Barrier Id: " + shown(b.id) +
-                    ", Task: " + words_.described(leaver.task, step_.now);
+                    ", Task: " + descriptions_.described(leaver.task, step_.now);
   return barrier_fault(b.instance(), code::internal, record_.failures().with_cause(text));
 }
 
@@ -96,13 +96,13 @@ std::string barrier_faults::early(barrier const& b, std::string const& waited) {
   return "Barrier " + shown(b.id) + ": " + count + " tasks have arrived" + rest;
 }
 
-std::string barrier_faults::never_came(barrier const& b, task_index t) const {
-  return words_.described(t, step_.now) + " never arrived: " + shown(b.id);
+std::string barrier_faults::missing_task_message(barrier const& b, task_index t) const {
+  return descriptions_.described(t, step_.now) + " never arrived: " + shown(b.id);
 }
 
 std::string const& barrier_faults::missing(barrier const& b) {
   if (b.missing_stale || step_.now - b.missing_at >= std::chrono::seconds(1))
-    barriers_.keep_missing(b.number, words_.missing_at(b, step_.now), step_.now);
+    barriers_.keep_missing(b.number, descriptions_.missing_at(b, step_.now), step_.now);
   return b.missing;
 }
 

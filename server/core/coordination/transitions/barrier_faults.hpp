@@ -2,8 +2,8 @@
 // pure.
 #pragma once
 
+#include "server/core/coordination/task_descriptions.hpp"
 #include "server/core/coordination/transitions/generation_record.hpp"
-#include "server/core/coordination/wording.hpp"
 
 namespace muster::core::coordination {
 
@@ -11,8 +11,12 @@ class barrier_faults {
  public:
   /// REQUIRES: all references outlive this object.
   barrier_faults(step_frame& step, task_registry const& registry, barrier_table& barriers,
-                 wording const& words, generation_record const& record)
-      : step_(step), registry_(registry), barriers_(barriers), words_(words), record_(record) {}
+                 task_descriptions const& words, generation_record const& record)
+      : step_(step),
+        registry_(registry),
+        barriers_(barriers),
+        descriptions_(words),
+        record_(record) {}
 
   /// Returns why a new instance can never pass, or null. `unknown`: a participant that the cluster
   /// lacks, as named by the caller.
@@ -30,11 +34,13 @@ class barrier_faults {
   /// text.
   std::string early(barrier const& b, std::string const& waited);
   /// Message for a task that has broken a barrier of the service.
-  std::string never_came(barrier const& b, task_index t) const;
+  std::string missing_task_message(barrier const& b, task_index t) const;
   /// Returns the missing tasks as text. Cached for a second unless tasks arrive or leave: ten
   /// thousand callers with one deadline need it.
   std::string const& missing(barrier const& b);
-  static std::string shown(std::string_view id) { return shortened(id, wording::id_shown); }
+  static std::string shown(std::string_view id) {
+    return shortened(id, task_descriptions::id_shown);
+  }
 
  private:
   fault_ptr miscounted(barrier const& b, arrival const& a, std::string const& who) const;
@@ -42,7 +48,7 @@ class barrier_faults {
   step_frame& step_;
   task_registry const& registry_;
   barrier_table& barriers_;
-  wording const& words_;
+  task_descriptions const& descriptions_;
   generation_record const& record_;
 };
 

@@ -109,7 +109,7 @@ void barrier_service::first_due() {
     return barriers_.stop_clock(n);
   if (b.deadline > step_.now) {
     if (!barriers_.remind(n, step_.now)) return;
-    return step_.tell(
+    return step_.report_incident(
         incidents::barrier_stuck{b.id, b.arrived_count, b.who->size(), faults_.missing(b)});
   }
   auto f = faults_.timed_out(b);

@@ -60,7 +60,7 @@ struct step_frame {
     answer(from.call, refusal(c, message, coordination));
   }
   template <class Incident>
-  void tell(Incident i) {
+  void report_incident(Incident i) {
     fx_->changes.incidents.push_back({spec.name, std::move(i)});
   }
   std::string task_name(task_index t) const { return spec.task_name(t); }

@@ -21,7 +21,7 @@ void error_polling::on(poll_for_error& r) {
                             ") that is already in error state polling for errors. Current error: " +
                             a.error->message);
   if (auto const& told = record_.failures().broadcast()) {
-    polls_.set_told(t, true);
+    polls_.mark_delivered(t, true);
     return step_.answer(r.from.call, told);
   }
   if (by_heartbeat())  // agents stop polling and survive
@@ -36,11 +36,11 @@ void error_polling::on(poll_for_error& r) {
 }
 
 void error_polling::broadcast(fault_ptr const& f) {
-  if (!record_.tell_everybody(f)) return;
+  if (!record_.set_broadcast(f)) return;
   for (task_index t = 0; t < registry_.size(); ++t) {
     auto const call = polls_.take(t);
     if (call == call_id{}) continue;
-    polls_.set_told(t, true);
+    polls_.mark_delivered(t, true);
     step_.calls.take(call);
     step_.answer(call, f);
   }

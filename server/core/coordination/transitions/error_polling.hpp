@@ -37,7 +37,7 @@ class error_polling {
   /// Notes a new process of the task. `back`: it returns from an error, and is not sent an earlier
   /// failure of the generation.
   void join(task_index t, bool back) {
-    polls_.set_told(t, back && record_.failures().broadcast() != nullptr);
+    polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }
   void cancel(task_index t, std::string_view why);
   /// Removes the task's poll. REQUIRES: it was taken from the parked calls.

@@ -35,11 +35,11 @@ class error_propagation {
   void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
   /// Fails the generation from outside; see fail_cluster. Answers all polls. REQUIRES: it has not
   /// failed.
-  void tell_given_up(fault_ptr const& f, bool refuses);
+  void announce_external_failure(fault_ptr const& f, bool refuses);
   /// Ends running barriers; if errors cannot be delivered, puts all tasks in error. REQUIRES:
-  /// tell_given_up() was called, and queries for living tasks have been answered, since this would
-  /// answer them as usual.
-  void end_given_up(fault_ptr const& f);
+  /// announce_external_failure() was called, and queries for living tasks have been answered, since
+  /// this would answer them as usual.
+  void finish_external_failure(fault_ptr const& f);
   /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
   /// Removes the tasks from running barriers, which continue or end.
@@ -48,9 +48,9 @@ class error_propagation {
   barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:
-  void fail_everybody(std::string const& message, failed_why why);
+  void fail_all_tasks(std::string const& message, failed_why why);
   void part(std::vector<task_error> const& gone);
-  void carry_on(barrier_end const& e);
+  void handle_barrier_end(barrier_end const& e);
   void registration_ended(barrier_end const& e);
   void shutdown_failed(fault_ptr const& f);
 

@@ -67,17 +67,17 @@ void failure_detector::check_heartbeats() {
       if (registry_[t].alive_at + timeout > step_.now) overdue.push_back(t);
     }
   auto all = "The following tasks are unhealthy (stopped sending heartbeats):" +
-             words_.lines(silent, step_.now) +
+             descriptions_.lines(silent, step_.now) +
              "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
-    all += (i ? ", " : "\nOverdue as well: ") + words_.described(overdue[i], step_.now);
-  all += "\n" + words_.heartbeats(silent.front());
+    all += (i ? ", " : "\nOverdue as well: ") + descriptions_.described(overdue[i], step_.now);
+  all += "\n" + descriptions_.heartbeats(silent.front());
   fail(
       silent, failed_why::silent,
       [this](task_index t) {
         return " heartbeat timeout. This indicates that the task has failed, was preempted, or "
                "lost its network. " +
-               words_.heartbeats(t);
+               descriptions_.heartbeats(t);
       },
       all);
 }
@@ -88,13 +88,13 @@ void failure_detector::check_connections() {
   auto dead = closed_.take(step_.now - grace + std::min(together, grace));
   std::erase_if(dead, [&](task_index t) { return registry_[t].state != agent_state::connected; });
   if (dead.empty()) return;
-  auto const since = wording::seconds(grace) + ". The process has crashed or was killed.";
+  auto const since = task_descriptions::seconds(grace) + ". The process has crashed or was killed.";
   fail(
       dead, failed_why::connection_closed,
       [&](task_index) {
         return ": its connection was closed, and it has sent nothing for " + since;
       },
-      "The connections of the following tasks were closed:" + words_.lines(dead, step_.now) +
+      "The connections of the following tasks were closed:" + descriptions_.lines(dead, step_.now) +
           "\nThey have sent nothing for " + since);
 }
 
@@ -103,8 +103,8 @@ void failure_detector::fail(std::vector<task_index> const& dead, failed_why why,
                             std::string const& told) {
   std::vector<task_error> errors;
   for (auto const t : dead)
-    errors.push_back(
-        {t, task_fault(t, code::unavailable, "Task " + words_.described(t, step_.now) + how(t))});
+    errors.push_back({t, task_fault(t, code::unavailable,
+                                    "Task " + descriptions_.described(t, step_.now) + how(t))});
   propagation_.fail(
       errors, task_fault(dead.front(), code::unavailable, record_.failures().with_cause(told)),
       why);

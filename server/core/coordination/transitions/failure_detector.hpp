@@ -14,11 +14,12 @@ class failure_detector {
  public:
   /// REQUIRES: all references outlive this object.
   failure_detector(step_frame& step, task_registry& registry, closed_connections& closed,
-                   wording const& words, generation_record& record, error_propagation& propagation)
+                   task_descriptions const& words, generation_record& record,
+                   error_propagation& propagation)
       : step_(step),
         registry_(registry),
         closed_(closed),
-        words_(words),
+        descriptions_(words),
         record_(record),
         propagation_(propagation) {}
 
@@ -48,7 +49,7 @@ class failure_detector {
   step_frame& step_;
   task_registry& registry_;
   closed_connections& closed_;
-  wording const& words_;
+  task_descriptions const& descriptions_;
   generation_record& record_;
   error_propagation& propagation_;
   time_point next_check_{};  // limits the rate of heartbeat checks

@@ -5,8 +5,8 @@ namespace muster::core::coordination {
 void generation_record::begin(task_index t) {
   if (started_ != time_point{}) return;
   started_ = step_.now;
-  say(generation_why::first_registration);
-  step_.tell(incidents::generation_started{step_.which.number, step_.task_name(t)});
+  append_record(generation_why::first_registration);
+  step_.report_incident(incidents::generation_started{step_.which.number, step_.task_name(t)});
 }
 
 bool generation_record::blame(task_index t, std::string const& message) {
@@ -20,13 +20,13 @@ bool generation_record::blame(task_index t, std::string const& message) {
 void generation_record::fail(fault_ptr const& f, generation_why why) {
   if (!failures_.fail()) return;
   end(why, step_.now);
-  step_.tell(incidents::generation_failed{step_.which.number, f});
+  step_.report_incident(incidents::generation_failed{step_.which.number, f});
 }
 
 void generation_record::end_if_all_left() {
   if (!all_left() || ended_ != time_point{}) return;
   end(generation_why::all_left, step_.now);
-  step_.tell(incidents::generation_ended{step_.which.number});
+  step_.report_incident(incidents::generation_ended{step_.which.number});
 }
 
 // Also requires that no task is registering.
@@ -78,16 +78,16 @@ void generation_record::restore(cluster_fact const& f) {
   if (f.cause) failures_.blame(f.cause_task, *f.cause);
   for (auto const t : f.victims) failures_.add_victim(t);
   if (f.failed) failures_.fail();
-  if (f.broadcast) failures_.tell_everybody(f.broadcast);
-  say_whole(step_.changes);
+  if (f.broadcast) failures_.set_broadcast(f.broadcast);
+  write_state(step_.changes);
 }
 
-void generation_record::say_whole(change_log const& log) const {
+void generation_record::write_state(change_log const& log) const {
   log.note(
       generation_changed{started_, ended_, failures_.failed(), refuses_, generation_why::known});
   if (auto const& cause = failures_.cause()) log.note(cause_found{*cause, failures_.cause_task()});
   for (auto const t : failures_.victims()) log.note(victim_found{t});
-  if (failures_.broadcast()) log.note(error_told{failures_.broadcast()});
+  if (failures_.broadcast()) log.note(error_delivered{failures_.broadcast()});
 }
 
 }  // namespace muster::core::coordination

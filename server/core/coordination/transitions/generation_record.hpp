@@ -31,9 +31,9 @@ class generation_record {
   void add_victim(task_index t) {
     if (failures_.add_victim(t)) step_.changes.note(victim_found{t});
   }
-  bool tell_everybody(fault_ptr const& f) {
-    if (!failures_.tell_everybody(f)) return false;
-    step_.changes.note(error_told{f});
+  bool set_broadcast(fault_ptr const& f) {
+    if (!failures_.set_broadcast(f)) return false;
+    step_.changes.note(error_delivered{f});
     return true;
   }
   /// Makes later calls fail with the common error; see fail_cluster. REQUIRES: called before
@@ -55,15 +55,15 @@ class generation_record {
   /// REQUIRES: no event was handled.
   void restore(cluster_fact const& f);
   /// Writes the course as changes.
-  void say_whole(change_log const& log) const;
+  void write_state(change_log const& log) const;
 
  private:
   bool all_left() const;
   void end(generation_why why, time_point at) {
     ended_ = at;
-    say(why);
+    append_record(why);
   }
-  void say(generation_why why) const {
+  void append_record(generation_why why) const {
     step_.changes.note(generation_changed{started_, ended_, failures_.failed(), refuses_, why});
   }
 

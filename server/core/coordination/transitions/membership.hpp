@@ -59,7 +59,7 @@ class membership {
     // The connection may have changed, for example by a restart of the server.
     if (!r.from.peer.empty() && registry_[t].peer != r.from.peer)
       registry_.identify(t, r.incarnation, r.from.peer);
-    notices_.check_hearing(t);
+    notices_.check_notice_wait(t);
     return polls_.unheard(t);
   }
   /// Returns false if the task was in error already.

@@ -46,7 +46,8 @@ void registration::reconnect(register_task const& r) {
   if (a.recoverable)
     propagation_.leave_barriers(
         {{t, task_fault(t, code::aborted, step_.task_name(t) + " has registered again")}});
-  if (members_.reconnect(r, step_.now)) step_.tell(incidents::task_restarted{step_.task_name(t)});
+  if (members_.reconnect(r, step_.now))
+    step_.report_incident(incidents::task_restarted{step_.task_name(t)});
   step_.answer(r.from.call, step_.which.incarnation);
 }
 

@@ -43,14 +43,14 @@ void task_queries::on(watch_tasks& r) {
   // A single role equals all tasks, so both kinds of watchers share one reply.
   auto const list = r.job && jobs > 1 ? *r.job : jobs;
   auto const missed = r.version < version;
-  auto const soon = r.version >= 0 && watches_.just_told(list, r.version, step_.now);
+  auto const soon = r.version >= 0 && watches_.just_delivered(list, r.version, step_.now);
   if (r.at_once || (missed && !soon)) return step_.answer(r.from.call, snapshot(list));
   if (step_.refused_as_full(r.from)) return;
   watches_.add(r.from.call, missed);
   step_.park(r.from, wait_kind::watch, no_task, list);
 }
 
-void task_queries::tell_watchers() {
+void task_queries::notify_watchers() {
   for (auto const call : watches_.take()) step_.answer(call, snapshot(step_.calls.take(call).what));
 }
 

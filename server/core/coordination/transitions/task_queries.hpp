@@ -27,7 +27,7 @@ class task_queries {
   void note_change() { watches_.note_change(step_.now); }
   /// Returns when watchers are to be answered.
   time_point due() const { return watches_.due(); }
-  void tell_watchers();
+  void notify_watchers();
   /// Removes the call. REQUIRES: it waits here, and was taken from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 

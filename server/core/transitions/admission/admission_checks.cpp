@@ -3,8 +3,8 @@
 
 #include "base/check.hpp"
 #include "server/core/api/placeholders.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 #include "server/core/transitions/admission/admission.hpp"
-#include "server/core/words/explanation_words.hpp"
 
 namespace muster::core {
 

@@ -71,7 +71,7 @@ value_store::rebuilding* admission::run_again(slot c) {
   again.by = core_.closures.id_of(b);
   life_.remember_attempt(c, {attempt_end::value_lost, {}, again.by});
   auto const note = core_.values.note_of(id);
-  core_.step.tell(
+  core_.step.report_incident(
       incidents::closure_runs_again{id, again.by, note->why, core_.step.now - note->at});
   if (!spec.extras) return &again;
   auto const outer = std::exchange(rebuild_depth_, again.depth);
@@ -107,7 +107,7 @@ void admission::lost(value_moved const& m) {
   if (c == no_slot || core_.closures[c].state() != closure_state::succeeded ||
       core_.closures[c].where != value_place::memory || !names_blob(core_.closures[c].value.view()))
     return;
-  core_.step.tell(incidents::value_unreadable{m.closure, m.error});
+  core_.step.report_incident(incidents::value_unreadable{m.closure, m.error});
   keeping_.drop_value(c, release_reason::holder_lost);
 }
 
@@ -126,7 +126,7 @@ void admission::read_back(value_moved& m) {
   if (m.ok) {
     core_.step.fx.changes.values_read.push_back(m.closure);
   } else {
-    core_.step.tell(incidents::value_unreadable{m.closure, m.error});
+    core_.step.report_incident(incidents::value_unreadable{m.closure, m.error});
     if (!reading->orphan) keeping_.drop_value(c, release_reason::unreadable);
     if (!reading->orphan && reading->repeat == session_id{})
       if (auto* again = run_again(c)) {
@@ -135,8 +135,8 @@ void admission::read_back(value_moved& m) {
         return;
       }
   }
-  keeping_.tell_readers(m.closure, std::move(*reading), m.ok ? &m.value : nullptr,
-                        m.ok ? std::string() : lost_for_good(m.closure));
+  keeping_.notify_readers(m.closure, std::move(*reading), m.ok ? &m.value : nullptr,
+                          m.ok ? std::string() : lost_for_good(m.closure));
 }
 
 }  // namespace muster::core

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "server/core/words/attempt_words.hpp"
-#include "server/core/words/reason_words.hpp"
+#include "server/core/texts/attempt_texts.hpp"
+#include "server/core/texts/reason_texts.hpp"
 
 namespace muster::core {
 
@@ -28,11 +28,11 @@ time_point ready_at(closure_record const& r) {
   core_.places.hold(r.place);
   auto& s = core_.sessions.of(r.owner);
   if (!s.started) core_.sessions.note_start(s);
-  if (s.full) flow_.relieve(s);
+  if (s.full) flow_.resume_if_room(s);
   core_.scheduler.reserve(w, c);
 }
 
-void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
+void lifecycle::adopt_held(worker_slots& w, slot c, std::uint32_t attempt) {
   auto& r = core_.closures[c];
   if (r.is(closure_phase::delayed)) {
     core_.step.alarms.clear(r.details->start_at, alarm_kind::start, raw(core_.closures.id_of(c)));
@@ -47,7 +47,7 @@ void lifecycle::take_up(worker_slots& w, slot c, std::uint32_t attempt) {
   if (r.exclusive) core_.scheduler.run_exclusively_on(w);
   r.attempt = attempt - 1;
   give(w, c, r);
-  core_.book.tell(c, move_reason::dispatched);
+  core_.book.report_move(c, move_reason::dispatched);
 }
 
 // A rebuild gets the same number of workers as the lost closure.
@@ -91,13 +91,13 @@ void lifecycle::stop(slot c) {
   core_.book.stop(c);
 }
 
-void lifecycle::let_wait(worker_slots& w, slot c) {
+void lifecycle::yield_slot_of(worker_slots& w, slot c) {
   auto& r = core_.closures[c];
   if (r.waits) return;
   if (r.sent()) start(w, c, core_.step.now, true);
   r.reported = true;
   if (r.exclusive) stop_being_exclusive(c);
-  core_.scheduler.give_slot(w, c);
+  core_.scheduler.yield_slot(w, c);
 }
 
 void lifecycle::start_waiting(worker_slots& w) {
@@ -122,7 +122,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   auto& s = core_.sessions.of(r.owner);
   bool const lost = why.how == attempt_end::worker_lost;
   if ((lost || why.how == attempt_end::not_there) && !r.sent())
-    core_.book.tell_attempt(c, why.how, r.started, core_.step.now);
+    core_.book.report_attempt(c, why.how, r.started, core_.step.now);
   bool const retracted = why.how == attempt_end::retracted;
   r.restored = false;
   auto const cause =
@@ -149,7 +149,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
     // Closures that shared a worker with the culprit are suspected as well, so each makes its last
     // attempt in isolation.
     bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
-    auto const limit = s.forgives_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
+    auto const limit = s.ignores_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
     run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,
                     w.task->name());
     pause = std::max(pause, pause_after_loss(r.details->workers_lost));
@@ -176,7 +176,7 @@ void lifecycle::fail(slot c, closure_state as, core::failure f) {
   bool const first = as == closure_state::failed && !s.first_error && !r.own_error;
   if (first) {
     s.first_error = f;
-    core_.sessions.tell(s);
+    core_.sessions.report_change(s);
   }
   r.with_details().failure = std::move(f);
   auto const id = core_.closures.id_of(c);
@@ -192,7 +192,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
   s.stopped_because = why;
   if (s.traits().generations) {
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
-    flow_.tell_failed(s);
+    flow_.report_failed(s);
   }
   auto const error = *s.first_error;  // copied, because stopping may move the session's own error
   stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
@@ -206,7 +206,7 @@ void lifecycle::lose_state(stateful_tasks::task_key const& t, std::string const&
   auto const name = t.first + ":" + std::to_string(t.second);
   std::size_t ended = 0;
   for (auto const n : users) ended += lose_state_of(core_.sessions.of(n), t, why);
-  if (ended > 0) core_.step.tell(incidents::state_lost{name, why, ended});
+  if (ended > 0) core_.step.report_incident(incidents::state_lost{name, why, ended});
 }
 
 bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
@@ -275,7 +275,7 @@ void lifecycle::stop_session(session& s, std::string_view why, stops which,
     }
   };
   s.stopping = true;
-  core_.sessions.tell(s);
+  core_.sessions.report_change(s);
   auto const& q = core_.scheduler.queue(s.number);
   for (auto const& l : q.queues) end_all(l.queue);
   end_all(q.deferred);

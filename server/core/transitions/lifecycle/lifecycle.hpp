@@ -28,7 +28,7 @@ class lifecycle {
   /// Sends the closure to the worker. REQUIRES: it was just taken out of its queue.
   void assign(worker_slots& w, slot c);
   /// Takes over a waiting closure that this worker has held since before the server started.
-  void take_up(worker_slots& w, slot c, std::uint32_t attempt);
+  void adopt_held(worker_slots& w, slot c, std::uint32_t attempt);
   /// Notes that its worker has been running the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
   /// Records and returns the start of a prefetched closure whose answer came before its start was
@@ -38,7 +38,7 @@ class lifecycle {
   void stop(slot c);
   /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: its
   /// worker holds it, and may_yield().
-  void let_wait(worker_slots& w, slot c);
+  void yield_slot_of(worker_slots& w, slot c);
   /// Starts prefetched closures in free slots of the worker.
   void start_waiting(worker_slots& w);
   /// Adds the last attempt to the record, which keeps the newest sixteen.
@@ -82,7 +82,7 @@ class lifecycle {
   /// whether it did. REQUIRES: a resumable session holds it.
   bool keep_for_others(slot c);
   /// Forgets closures and values that are no longer needed by others, at the end of a step.
-  void let_go_of_inputs();
+  void forget_unneeded_inputs();
   /// Fails closures whose input was found lost in this step.
   void end_failed_inputs();
   /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed and no worker executes it.
@@ -93,7 +93,7 @@ class lifecycle {
   /// worker and the end of its traceback.
   failure ended_as_input(slot c) const;
   /// Passes ended inputs to their dependents, which are queued or fail, until none is left.
-  void tell_dependents();
+  void notify_dependents();
   /// Releases a per-worker value. Its components are deleted at once or with their last user.
   void release(per_worker_entry& v);
   /// Returns the component that the closure builds; null if its value was released.
@@ -105,7 +105,7 @@ class lifecycle {
   /// Removes the gang, its alarm and its reserved workers, and returns it.
   gang forget_gang(std::uint64_t id);
   /// Cancels the other members of gangs that lost a member before they started.
-  void tell_gangs();
+  void cancel_broken_gangs();
   std::string absence(task_row const& t) const;
   /// Returns why no worker that meets the requirement can ever attach; nothing if one may.
   std::optional<failure> unsatisfiable(requirement const& r) const;
@@ -138,7 +138,7 @@ class lifecycle {
   void run_alone(slot c);
   /// Takes back a loss after the worker has returned. Ends the isolation if it is below the limit
   /// again.
-  void forgive_lost_worker(slot c);
+  void undo_loss(slot c);
 
  private:
   /// Fails the session's closures with errors of their own that can run only on this task.

@@ -13,7 +13,7 @@ namespace {
 std::string end_of(std::string const& traceback) {
   constexpr std::size_t bytes_max = 4 << 10;
   if (traceback.size() <= bytes_max) return traceback;
-  return "…" + traceback.substr(border_at(traceback, traceback.size() - bytes_max));
+  return "…" + traceback.substr(utf8_boundary(traceback, traceback.size() - bytes_max));
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void lifecycle::finish(slot c, closure_state as) {
     core_.values.keep_for_retry(c);
   else
     r.args = {};
-  if (s.full && !was_held) flow_.relieve(s);
+  if (s.full && !was_held) flow_.resume_if_room(s);
 
   if (r.awaited)
     for (auto const call : core_.step.waiters.of(core_.closures.id_of(c))) {
@@ -194,7 +194,7 @@ failure lifecycle::ended_as_input(slot c) const {
           end_of(f.traceback), f.worker, f.attempt};
 }
 
-void lifecycle::tell_dependents() {
+void lifecycle::notify_dependents() {
   while (!core_.step.ended_inputs.empty()) {
     auto ended = std::move(core_.step.ended_inputs.front());
     core_.step.ended_inputs.pop_front();
@@ -231,7 +231,7 @@ void lifecycle::tell_dependents() {
 
 void lifecycle::release(per_worker_entry& v) {
   v.released = true;
-  core_.builds.tell(v);
+  core_.builds.note_change(v);
   if (v.users > 0) return;
   std::vector<worker_slots*> keepers;
   for (auto const& [task, part] : v.components) {
@@ -239,7 +239,7 @@ void lifecycle::release(per_worker_entry& v) {
     if (!w) continue;
     keepers.push_back(w);
     // A worker keeps the failure of a failed build, so it must drop that.
-    if (core_.builds.do_not_build(part.stream, v.id) && part.built_again == 0) continue;
+    if (core_.builds.cancel_build(part.stream, v.id) && part.built_again == 0) continue;
     if (slot const c = core_.closures.find(part.build); c != no_slot) ask_to_stop(c);
     core_.step.fx.drop_requests.push_back({part.stream, v.id});
   }
@@ -283,7 +283,7 @@ void lifecycle::built(slot c, stream_id on) {
   part.since = core_.step.now;
   part.error.reset();
   if (r.state() != closure_state::succeeded) part.error = r.details->failure;
-  core_.builds.tell(*v, {w->task->job, w->task->index});
+  core_.builds.note_change(*v, {w->task->job, w->task->index});
   if (auto* owner = core_.sessions.find(v->owner))
     core_.stateful.use(owner->number, {w->task->job, w->task->index});
   core_.scheduler.set_built(core_.scheduler.of((*w).number), v->id, true);
@@ -300,7 +300,7 @@ void lifecycle::build_again(worker& w, slot c, core::failure why) {
   part.build = {};
   part.error = std::move(why);
   auto const id = per_worker_id{core_.closures[c].token};
-  core_.builds.tell(*core_.builds.find(id), {w.task->job, w.task->index});
+  core_.builds.note_change(*core_.builds.find(id), {w.task->job, w.task->index});
   core_.builds.build_again(core_.step.now, part.built_again++, w.stream, id);
   withdraw_build(w, c, closure_book::requeue_cause::loss);
 }
@@ -348,12 +348,13 @@ std::optional<failure> lifecycle::unbuildable(per_worker_entry const& v,
   if (!worst) return {};
   auto const what = v.name.empty() ? text(v.id) : "'" + v.name + "' (" + text(v.id) + ")";
   auto const worker = last->first + ":" + std::to_string(last->second);
-  return failure{failure_kind::input,
-                 "",
-                 "per-worker value " + what + " cannot be built: " + worst->lost_words(worker),
-                 "",
-                 worker,
-                 0};
+  return failure{
+      failure_kind::input,
+      "",
+      "per-worker value " + what + " cannot be built: " + worst->quarantine_message(worker),
+      "",
+      worker,
+      0};
 }
 
 }  // namespace muster::core

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "server/core/texts/attempt_texts.hpp"
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
-#include "server/core/words/attempt_words.hpp"
 
 namespace muster::core {
 
@@ -15,7 +15,7 @@ void lifecycle::count_loss(slot c, bool process_ended) {
 }
 
 std::uint32_t lifecycle::counted_losses(session const& s, closure_record const& r) const {
-  if (!s.forgives_lost_workers) return r.worker_failures;
+  if (!s.ignores_lost_workers) return r.worker_failures;
   if (!r.details) return 0;
   return r.own_error ? r.details->workers_lost : r.details->processes_ended;
 }
@@ -23,7 +23,7 @@ std::uint32_t lifecycle::counted_losses(session const& s, closure_record const& 
 std::string lifecycle::text_of_losses(session const& s, closure_record const& r,
                                       std::uint32_t losses) const {
   constexpr std::size_t shown = 3;
-  bool const only_processes = s.forgives_lost_workers && !r.own_error;
+  bool const only_processes = s.ignores_lost_workers && !r.own_error;
   bool all_lost = true;
   std::vector<std::string> ends;  // newest first
   for (auto it = r.details->lost.rbegin(); it != r.details->lost.rend(); ++it) {
@@ -59,7 +59,7 @@ void lifecycle::run_alone_after(slot c, std::uint32_t limit, std::string const& 
   run_alone(c);
   auto const id = core_.closures.id_of(c);
   auto const& called = core_.book.functions[r.function].name;
-  core_.step.tell(incidents::closure_exclusive{id, called, d.workers_lost, worker});
+  core_.step.report_incident(incidents::closure_exclusive{id, called, d.workers_lost, worker});
   if (auto const& s = core_.sessions.of(r.owner); s.traits().generations)
     core_.step.fx.notices.push_back(
         {s.id,
@@ -76,7 +76,7 @@ void lifecycle::run_alone(slot c) {
   core_.scheduler.exclusives.add(core_.closures.id_of(c), core_.step.now);
 }
 
-void lifecycle::forgive_lost_worker(slot c) {
+void lifecycle::undo_loss(slot c) {
   auto& r = core_.closures[c];
   if (r.worker_failures > 0 && r.worker_failures < worker_failures_max) --r.worker_failures;
   if (!r.details || r.details->workers_lost == 0) return;

@@ -22,15 +22,15 @@ bool lifecycle::keep_for_others(slot c) {
   s.by_token.erase(r.token);
   r.token = 0;
   r.released = true;
-  core_.book.tell(c, move_reason::unwanted);
-  core_.lineage.keep_alone(id);
+  core_.book.report_move(c, move_reason::unwanted);
+  core_.lineage.keep_for_users(id);
   return true;
 }
 
-void lifecycle::let_go_of_inputs() {
+void lifecycle::forget_unneeded_inputs() {
   auto& book = core_.lineage;
   while (true) {
-    for (auto id = book.take_less_needed(); id != closure_id{}; id = book.take_less_needed()) {
+    for (auto id = book.take_recheck(); id != closure_id{}; id = book.take_recheck()) {
       slot const c = core_.closures.find(id);
       if (!book.is_needed(id))
         forget_held(c);

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "server/core/texts/reason_texts.hpp"
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
-#include "server/core/words/reason_words.hpp"
 
 namespace muster::core {
 
@@ -37,7 +37,7 @@ gang lifecycle::forget_gang(std::uint64_t id) {
   return g;
 }
 
-void lifecycle::tell_gangs() {
+void lifecycle::cancel_broken_gangs() {
   while (core_.scheduler.gangs.any_broken()) {
     auto const [id, culprit] = core_.scheduler.gangs.take_broken();
     if (!core_.scheduler.gangs.find(id)) continue;
@@ -71,7 +71,7 @@ std::optional<failure> lifecycle::unsatisfiable(requirement const& r) const {
     auto const* v = core_.builds.find(id);
     if (!v) continue;
     if (auto why = unbuildable(*v, r)) return why;
-    if (!component_builds::lost_everywhere(*v)) continue;
+    if (!component_builds::has_lost_all_tasks(*v)) continue;
     task_row const* last = nullptr;
     bool const all = std::all_of(v->components.begin(), v->components.end(), [&](auto const& e) {
       auto const* t = given_up(e.first.first, e.first.second);

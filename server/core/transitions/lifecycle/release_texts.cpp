@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "server/core/words/reason_words.hpp"
+#include "server/core/texts/reason_texts.hpp"
 
 namespace muster::core {
 
@@ -29,7 +29,7 @@ status release_texts::unknown_value(closure_id id) const {
   // The note of an unused record has no time.
   if (auto const note = core_.closures.note_of(id); note && note->at != time_point{})
     return {code::not_found, "the value of " + text(id) + " was released " + when_and_why(*note)};
-  if (core_.closures.is_elsewhere(id))
+  if (core_.closures.is_in_other_table(id))
     return {code::not_found, text(id) + " belongs to another cluster"};
   return {code::not_found, "there is no " + text(id) + ", or its value was released"};
 }

@@ -34,7 +34,7 @@ bool session_flow::has_reason_to_hold_back(session const& s) const {
          (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable);
 }
 
-void session_flow::relieve(session& s) {
+void session_flow::resume_if_room(session& s) {
   if (has_reason_to_hold_back(s)) return;
   core_.sessions.hold_back(s, false);
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
@@ -46,14 +46,15 @@ void session_flow::relieve(session& s) {
 void session_flow::on_free_place() {
   if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
   for (auto const& [id, s] : core_.sessions.all())
-    if (s->full) relieve(*s);
+    if (s->full) resume_if_room(*s);
 }
 
-void session_flow::tell_failed(session const& s) {
+void session_flow::report_failed(session const& s) {
   bool const job = !s.traits().generations;
   auto const& counts = of(s).counts;
-  core_.step.tell(incidents::session_failed{s.id, job, s.spec.name, s.first_error->type,
-                                            s.first_error->message, counts.failed, counts.total()});
+  core_.step.report_incident(incidents::session_failed{s.id, job, s.spec.name, s.first_error->type,
+                                                       s.first_error->message, counts.failed,
+                                                       counts.total()});
 }
 
 }  // namespace muster::core

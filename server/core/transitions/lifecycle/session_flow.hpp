@@ -31,10 +31,10 @@ class session_flow {
   }
   /// Returns whether its queue or the table of closures is nearly full.
   bool has_reason_to_hold_back(session const& s) const;
-  void relieve(session& s);
+  void resume_if_room(session& s);
   /// Relieves held-back sessions when the table of closures is no longer full.
   void on_free_place();
-  void tell_failed(session const& s);
+  void report_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
   /// Returns whether no closure is queued, running or to be repeated.

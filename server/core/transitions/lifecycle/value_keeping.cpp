@@ -55,8 +55,8 @@ void value_keeping::rebuilt(slot b) {
           " again failed: " + made.details->failure.message;
   auto done = core_.values.end_rebuilding(id, ok ? &made.value : nullptr);
   core_.lineage.look_at(id);
-  tell_readers(id, {0, std::move(done.dependents), {}, 0, false, false}, ok ? &made.value : nullptr,
-               why, for_input);
+  notify_readers(id, {0, std::move(done.dependents), {}, 0, false, false},
+                 ok ? &made.value : nullptr, why, for_input);
 }
 
 void value_keeping::keep_value(slot c) {
@@ -93,11 +93,11 @@ void value_keeping::do_not_repeat(session& s, closure_id id) {
 
 void value_keeping::written(value_moved& m) {
   auto const done = core_.values.written(m, core_.step.now);
-  if (done.worth_a_line) core_.step.tell(incidents::spill_failed{m.error});
+  if (done.worth_a_line) core_.step.report_incident(incidents::spill_failed{m.error});
 }
 
-void value_keeping::tell_readers(closure_id id, value_store::reading reading, blob const* value,
-                                 std::string why, bool for_input) {
+void value_keeping::notify_readers(closure_id id, value_store::reading reading, blob const* value,
+                                   std::string why, bool for_input) {
   for (auto const call : core_.step.waiters.of(id)) {
     waiter w;
     core_.step.waiters.remove(call, &w);

@@ -34,8 +34,8 @@ class value_keeping {
   /// Sends a value, or why there is none, to all that wait for it.
   /// @param why set if there is no value.
   /// @param for_input whether `why` is already worded as the failure of an input.
-  void tell_readers(closure_id id, value_store::reading reading, blob const* value, std::string why,
-                    bool for_input = false);
+  void notify_readers(closure_id id, value_store::reading reading, blob const* value,
+                      std::string why, bool for_input = false);
 
  private:
   engine_state& core_;

@@ -16,7 +16,7 @@ void build_orders::forget_components() {
     std::erase_if(v.components, [&, this](auto const& entry) {
       bool const gone = entry.second.stream == stream_id{} &&
                         !core_.registry.tasks.find(entry.first.first, entry.first.second);
-      if (gone) core_.builds.tell(v, entry.first, true);
+      if (gone) core_.builds.note_change(v, entry.first, true);
       return gone;
     });
 }
@@ -52,7 +52,7 @@ void build_orders::create_value(create_per_worker& e) {
   v.submitted_by = std::move(e.submitted_by);
   if (owner) owner->owns_per_worker = true;
   v.created = core_.step.now;
-  core_.builds.tell(v);
+  core_.builds.note_change(v);
   for (auto const& [stream, w] : core_.registry.all()) expect_component(*w, v);
   core_.step.answer(e.call, {}, per_worker_reply{v.id});
 }
@@ -87,7 +87,7 @@ bool build_orders::builds_it(task_row const& t, per_worker_entry const& v) const
   return declared == 0 || t.index < std::int64_t{declared};
 }
 
-std::int64_t build_orders::reckoned_with(std::string const& job) const {
+std::int64_t build_orders::expected_tasks(std::string const& job) const {
   std::int64_t n = core_.registry.tasks.declared(job);
   for (auto const& [id, s] : core_.sessions.all())
     if (!s->terminal() && !s->closed && !core_.stateful.holds_state(job))
@@ -139,14 +139,14 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
     part.losses = part.built_again = 0;
     part.error.reset();
     part.state = value_state::ready;
-    core_.builds.tell(v, {w.task->job, w.task->index});
+    core_.builds.note_change(v, {w.task->job, w.task->index});
     return core_.scheduler.set_built(core_.scheduler.of(w.number), v.id, true);
   }
   part.error.reset();
   part.state = value_state::not_ready;
   part.losses_max = losses_max(v);
   if (part.is_quarantined()) return expect_quarantined(w, v, part, died);
-  core_.builds.tell(v, {w.task->job, w.task->index});
+  core_.builds.note_change(v, {w.task->job, w.task->index});
   core_.builds.build_later(w.stream, v.id);
 }
 
@@ -157,13 +157,14 @@ void build_orders::expect_quarantined(worker& w, per_worker_entry& v, per_worker
   auto const before = part.losses - part.losses_max;
   auto const name = w.task->name();
   auto const pause = component_builds::pause_after(before);
-  part.error = failure{failure_kind::worker_lost, "", part.lost_words(name), "", name, part.losses};
-  core_.builds.tell(v, {w.task->job, w.task->index});
+  part.error =
+      failure{failure_kind::worker_lost, "", part.quarantine_message(name), "", name, part.losses};
+  core_.builds.note_change(v, {w.task->job, w.task->index});
   core_.builds.note_trouble(v.id);
   core_.builds.build_again(core_.step.now, before, w.stream, v.id);
   if (!died) return;
-  core_.step.tell(incidents::builder_quarantined{v.id, v.name, part.losses, name, part.lost_by,
-                                                 pause, part.is_hopeless()});
+  core_.step.report_incident(incidents::builder_quarantined{
+      v.id, v.name, part.losses, name, part.lost_by, pause, part.is_hopeless()});
   core_.step.check_all |= part.is_hopeless();
 }
 
@@ -184,8 +185,8 @@ void build_orders::send_builds() {
     auto& at = core_.scheduler.of((*w).number);
     auto& pending = core_.builds.to_build(stream);
     std::size_t sent = 0;
-    for (;
-         sent < pending.size() && at.held() < at.credits && !(at.shut & worker_slots::by_exclusive);
+    for (; sent < pending.size() && at.held() < at.credits &&
+           !(at.shut & worker_slots::runs_exclusive);
          ++sent)
       if (auto* v = core_.builds.find(pending[sent])) send_build(*w, *v);
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(sent));
@@ -218,12 +219,12 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
 }
 
 // The build was moved from the worker's broken stream and must not be sent again.
-void build_orders::go_on_building(worker const& w, slot c) {
+void build_orders::continue_build(worker const& w, slot c) {
   auto* v = core_.builds.find(per_worker_id{core_.closures[c].token});
   if (!v) return;  // released during the build
   auto& part = v->components.at({w.task->job, w.task->index});
   part.build = core_.closures.id_of(c);
-  core_.builds.do_not_build(w.stream, v->id);
+  core_.builds.cancel_build(w.stream, v->id);
 }
 
 }  // namespace muster::core

@@ -37,9 +37,9 @@ class build_orders {
   void send_builds();
   /// Returns how many tasks of the job a declaration, session or value counts by index. Below that,
   /// a worker without an index takes the place of a lost one.
-  std::int64_t reckoned_with(std::string const& job) const;
+  std::int64_t expected_tasks(std::string const& job) const;
   /// Continues a build that was moved to the worker's new stream.
-  void go_on_building(worker const& w, slot c);
+  void continue_build(worker const& w, slot c);
 
  private:
   bool builds_it(task_row const& t, per_worker_entry const& v) const;

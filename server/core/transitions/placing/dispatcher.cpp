@@ -69,8 +69,8 @@ void dispatcher::report_stall() {
   for (auto const& f : core_.book.functions.all()) queued += f.queued;
   auto const running = core_.book.counts().running;
   if (!core_.watchdog.on_alarm(running + queued > 0, core_.step.now)) return;
-  core_.step.tell(incidents::no_progress{core_.step.now - core_.watchdog.quiet_since(), running,
-                                         queued, oldest_running()});
+  core_.step.report_incident(incidents::no_progress{core_.step.now - core_.watchdog.quiet_since(),
+                                                    running, queued, oldest_running()});
 }
 
 bool dispatcher::start_gang(std::uint64_t id) {
@@ -107,14 +107,14 @@ void dispatcher::start_gangs() {
     bool const fits = gangs.fits(g) || !core_.scheduler.plan(g, false).empty();
     if (!fits) {
       if (gangs.oldest(id)) core_.scheduler.keep_free({});
-      gangs.set_apart(id);
+      gangs.set_oversized(id);
       continue;
     }
     gangs.found_to_fit(id);
     ++tries;
     if (gangs.oldest(id) && g.impatient) keep_free_for(g);
   }
-  if (auto const id = gangs.next_apart(); id != 0) start_gang(id);
+  if (auto const id = gangs.next_oversized(); id != 0) start_gang(id);
 }
 
 void dispatcher::start_exclusive_ones() {

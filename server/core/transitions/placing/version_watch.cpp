@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/core/words/explanation_words.hpp"
+#include "server/core/texts/explanation_texts.hpp"
 
 namespace muster::core {
 
@@ -72,7 +72,7 @@ version_watch::version const* version_watch::find(function_id f) const {
   return at == versions_.end() ? nullptr : &*at;
 }
 
-time_point version_watch::there_until(version const& v) const {
+time_point version_watch::present_until(version const& v) const {
   auto const left =
       v.left == time_point{} ? time_point{} : v.left + core_.step.config.reconnect_grace;
   return std::max({trusted_until_, v.expected, left});
@@ -90,14 +90,14 @@ bool version_watch::refuse() {
   bool any = false;
   for (auto const& v : versions_) {
     if (!is_missing(v) || !waits(v)) continue;
-    auto const until = there_until(v);
+    auto const until = present_until(v);
     if (until > core_.step.now) {
       due_ = std::min(due_, until);
       continue;
     }
     auto const& function = core_.book.functions[v.function].name;
     auto const why = "the call asks for " + function + ", but the connected workers have " +
-                     text_of_versions(versions_there(v.family)) +
+                     text_of_versions(present_versions(v.family)) +
                      cure_of(function, families_[v.family].name);
     for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {
       slot const c = core_.closures.find(id);
@@ -133,7 +133,7 @@ std::vector<closure_id> version_watch::waiting_for(function_id f, std::size_t mo
   return found;
 }
 
-std::vector<std::string> version_watch::versions_there(std::uint32_t family) const {
+std::vector<std::string> version_watch::present_versions(std::uint32_t family) const {
   std::vector<std::string> there;
   for (auto const& v : versions_)
     if (v.family == family && v.present > 0) there.push_back(core_.book.functions[v.function].name);
@@ -147,7 +147,7 @@ std::optional<version_wait> version_watch::why_it_waits(slot c, time_point now) 
   auto const* v = find(core_.book.functions.served(r.function));
   if (!v || v->present > 0) return {};
   return version_wait{families_[v->family].name, core_.book.functions[v->function].name,
-                      versions_there(v->family), std::max(duration{}, there_until(*v) - now)};
+                      present_versions(v->family), std::max(duration{}, present_until(*v) - now)};
 }
 
 }  // namespace muster::core

@@ -56,7 +56,7 @@ class version_watch {
   void count_workers();
   version const* find(function_id f) const;
   /// Returns until when the version counts as present.
-  time_point there_until(version const& v) const;
+  time_point present_until(version const& v) const;
   bool is_missing(version const& v) const {
     return v.present == 0 && families_[v.family].present > 0;
   }
@@ -66,7 +66,7 @@ class version_watch {
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
   /// Returns the versions of the family that connected workers have: "python:3.10", "python:3.11".
-  std::vector<std::string> versions_there(std::uint32_t family) const;
+  std::vector<std::string> present_versions(std::uint32_t family) const;
 
   engine_state& core_;
   lifecycle& life_;

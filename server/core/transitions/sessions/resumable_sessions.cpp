@@ -13,7 +13,7 @@ void resumable_sessions::release_one(slot c) {
   bool const told = !read || read->repeat == session_id{};
   if (ended(r.state()) && told) return life_.keep_for_others(c) ? void() : life_.forget_held(c);
   r.released = true;
-  core_.book.tell(c, move_reason::unwanted);
+  core_.book.report_move(c, move_reason::unwanted);
   if (ended(r.state())) core_.values.forget_value(c);  // its outcome is still to be repeated
 }
 
@@ -40,7 +40,7 @@ void resumable_sessions::suspend(suspend_session const& e) {
   if (!s || s->closed) return;
   check(s->traits().resumable, "only resumable sessions outlive their stream");
   s->attached = false;
-  core_.sessions.tell(*s);
+  core_.sessions.report_change(*s);
   s->lease_until = never;
   flow_.renew_lease(*s, core_.step.now);
 }
@@ -59,7 +59,7 @@ void resumable_sessions::resume(resume_session const& e) {
     core_.step.alarms.clear(std::exchange(s->lease_alarm, never), alarm_kind::session_lease,
                             raw(s->id));
   s->sealed = false;
-  core_.sessions.tell(*s);
+  core_.sessions.report_change(*s);
   std::vector<std::uint64_t> wanted(e.tokens);
   std::sort(wanted.begin(), wanted.end());
   std::vector<closure_id> unwanted;

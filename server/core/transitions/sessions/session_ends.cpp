@@ -32,7 +32,7 @@ join_reply session_ends::collect(session& s) {
   j.has_error = true;
   j.error = std::move(*s.raised);
   s.raised.reset();
-  core_.sessions.tell(s);
+  core_.sessions.report_change(s);
   return j;
 }
 
@@ -121,14 +121,14 @@ void session_ends::settle(session& s) {
     s.stopped_because.clear();
     if (idle) core_.stateful.forget(s.number);
     ++s.generation;
-    core_.sessions.tell(s);
+    core_.sessions.report_change(s);
   }
   answer_drained(s);
 }
 
 void session_ends::finish_job(session& s) {
   s.state = state_of_ended(s, flow_.of(s).counts);
-  if (s.state == job_state::failed) flow_.tell_failed(s);
+  if (s.state == job_state::failed) flow_.report_failed(s);
   s.finished = core_.step.now;
   s.stopping = false;
   s.stopped_because.clear();
@@ -140,7 +140,7 @@ void session_ends::finish_job(session& s) {
   }
   s.joins.clear();
   core_.scheduler.end_turns(s.number);
-  core_.sessions.tell(s);
+  core_.sessions.report_change(s);
   core_.sessions.finished(s);
   flow_.set_age_alarm(s, core_.step.now);
 }
@@ -157,7 +157,7 @@ void session_ends::end_session(session& s) {
   s.finished = core_.step.now;
   s.stopping = s.attached = false;
   s.sealed = true;
-  core_.sessions.tell(s);
+  core_.sessions.report_change(s);
   s.lease_until = never;
   core_.scheduler.end_turns(s.number);
   core_.sessions.finished(s);

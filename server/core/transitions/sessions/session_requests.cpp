@@ -12,7 +12,7 @@ void session_requests::seal(seal_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   s->sealed = true;
-  core_.sessions.tell(*s);
+  core_.sessions.report_change(*s);
   flow_.settle_later(*s);
   core_.step.answer(e.call, {});
 }
@@ -154,7 +154,7 @@ void session_requests::open(open_session& e) {
   core_.values.open(s.number, s.traits().resumable);
   core_.scheduler.open(s.number, s.id, s.spec.weight);
   s.attached = s.traits().resumable && !s.traits().unary;
-  core_.sessions.tell(s);
+  core_.sessions.report_change(s);
   if (s.traits().unary) flow_.renew_lease(s, core_.step.now);
   if (s.spec.deadline > duration{}) {
     s.deadline = core_.step.now + s.spec.deadline;

@@ -114,9 +114,9 @@ void worker_answers::dependency_lost(worker& w, slot c, failure f) {
   for (auto const& [name, times] : verdict.counts) {
     names = list(std::move(names), name);
     if (owner) core_.stateful.use(owner->number, name);
-    core_.step.tell(incidents::dependency_reported{name, by, static_cast<std::uint32_t>(times),
-                                                   static_cast<std::uint32_t>(limit),
-                                                   core_.step.config.transient_window, f.message});
+    core_.step.report_incident(incidents::dependency_reported{
+        name, by, static_cast<std::uint32_t>(times), static_cast<std::uint32_t>(limit),
+        core_.step.config.transient_window, f.message});
   }
   if (verdict.fatal.empty() && builds(c)) return life_.build_again(w, c, std::move(f));
   if (verdict.fatal.empty())
@@ -159,8 +159,8 @@ void worker_answers::results(worker_results& e) {
   ends_.clear();
   for (auto& r : e.results) {
     slot const c = held_by(*w, r.closure, r.attempt);
-    if (c == no_slot) return refuse(unheld(*w, " answered ", r.closure, r.attempt));
-    if (&r == &e.results.back()) wait = wait_told_by(at, c, r);
+    if (c == no_slot) return refuse(describe_unheld(*w, " answered ", r.closure, r.attempt));
+    if (&r == &e.results.back()) wait = estimated_wait(at, c, r);
     apply_result(*w, c, r);
   }
   // Requeued at the head, the oldest last.
@@ -190,8 +190,8 @@ void worker_answers::earlier(worker_events::newcomer const& from,
     auto* by = from.before;
     if (!by || core_.closures[c].worker != by->number) {
       auto& at = core_.scheduler.of(from.now->number);
-      if (!workers_.may_take_up(c, r.attempt) || !core_.scheduler.has_free(at, c)) continue;
-      life_.take_up(at, c, r.attempt);
+      if (!workers_.can_adopt(c, r.attempt) || !core_.scheduler.has_free(at, c)) continue;
+      life_.adopt_held(at, c, r.attempt);
       by = from.now;
     }
     // Otherwise the answer is for another attempt.
@@ -200,15 +200,15 @@ void worker_answers::earlier(worker_events::newcomer const& from,
 }
 
 // If its start was not observed, uses the time that the closure itself spent at the worker.
-duration worker_answers::wait_told_by(worker_slots const& at, slot c,
-                                      worker_result const& r) const {
+duration worker_answers::estimated_wait(worker_slots const& at, slot c,
+                                        worker_result const& r) const {
   bool const measured = r.execution >= duration{};
   auto const took = measured ? r.execution : core_.step.now - core_.closures[c].started;
   return !measured && core_.closures[c].sent() ? took : took * at.window / at.slots;
 }
 
-std::string worker_answers::unheld(worker const& w, char const* said, closure_id id,
-                                   std::uint32_t attempt) const {
+std::string worker_answers::describe_unheld(worker const& w, char const* said, closure_id id,
+                                            std::uint32_t attempt) const {
   slot const c = core_.closures.find(id);
   if (c == no_slot || core_.closures[c].worker != w.number)
     return w.task->name() + said + text(id) + ", which it does not hold";
@@ -239,18 +239,18 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot || core_.closures[c].waits == e.begins) return {};
   auto& at = core_.scheduler.of(w.number);
-  if (!e.begins) return core_.scheduler.take_slot(at, c), std::string();
+  if (!e.begins) return core_.scheduler.reclaim_slot(at, c), std::string();
   if (!at.may_yield())
     return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
            std::to_string(at.credits - at.own_slots());
-  life_.let_wait(at, c);
+  life_.yield_slot_of(at, c);
   workers_.retract_prefetched(w);
   return {};
 }
 
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
-  if (c == no_slot) return unheld(w, " gave back ", e.closure, e.attempt);
+  if (c == no_slot) return describe_unheld(w, " gave back ", e.closure, e.attempt);
   life_.requeue(w, c, false, {attempt_end::retracted});
   return {};
 }
@@ -263,11 +263,11 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
   if (ends_.empty()) lay_out(w, number);
   auto const took = core_.step.now - record.started;
   auto const started = std::max(record.created, ends_[number] - took);
-  core_.book.tell_attempt(c,
-                          ok        ? attempt_end::succeeded
-                          : stopped ? attempt_end::cancelled
-                                    : attempt_end::failed,
-                          started, started + took);
+  core_.book.report_attempt(c,
+                            ok        ? attempt_end::succeeded
+                            : stopped ? attempt_end::cancelled
+                                      : attempt_end::failed,
+                            started, started + took);
 }
 
 // The results arrived together, but the worker's slots ran them in turn. Therefore they are laid

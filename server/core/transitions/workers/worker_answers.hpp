@@ -53,9 +53,10 @@ class worker_answers {
   /// Returns the closure if the worker holds this attempt of it, else no_slot.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
   /// Returns why the worker's report is wrong. REQUIRES: it does not hold the attempt.
-  std::string unheld(worker const& w, char const* said, closure_id id, std::uint32_t attempt) const;
+  std::string describe_unheld(worker const& w, char const* said, closure_id id,
+                              std::uint32_t attempt) const;
   /// Estimates, from this answer, how long the newest closure waits that the worker may be sent.
-  duration wait_told_by(worker_slots const& at, slot c, worker_result const& r) const;
+  duration estimated_wait(worker_slots const& at, slot c, worker_result const& r) const;
 
   engine_state& core_;
   lifecycle& life_;

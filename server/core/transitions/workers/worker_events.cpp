@@ -50,7 +50,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     core_.book.functions[*id].ever_had = true;
   }
   auto const row = core_.registry.tasks.admit(core_.step.now, spec, [this](std::string const& job) {
-    return building_.reckoned_with(job);
+    return building_.expected_tasks(job);
   });
   if (!row) return refuse(row.error());
   auto& t = **row;
@@ -90,7 +90,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   auto const later = returns ? duration{} : start_delay(t.index);
   if (later > duration{}) {
     w.starts_at = core_.step.now + later;
-    core_.step.tell(incidents::worker_start_delayed{t.name(), later});
+    core_.step.report_incident(incidents::worker_start_delayed{t.name(), later});
   }
   if (old) w.starts_at = old->starts_at;
   w.waiting = w.starts_at > core_.step.now;
@@ -146,26 +146,26 @@ void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& he
   if (n.before)
     come_back(*n.before, *n.now, held);
   else
-    take_up(*n.now, held);
+    adopt_held(*n.now, held);
 }
 
 // No two server processes assign the same id, so the worker has this very closure.
-bool worker_events::may_take_up(slot c, std::uint32_t attempt) const {
+bool worker_events::can_adopt(slot c, std::uint32_t attempt) const {
   auto const& r = core_.closures[c];
-  return core_.closures.is_of_before(c) && r.state() == closure_state::queued && !r.sent() &&
-         !r.is(closure_phase::gathering) && attempt > r.attempt;
+  return core_.closures.is_from_earlier_process(c) && r.state() == closure_state::queued &&
+         !r.sent() && !r.is(closure_phase::gathering) && attempt > r.attempt;
 }
 
-void worker_events::take_up(worker& w, std::vector<held_closure> const& held) {
+void worker_events::adopt_held(worker& w, std::vector<held_closure> const& held) {
   auto& at = core_.scheduler.of(w.number);
   for (std::uint32_t i = 0; i < held.size(); ++i) {
     slot const c = core_.closures.find(held[i].closure);
     if (c == no_slot) continue;
-    if (!may_take_up(c, held[i].attempt) || at.held() >= at.credits ||
-        (at.shut & worker_slots::by_exclusive) || !core_.scheduler.has_free(at, c))
+    if (!can_adopt(c, held[i].attempt) || at.held() >= at.credits ||
+        (at.shut & worker_slots::runs_exclusive) || !core_.scheduler.has_free(at, c))
       continue;
-    life_.take_up(at, c, held[i].attempt);
-    if (held[i].waits && at.may_yield()) life_.let_wait(at, c);
+    life_.adopt_held(at, c, held[i].attempt);
+    if (held[i].waits && at.may_yield()) life_.yield_slot_of(at, c);
     core_.step.fx.welcomes.back().kept.push_back(i);
   }
   if (held.empty()) return;
@@ -182,7 +182,7 @@ void worker_events::note_running(worker& w) {
     auto& r = core_.closures[c];
     if (r.noted || core_.step.now < r.started + worth_noting) continue;
     r.noted = true;
-    core_.book.tell(c, move_reason::runs_long);
+    core_.book.report_move(c, move_reason::runs_long);
   }
 }
 
@@ -199,7 +199,7 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   ++t.reconnects;
   if (w.draining) core_.step.fx.drain_requests.push_back({w.stream});
   if (t.cordoned || core_.scheduler.of(w.number).yielded > 0) retract_prefetched(w);
-  core_.step.tell(incidents::worker_returned{t.name(), kept.size(), had});
+  core_.step.report_incident(incidents::worker_returned{t.name(), kept.size(), had});
 }
 
 // Another incarnation now has the task, so the old one is not waited for.
@@ -231,7 +231,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   }
   core_.builds.lose({t.job, t.index}, w.stream, why, core_.step.now);
   dismiss(w);
-  on_state_gone(t, why, clean);
+  on_state_lost(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
   // Any other lost worker may return, or is given up later, when all queues are checked.
   core_.step.check_all |= clean && builds_a_troubled_value(core_.builds, t);
@@ -249,7 +249,7 @@ void worker_events::retire(worker& w) {
 void worker_events::dismiss(worker& w) {
   if (w.alarm != never) core_.step.alarms.clear(w.alarm, alarm_kind::worker_return, raw(w.stream));
   if (w.waiting) core_.step.alarms.clear(w.starts_at, alarm_kind::worker_start, raw(w.stream));
-  core_.programs.away(core_.step.now, w.stream);
+  core_.programs.worker_disconnected(core_.step.now, w.stream);
   core_.places.release(w.place);
   core_.step.fx.changes.workers.push_back({w.number, false, {}, 0, 0});
   core_.builds.forget(w.stream);
@@ -294,12 +294,12 @@ void worker_events::disconnect(worker& w, status why, bool final, task_state as)
   lose(w, as, reason);
 }
 
-void worker_events::lose_silent(task_row& t) {
+void worker_events::remove_silent(task_row& t) {
   auto const ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.now - t.last_seen);
   auto why = t.name() + " was silent for " + std::to_string(ms.count()) + " ms";
   if (t.worker->away)
-    core_.step.tell(incidents::worker_lost{t.name(), why});
+    core_.step.report_incident(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
   // A host that falls silent has lost its power or network, which no closure causes.
@@ -361,7 +361,7 @@ void worker_events::cordon(cordon_task const& e) {
                              {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
   if (t->cordoned != e.on) {
     core_.registry.tasks.cordon(*t, e.on);
-    core_.step.tell(incidents::task_cordoned{t->name(), e.on});
+    core_.step.report_incident(incidents::task_cordoned{t->name(), e.on});
     if (t->worker) reopen(*t->worker);
     if (t->worker && e.on) retract_prefetched(*t->worker);
   }

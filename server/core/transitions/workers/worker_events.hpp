@@ -44,7 +44,7 @@ class worker_events {
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
   /// Returns whether an attempt from an earlier server process can become this closure's: no worker
   /// holds it, and the attempt is not known to be lost.
-  bool may_take_up(slot c, std::uint32_t attempt) const;
+  bool can_adopt(slot c, std::uint32_t attempt) const;
   /// Ends the wait for the worker's staggered start.
   void start(worker& w);
   /// Ends the worker's stream with this status; the worker is lost.
@@ -80,7 +80,7 @@ class worker_events {
   bool awaited(task_row const& t);
   /// Gives up a long-lost task and fails closures that can run only there.
   void give_up(task_row& t);
-  void take_up(worker& w, std::vector<held_closure> const& held);
+  void adopt_held(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
   worker_slots slots_of(worker const& w, worker const* old) const;
   void replace(worker& old, std::string why);
@@ -93,14 +93,14 @@ class worker_events {
   /// Handles a stateful task's new worker; another incarnation has lost the state.
   void on_state_attached(task_row const& t);
   /// Handles the loss of a stateful task's worker, now or after a grace period.
-  void on_state_gone(task_row const& t, std::string const& why, bool final);
+  void on_state_lost(task_row const& t, std::string const& why, bool final);
   void retire(worker& w);
   /// Deletes the worker but keeps its row. REQUIRES: it is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
   /// Updates the counts of its functions' workers after `draining` or `away` changed.
   void count(worker& w);
-  void lose_silent(task_row& t);
+  void remove_silent(task_row& t);
   void set_draining(worker& w);
   /// Updates dispatch after a cordon, an uncordon, or a staggered start.
   void reopen(worker& w);

@@ -24,15 +24,15 @@ void worker_events::on_connection_lost(worker& w, std::string why) {
   w.away = true;
   at.open = false;
   w.away_since = core_.step.now;
-  core_.programs.away(core_.step.now, w.stream);
-  on_state_gone(t, why, false);
+  core_.programs.worker_disconnected(core_.step.now, w.stream);
+  on_state_lost(t, why, false);
   count(w);
   core_.scheduler.update(at);
   while (at.prefetched.size > 0)
     life_.requeue(w, at.prefetched.back, false, {attempt_end::connection_broke, why});
   t.error = std::move(why);
-  core_.registry.tasks.away(core_.step.now, t);
-  core_.step.tell(incidents::worker_away{t.name(), t.error, at.running.size});
+  core_.registry.tasks.set_late(core_.step.now, t);
+  core_.step.report_incident(incidents::worker_away{t.name(), t.error, at.running.size});
   stop_waiting(w);
 }
 
@@ -49,7 +49,7 @@ void worker_events::stop_waiting(worker& w) {
     return core_.step.alarms.set(w.alarm, alarm_kind::worker_return, raw(w.stream));
   }
   auto& t = *w.task;
-  core_.step.tell(incidents::worker_lost{t.name(), t.error});
+  core_.step.report_incident(incidents::worker_lost{t.name(), t.error});
   lose(w, task_state::error, t.error);
 }
 
@@ -60,7 +60,7 @@ void worker_events::blame(worker& w, slot c) {
 // The process is alive, so no closure has killed it.
 void worker_events::forgive(task_row& t) {
   for (auto const id : t.suspects)
-    if (slot const c = core_.closures.find(id); c != no_slot) life_.forgive_lost_worker(c);
+    if (slot const c = core_.closures.find(id); c != no_slot) life_.undo_loss(c);
   t.suspects.clear();
 }
 
@@ -90,8 +90,8 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     core_.book.take_over(c, to.number);
     core_.scheduler.reserve(new_slots, c);
     if (core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build)
-      building_.go_on_building(to, c);
-    if (held[it->second].waits && new_slots.may_yield()) life_.let_wait(new_slots, c);
+      building_.continue_build(to, c);
+    if (held[it->second].waits && new_slots.may_yield()) life_.yield_slot_of(new_slots, c);
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
@@ -113,19 +113,19 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
 void worker_events::on_state_attached(task_row const& t) {
   if (!core_.stateful.holds_state(t.job)) return;
   stateful_tasks::task_key const task{t.job, t.index};
-  auto a = core_.stateful.came(task, t.spec.incarnation);
+  auto a = core_.stateful.task_connected(task, t.spec.incarnation);
   if (a.alarm != never) core_.step.alarms.clear(a.alarm, alarm_kind::state_lost, a.number);
   if (!a.lost) return;
   life_.lose_state(task, "another worker process took its place");
-  core_.stateful.came(task, t.spec.incarnation);
+  core_.stateful.task_connected(task, t.spec.incarnation);
 }
 
-void worker_events::on_state_gone(task_row const& t, std::string const& why, bool final) {
+void worker_events::on_state_lost(task_row const& t, std::string const& why, bool final) {
   if (core_.step.stopping || !core_.stateful.holds_state(t.job)) return;
   auto const grace = core_.step.config.reconnect_grace;
   if (final || grace == duration{}) return life_.lose_state({t.job, t.index}, why);
   auto const until = core_.step.now + grace;
-  if (auto const number = core_.stateful.gone({t.job, t.index}, until))
+  if (auto const number = core_.stateful.task_disconnected({t.job, t.index}, until))
     core_.step.alarms.set(until, alarm_kind::state_lost, number);
 }
 

@@ -14,7 +14,7 @@ namespace muster::core {
 void worker_events::sweep(duration pause) {
   auto const swept = core_.registry.tasks.sweep(core_.step.now, pause,
                                                 [this](task_row const& t) { return awaited(t); });
-  for (auto* t : swept.silent) lose_silent(*t);
+  for (auto* t : swept.silent) remove_silent(*t);
   for (auto* t : swept.given_up) give_up(*t);
   if (swept.forgot) building_.forget_components();
 }
@@ -24,7 +24,8 @@ bool worker_events::awaited(task_row const& t) {
     if (r.job == t.job && r.index == t.index) return true;
     return std::any_of(r.per_worker.begin(), r.per_worker.end(), [&](per_worker_id id) {
       auto const* v = core_.builds.find(id);
-      return v && v->components.contains({t.job, t.index}) && component_builds::lost_everywhere(*v);
+      return v && v->components.contains({t.job, t.index}) &&
+             component_builds::has_lost_all_tasks(*v);
     });
   };
   bool waits = false;
@@ -39,8 +40,8 @@ bool worker_events::awaited(task_row const& t) {
 void worker_events::give_up(task_row& t) {
   core_.registry.tasks.give_up(t);
   auto const waited = life_.check_all_later();
-  core_.step.tell(incidents::worker_given_up{t.name(), t.lost_since != never,
-                                             core_.step.now - t.since, t.error, waited});
+  core_.step.report_incident(incidents::worker_given_up{t.name(), t.lost_since != never,
+                                                        core_.step.now - t.since, t.error, waited});
 }
 
 }  // namespace muster::core

@@ -1,0 +1,34 @@
+// Private temporary directory, removed with this object. The owner holds its lock. Directories of
+// killed processes have a free lock and are removed when the next one is created. Created and
+// destroyed by one thread.
+//
+//   muster-programs-XXXXXX/lock    held by the owner while it lives
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/process/file_descriptor.hpp"
+
+namespace muster {
+
+/// Removes directories of this user whose owners were killed: names that begin with `name`, and
+/// those of workers and local clusters of the Python package.
+void remove_orphaned_directories(std::string const& name);
+
+class private_temp_directory {
+ public:
+  /// Creates a directory whose name begins with `name`, after remove_orphaned_directories.
+  /// @throws std::system_error
+  explicit private_temp_directory(std::string const& name);
+  ~private_temp_directory();
+  private_temp_directory(private_temp_directory const&) = delete;
+
+  std::filesystem::path const& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  file_descriptor lock_;
+};
+
+}  // namespace muster

@@ -1,0 +1,123 @@
+// Reports the contents of this process to the server over a stream (Hold). Receives which ones to
+// store there and which are no longer needed. After a broken stream everything is reported again.
+// While the server does not support the call, nothing is held; it is asked again from time to time.
+//
+// Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
+// otherwise. Waiting reports are limited by the contents held.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/backoff.hpp"
+#include "client/blobs/peer_giving.hpp"
+#include "client/link/server_stream.hpp"
+#include "coro/timer_queue.hpp"
+#include "muster/blobs.hpp"
+#include "muster/v1/blobs.pb.h"
+
+namespace muster::detail {
+
+class content_reporter final : public std::enable_shared_from_this<content_reporter>, stream_side {
+ public:
+  /// A held content. `copy` means that another process created it.
+  struct named {
+    std::string name;
+    std::uint64_t size = 0;
+    bool copy = false;
+  };
+  /// Called on the engine thread, until wait_ended() has returned.
+  struct callbacks {
+    std::function<std::vector<named>()> held;
+    std::function<void(std::string const&name)> on_upload_requested, on_released;
+    std::function<void(std::string const& name)>
+        on_unlisted;  // a copy that the server no longer lists
+  };
+
+  /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
+  /// `peers` gives them to other hosts and can be null. Both must outlive wait_ended().
+  content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
+                   std::string socket_name, std::string task, peer_value_server* peers,
+                   callbacks on);
+
+  /// Starts the stream; must be called once.
+  void start();
+  void close();
+  /// Waits for the end of the stream after close(). Must not run on the engine thread.
+  void wait_ended();
+
+  /// Returns true if contents may be held, because the server has acknowledged all of them. Waits
+  /// for the first answer of a server for up to `patience`, which must be 0 on the engine thread.
+  bool ready(std::chrono::milliseconds patience);
+  /// Returns true if outputs may stay with their worker, false if the server must store them.
+  bool outputs_stay() const;
+  /// Returns true if the server could store a content of this size for processes that cannot reach
+  /// this one.
+  bool may_hold(std::uint64_t size) const;
+  /// Returns the holder number to pass when a held content is stored at the server; 0 without a
+  /// stream.
+  std::uint64_t holder() const;
+
+  /// Reports a content to the server. Call it again after dropped() for an output that the server
+  /// may have declared unneeded too early.
+  void announce(named const& what);
+  void dropped(std::string const& name);
+  /// Count bytes fetched from other processes of this host (taken) and of other hosts (copied).
+  void taken(std::uint64_t size);
+  void copied(std::uint64_t size);
+
+ private:
+  [[nodiscard]] coro::task<void> run(std::shared_ptr<content_reporter> self);
+
+  // stream_side
+  void connected() override;
+  next next_message(grpc::ByteBuffer& to) override;
+  std::string take(grpc::ByteBuffer& message) override;
+
+  void lost();
+  /// A report that was not sent yet.
+  struct news {
+    named what;
+    bool dropped = false;
+  };
+  void say(news n);
+  void process_peer_settings();
+  void wake();
+  void report_refused_again();
+
+  client_engine& engine_;
+  std::weak_ptr<client_engine> const engine_there_;
+  blobs_options const options_;
+  std::string const socket_name_, task_;
+  peer_value_server* const peers_;
+  callbacks const on_;
+  // The following are used only by the engine thread.
+  std::unique_ptr<server_stream> stream_;
+  coro::timer pause_;
+  backoff backoff_;
+  v1::HoldResponse response_;
+  bool closing_ = false;
+  bool first_said_ = false;
+
+  mutable std::mutex mutex_;  // protects the following
+  std::condition_variable changed_;
+  bool ended_ = false;
+  bool has_answer_ = false;  // a server has answered or was unreachable
+  bool streaming_ = false;
+  bool outputs_stay_ = false;
+  std::uint64_t holder_ = 0, former_ = 0;
+  std::uint64_t bytes_max_ = 0;
+  std::deque<news> reports_;
+  std::vector<std::string> refused_;
+  std::uint64_t taken_ = 0, copied_ = 0;
+};
+
+}  // namespace muster::detail

@@ -1,0 +1,38 @@
+// A run consists of two processes. The supervisor, which was started by the user, waits, forwards
+// signals, and kills what is left if the other one dies. Its child, the launcher, does the work,
+// and kills everything if the supervisor dies. Both adopt orphans of the run's programs, so killing
+// one of them leaves no process behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <vector>
+
+#include "base/process/file_descriptor.hpp"
+
+namespace muster::launch {
+
+struct split_result {
+  /// In the supervisor, after the run: its exit status.
+  std::optional<int> over{};
+  /// In the launcher: each byte is a signal that the supervisor received. End of file means that
+  /// the supervisor has ended.
+  file_descriptor line{};
+  /// In the launcher: an eventfd to write to when it starts reading `line`. Until then, the
+  /// supervisor kills the launcher at a second stop signal.
+  file_descriptor begun{};
+};
+
+/// Forks this process and returns in both: in the launcher immediately, in the supervisor when no
+/// process of the run is left.
+/// @param verb names the command in the message that the launcher was killed
+/// @pre The process has one thread.
+/// @throws std::system_error
+split_result split(char const* verb = "muster run");
+
+/// Kills and reaps this process's children, including adopted orphans, except `spared`. Waits at
+/// most a second for each.
+void kill_orphans(std::vector<pid_t> const& spared = {});
+
+}  // namespace muster::launch

@@ -1,0 +1,31 @@
+// The launcher's pipe from its supervisor (supervision.hpp): signals that the supervisor received,
+// and its end. Owned by a launcher; its thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+
+#include "base/process/file_descriptor.hpp"
+
+namespace muster::launch {
+
+class supervisor_pipe {
+ public:
+  struct callbacks {
+    std::function<void(int signal)> on_signal;
+    std::function<void()> on_gone;  // once, as the last callback
+  };
+
+  /// `line`: returned by split().
+  supervisor_pipe(boost::asio::io_context& io, file_descriptor line, callbacks c);
+  /// Reads until the supervisor ends, without a deadline.
+  void listen();
+
+ private:
+  boost::asio::posix::stream_descriptor line_;
+  callbacks on_;
+  char word_ = 0;
+};
+
+}  // namespace muster::launch

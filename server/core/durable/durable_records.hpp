@@ -1,0 +1,41 @@
+// Writes a step's changes to durable jobs and sessions as records: the final state of each changed
+// thing, once. See api/facts.hpp.
+//
+// Owned by the coordinator, used at the end of a step; engine thread only. Costs one branch if
+// nothing is durable.
+#pragma once
+
+#include <vector>
+
+#include "server/core/state/engine_state.hpp"
+
+namespace muster::core {
+
+class durable_records {
+ public:
+  explicit durable_records(engine_state& core) : core_(core) {}
+
+  /// Appends to effects::facts. REQUIRES: the step makes no further changes.
+  void append_all();
+  /// Returns the records that remove everything durable, for a cluster that is deleted.
+  std::vector<fact> forget_all() const;
+
+ private:
+  accepted_fact accepted(session const& s, closure_created const* first, std::size_t n) const;
+  closure_fact of(session const& s, slot c) const;
+  fact of(session_id owner, per_worker_id id) const;
+  void append_session_records();
+  void append_value_records();
+  void append_request_records();
+  void append_closure_records();
+  void append_released_records();
+  /// Returns null if the session is gone or not durable.
+  session* durable(session_id id);
+
+  engine_state& core_;
+  // Cache of the last lookup: changes of a session are adjacent.
+  session_id asked_{};
+  session* found_ = nullptr;
+};
+
+}  // namespace muster::core

@@ -1,0 +1,14 @@
+// Texts and subjects of log events. Pure functions.
+#pragma once
+
+#include "server/core/api/objects.hpp"
+#include "server/history/log/log_events.hpp"
+
+namespace muster::history {
+
+log_event told(incident const& i, config const& c, time_point now);
+log_event told(objects::objects_lost const& l);
+/// Event for the first dropped value after a pause.
+log_event drop_event(closure_id value, release_reason why, config const& c);
+
+}  // namespace muster::history

@@ -1,0 +1,36 @@
+// A point of a chart of the whole server. Plain data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "server/core/api/time.hpp"
+
+namespace muster::history {
+
+using namespace muster::core;
+
+struct chart_point {
+  /// Indexes of figures. Rates are per second, times in milliseconds.
+  enum figure : std::size_t {
+    queued,
+    running,
+    finished,
+    failed,
+    heartbeat_p99,
+    wait_p50,
+    wait_p99,
+    run_p50,
+    run_p99,
+    figures_count
+  };
+
+  std::uint32_t series = 0;  ///< 0: per second, 1: per ten seconds, 2: per minute
+  time_point at{};           ///< end of its interval
+  std::array<float, figures_count> figures{};
+
+  bool operator==(chart_point const&) const = default;
+};
+
+}  // namespace muster::history

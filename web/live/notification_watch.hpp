@@ -1,0 +1,31 @@
+// Checks the alerts of all clusters and sends notices of changes. Owned by websocket_hub, web
+// thread.
+#pragma once
+
+#include <chrono>
+
+#include "web/engine/engine_link.hpp"
+#include "web/http/web_options.hpp"
+#include "web/notices/notices.hpp"
+
+namespace muster::web {
+
+class notification_watch {
+ public:
+  static constexpr auto every = std::chrono::seconds(2);
+
+  /// REQUIRES: `to` and `engine` outlive it.
+  notification_watch(web_notifications const& to, engine_link& engine, core::time_point started)
+      : to_(to), engine_(engine), board_(started) {}
+
+  /// Does nothing if no check is due. If the engine does not answer, tries again at the next check.
+  coro::task<void> look();
+
+ private:
+  web_notifications const& to_;
+  engine_link& engine_;
+  notification_board board_;
+  std::chrono::steady_clock::time_point last_check_{};
+};
+
+}  // namespace muster::web

@@ -1,0 +1,50 @@
+// Machines in the past, from history on disk. Pure except for reading the store.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "web/json/machine_json.hpp"
+#include "web/rest/history/history_reading.hpp"
+
+namespace muster::web {
+
+/// Selects machines; an empty member matches all.
+struct machine_filter {
+  std::string task, host;
+  /// Takes one machine for each of these hosts, since all workers of a host report the same. It is
+  /// that of one of the listed workers, or of any worker if the list is empty. Never takes the
+  /// server's machine, since its control group may differ.
+  std::optional<std::map<std::string, std::set<std::string>>> hosts{};
+
+  bool takes(std::string const& of_task, std::string const& of_host) const {
+    return (task.empty() || task == of_task) && (host.empty() || host == of_host) &&
+           (!hosts || is_of_host(of_task, of_host));
+  }
+
+ private:
+  bool is_of_host(std::string const& of_task, std::string const& of_host) const {
+    auto const known = hosts->find(of_host);
+    return !of_task.empty() && known != hosts->end() &&
+           (known->second.empty() || known->second.contains(of_task));
+  }
+};
+
+struct recorded_machines {
+  core::page<seen_machine, std::uint64_t> page;
+  // Data after this time was not read; epoch: the query has no time range.
+  core::time_point until{};
+};
+void members(member_list const& m, recorded_machines const& all);
+
+/// Returns at most `samples` means for each machine. `shown` returns the displayed name of a
+/// cluster, or nothing if the cluster must be hidden.
+recorded_machines read_machines(
+    server::history_store const& store, history_query const& q, machine_filter const& filter,
+    std::size_t samples, std::uint64_t after,
+    std::function<std::optional<std::string>(std::string const& cluster)> const& shown);
+
+}  // namespace muster::web
