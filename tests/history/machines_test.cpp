@@ -55,7 +55,7 @@ TEST_F(machines_test, who_is_gone_or_silent_is_not_fresh) {
   auto const* row = all.find("worker:0");
   EXPECT_TRUE(row->fresh(now + machines::fresh_for));
   EXPECT_FALSE(row->fresh(now + machines::fresh_for + 1s));
-  all.gone("worker:0");
+  all.remove_machine("worker:0");
   EXPECT_FALSE(row->fresh(now));
   report("worker:0");
   EXPECT_TRUE(row->fresh(now)) << "it is back";
@@ -82,7 +82,7 @@ TEST_F(machines_test, number_of_machines_is_limited) {
   EXPECT_FALSE(all.find("worker:" + std::to_string(machines::charts_max))->charted);
   report("late:0");
   EXPECT_FALSE(all.find("late:0")) << "all are there";
-  all.gone("worker:1");
+  all.remove_machine("worker:1");
   report("late:0");
   EXPECT_TRUE(all.find("late:0"));
   EXPECT_TRUE(all.find("late:0")->charted) << "in the place of the one that made room";
