@@ -226,7 +226,7 @@ void members(member_list const& m, core::program_view const& p) {
   m("name", p.spec.name);
   m("state", p.state);
   m("attempt", p.attempt, "number of the last attempt; 0 before the first attempt");
-  m("restarts", p.restarts, "restarts that count towards max_restarts");
+  m("restarts", p.restarts, "restarts that count towards the limit of the program");
   m("ranks", p.ranks, "ranks of the last attempt");
   m("started", p.started);
   m("alive", p.alive, "ranks that are not known to have ended");
