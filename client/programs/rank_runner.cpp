@@ -165,7 +165,7 @@ void rank_runner::start(v1::StartRanks order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> fresh;
   for (auto& rank : *order.mutable_rank()) {
     rank_key const key{order.program(), order.attempt(), rank.rank()};
-    table_.find(key) ? table_.send_report_again(key) : void(*fresh.Add() = std::move(rank));
+    table_.find(key) ? table_.report_again(key) : void(*fresh.Add() = std::move(rank));
   }
   order.mutable_rank()->Swap(&fresh);
   if (order.rank().empty()) return;

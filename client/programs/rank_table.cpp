@@ -87,7 +87,7 @@ std::vector<std::string> rank_table::ended(rank_key const& key, v1::RankEnded wh
   return std::move(r->devices);
 }
 
-void rank_table::send_report_again(rank_key const& key) {
+void rank_table::report_again(rank_key const& key) {
   auto* r = find(key);
   if (!r || !r->ended) return;
   r->end_was_reported = false;

@@ -53,7 +53,7 @@ class rank_table {
   /// Returns the rank's devices. A rank that was stopped without a request has failed: its launcher
   /// was terminated from outside.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
-  void send_report_again(rank_key const& key);
+  void report_again(rank_key const& key);
   /// Removes the rank unless it is alive.
   void forget(rank_key const& key);
 

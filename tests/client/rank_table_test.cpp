@@ -44,7 +44,7 @@ TEST(rank_table, tells_beginning_and_end_once_a_stream_until_it_is_told_to_forge
   EXPECT_EQ(m.ended(0).exit_status(), 3u);
   EXPECT_EQ(key_of(m.ended(0).name()), key);
   EXPECT_FALSE(t.reports());
-  t.say_again(key);
+  t.report_again(key);
   EXPECT_EQ(told(t).ended_size(), 1);
   t.forget(key);
   EXPECT_FALSE(t.find(key));
