@@ -137,7 +137,8 @@ TEST_F(busy_engine, abandons_uploads_whose_requests_have_timed_out) {
   engine_->post([wait](server::hub&) { wait.wait(); });
   for (int i = 0; i < 64; ++i)
     EXPECT_EQ(send("PUT", "/api/v1/blobs/" + std::string(64, 'a'), "x").status, 503u);
-  auto const program = R"({"command":["true"],"upload":")" + std::string(64, 'a') + "\"}";
+  auto const program =
+      R"({"command":["true"],"tasks":{"worker":1},"upload":")" + std::string(64, 'a') + "\"}";
   EXPECT_EQ(post("/api/v1/programs", program).status, 503u);
   go_on.set_value();
   auto const* const path =

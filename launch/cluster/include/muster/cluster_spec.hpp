@@ -32,6 +32,7 @@ class cluster_spec {
   explicit cluster_spec(job_map jobs);
 
   /// Parses {"worker": ["a:1", "b:1"], "ps": {"0": "c:1", "3": "d:1"}}.
+  /// @param text JSON object of roles
   /// @param origin begins the error, e.g. "TF_CONFIG: cluster.worker[1] is not a string"
   /// @throws cluster_error invalid
   static cluster_spec from_json(std::string_view text, std::string const& origin = "cluster spec");

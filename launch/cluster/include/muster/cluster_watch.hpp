@@ -33,6 +33,9 @@ class cluster_watch {
   };
 
   /// Starts polling.
+  /// @param resolver asked for the cluster, from the thread of the watch
+  /// @param o interval and limits
+  /// @param h called on the thread of the watch
   /// @param known cluster that the caller has already; an equal first result is not reported
   cluster_watch(std::shared_ptr<cluster_resolver> resolver, options o, handlers h,
                 std::optional<cluster_spec> known = {});

@@ -69,7 +69,9 @@ class slurm_resolver : public cluster_resolver {
 
 /// Expands "n[1-2,05-07],m5" to n1 n2 n05 n06 n07 m5. Keeps leading zeros; expands several brackets
 /// to their product.
+/// @param text list of hosts, such as the value of SLURM_JOB_NODELIST
 /// @param origin names the variable in errors
+/// @param hosts_max maximum number of hosts
 /// @throws cluster_error invalid if the text is malformed, a host occurs twice, or there are more
 ///   than `hosts_max`
 std::vector<std::string> expand_hostlist(std::string_view text, std::string const& origin,
