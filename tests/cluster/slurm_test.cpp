@@ -237,8 +237,8 @@ TEST_P(malformed_hostlist, is_refused) {
 INSTANTIATE_TEST_SUITE_P(
     slurm, malformed_hostlist,
     ::testing::Values(std::pair("", "it is empty"), std::pair(" ", "it is empty"),
-                      std::pair("n1,", "a host without a name in 'n1,'"),
-                      std::pair(",n1", "a host without a name in ',n1'"),
+                      std::pair("n1,", "there is a host without a name in 'n1,'"),
+                      std::pair(",n1", "there is a host without a name in ',n1'"),
                       std::pair("n[1-2", "a bracket is unbalanced in 'n[1-2'"),
                       std::pair("n1-2]", "a bracket is unbalanced in 'n1-2]'"),
                       std::pair("n[[1]]", "a bracket is unbalanced in 'n[[1]]'"),

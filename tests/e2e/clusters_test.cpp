@@ -78,7 +78,7 @@ TEST(clusters, what_is_wrong_is_said_in_one_line) {
       {{"clusters", "destroy"}, 2, "not one of list, create, show, runs, fail, delete"},
       {{"clusters", "create"}, 2, "NAME is missing"},
       {{"clusters", "create", "x", "worker"}, 2, "not JOB=N"},
-      {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' is not"},
+      {{"clusters", "create", "x y", "worker=1"}, 1, "name: 'x y' must be"},
       {{"clusters", "delete", "default"}, 1, "main port"},
       {{"clusters", "fail", "default"}, 2, "--reason TEXT"},
       {{"clusters", "fail", "default", "--reason", "x"}, 1, "has no tasks yet"},
@@ -124,7 +124,7 @@ TEST(clusters, keys_are_put_read_and_deleted) {
   EXPECT_CONTAINS(refused.err, "--recursive");
   EXPECT_EQ(c.run({"kv", "delete", "a", "--recursive"}).status, 0);
   EXPECT_CONTAINS(c.run({"kv"}).err, "no key yet");
-  EXPECT_CONTAINS(c.run({"kv", "waits"}).err, "nobody waits");
+  EXPECT_CONTAINS(c.run({"kv", "waits"}).err, "no task waits");
 }
 
 TEST(clusters, names_tasks_missing_at_a_barrier) {

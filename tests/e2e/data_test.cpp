@@ -272,7 +272,7 @@ TEST(data, interrupted_backup_is_not_accepted) {
   EXPECT_FALSE(fs::exists(to));
   expect_one_line(c.run({"data", "restore", to + ".partial", c.file("x").string()}), 2,
                   "is an interrupted copy");
-  expect_one_line(c.run({"data", "backup", data, to}), 2, to + ".partial: is there");
+  expect_one_line(c.run({"data", "backup", data, to}), 2, to + ".partial: exists");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(etcd_view_test, pieces_of_another_entry_are_damage_and_never_its_value) {
   put_raw(n.entry(key), reference(5));
   put_raw(n.piece(5, 0), "another");
   put_raw(n.piece(5, 1), "its value");
-  auto const expected = std::string("the value of key \"large\" of cluster 'train' is gone");
+  auto const expected = std::string("the value of key \"large\" of cluster 'train' is missing");
   auto const v = etcd_view::open(members_->access());
   ASSERT_FALSE(v);
   EXPECT_EQ(v.error().message, members_->url() + ": its data are damaged (" + expected + ")");

@@ -78,7 +78,7 @@ TEST(object_hub, an_object_without_a_task_is_placed_on_the_task_with_the_fewest_
   auto const none = h.objects().create(session, 1, spec);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, muster::code::unavailable);
-  EXPECT_NE(none.error().message.find("serves 'f'"), std::string::npos);
+  EXPECT_NE(none.error().message.find("provides 'f'"), std::string::npos);
   std::vector<object_worker> workers(3);
   for (std::size_t i = 0; i < workers.size(); ++i) {
     auto& w = workers[i];

@@ -112,7 +112,7 @@ TEST(copy, needs_a_target_that_is_free) {
                  "is not an empty directory");
   expect_refused(copy_store(t / "d", t / "file/b"), code::internal, "cannot be created");
   fs::create_directory(t / "b.partial");
-  expect_refused(copy_store(t / "d", t / "b"), code::failed_precondition, "b.partial: is there");
+  expect_refused(copy_store(t / "d", t / "b"), code::failed_precondition, "b.partial: exists");
   EXPECT_TRUE(fs::exists(t / "b.partial"));
   expect_refused(copy_store(t / "none", t / "c"), code::failed_precondition,
                  "none: does not exist");

@@ -62,7 +62,7 @@ TEST_F(declare, the_answer_says_where_the_cluster_is) {
 TEST_F(declare, what_is_wrong_is_named) {
   EXPECT_EQ(refusal(R"({"jobs":{"w":1}})"), "name: missing");
   EXPECT_EQ(refusal(R"({"name":"x","job":{}})"), "job: unknown field");
-  EXPECT_NE(refusal(R"({"name":"a b"})").find("name: 'a b' is not"), std::string::npos);
+  EXPECT_NE(refusal(R"({"name":"a b"})").find("name: 'a b' must be"), std::string::npos);
   EXPECT_NE(refusal(R"({"name":"x","jobs":{"w":0}})").find("jobs.w: expected a whole number"),
             std::string::npos);
   EXPECT_EQ(refusal(R"({"name":"x","jobs":{"w":1,"w":2}})"),

@@ -177,7 +177,7 @@ def test_watch_that_is_refused_reports_it_once(both: list[muster.Agent], caplog:
     watch = a.watch("w", lambda *change: told.put(change), interval=0.001)
     assert told.get(timeout=DEADLINE) == ("w/a", b"1")
     watch.stop()
-    assert [r.getMessage() for r in caplog.records] == ["a watch of 'w' hears nothing: RESOURCE_EXHAUSTED: too many"]
+    assert [r.getMessage() for r in caplog.records] == ["a watch of 'w' receives no changes: RESOURCE_EXHAUSTED: too many"]
 
 
 def test_watch_reports_existing_keys_and_changes(both: list[muster.Agent]) -> None:

@@ -218,7 +218,7 @@ TEST_F(cli_messages_served, interrupted_submit_names_the_job_that_continues) {
   }));
   submit.signal(SIGINT);
   EXPECT_EQ(submit.wait(), 128 + SIGINT);
-  EXPECT_TRUE(says(submit.errors(), "job " + id + " goes on; ")) << submit.errors();
+  EXPECT_TRUE(says(submit.errors(), "job " + id + " continues; ")) << submit.errors();
   EXPECT_TRUE(says(submit.errors(), "'muster cancel " + id + "' ends it")) << submit.errors();
   EXPECT_EQ(c.run({"cancel", id}).out, id + " was asked to stop\n");
   ASSERT_TRUE(c.await_count(id, "cancelled", 1));

@@ -184,7 +184,7 @@ TEST(report_pages, of_a_program_that_waits_or_hangs_say_so) {
   program["attempt"] = 1;
   program["hang"] = {{"text", "rank 3 on b is behind"}, {"evidence", "STEP"}};
   EXPECT_TRUE(has(program_report(json::object{{"program", program}}),
-                  "it is RUNNING: rank 3 on b is behind."));
+                  "is still RUNNING: rank 3 on b is behind."));
 }
 
 TEST(report_pages, of_a_job_tell_of_each_different_failure_once) {
