@@ -164,7 +164,7 @@ def test_held_bytes_are_limited() -> None:
     side = Side(bytes_max=4 * MB)
     try:
         names = [side.hold(), side.hold()]
-        with pytest.raises(Full, match=r"of 4194304 are, in 2 of \d+ values"):
+        with pytest.raises(Full, match=r"of 4194304 are in use, in 2 of \d+ values"):
             side.store.reserve(3 * MB)
         side.store.reserve(2 * MB)
         assert side.store.free() == 0

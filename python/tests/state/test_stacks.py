@@ -40,7 +40,7 @@ def test_stacks_of_a_worker_are_requested_by_task_or_closure(
     assert "in _hangs_here" in client.stacks(closure)["stack"]
     (folder / "on").touch()
     value.fetch(DEADLINE)
-    with pytest.raises(muster.MusterError, match="does not run"):
+    with pytest.raises(muster.MusterError, match="is not running"):
         client.stacks(closure)
     with pytest.raises(muster.MusterError, match="worker:7"):
         client.stacks("worker:7")

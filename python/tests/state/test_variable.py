@@ -130,7 +130,7 @@ def test_saved_variable_is_loaded_with_slots_and_version() -> None:
     assert whole.save() == rows.save() and arrays.decode(whole.save().data)[0].tolist() == saved[0].tolist()
     with pytest.raises(ValueError, match="no snapshot"):
         v.cut_rows(cut, np.array(0), np.array(1))
-    with pytest.raises(TypeError, match="in turns"):
+    with pytest.raises(TypeError, match="alternating names and slots"):
         whole.load(saved[0], "m")
 
 
