@@ -148,7 +148,7 @@ def test_local_cluster_ends_when_its_program_is_killed() -> None:
 
 def test_local_cluster_reports_a_missing_program(monkeypatch: Any) -> None:
     monkeypatch.setenv("MUSTER_BINARY", "/nowhere/muster")
-    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is no program"):
+    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is not a program"):
         muster.LocalCluster(workers=1)
     monkeypatch.delenv("MUSTER_BINARY")
     monkeypatch.setenv("PATH", "")

@@ -109,7 +109,7 @@ def test_client_without_a_certificate_or_with_another_ca_is_refused(server: Secu
 def test_unusable_files_are_named(server: SecureServer) -> None:
     with pytest.raises(ValueError, match="ca: .*nowhere.pem"):
         muster.ClusterCoordinator(server.grpc, ca="/nowhere.pem")
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="pass both the certificate and its key"):
         muster.Client(server.http, cert=server.pem("client.pem"))
     with pytest.raises(ValueError, match="is not in PEM form"):
         muster.Worker(server.grpc, ca=__file__)

@@ -276,7 +276,7 @@ def test_whole_and_sharded_variables_are_found_by_name(cluster_of_two: Cluster) 
     with pytest.raises(muster.NotServedError, match="'nobody'"):
         other.get_variable("nobody")
     c.create(dict, task="ps:0", name="a dict")
-    with pytest.raises(TypeError, match="no variable"):
+    with pytest.raises(TypeError, match="not a variable"):
         other.get_variable("a dict")
 
 
