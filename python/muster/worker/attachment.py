@@ -4,7 +4,7 @@
         └--------------------┴-- broken: backoff, dial again (with the held closures)
     the child dies or is killed: the stream is cancelled; a new child has a new incarnation
 
-`run` has its own thread, the link calls from its thread, and the worker's thread calls `beat`.
+`run` has its own thread, the link makes its calls on its own thread, and the worker's thread calls `beat`.
 """
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ MakeLink = Callable[["Attachment", Callable[[bytes], None]], Link]
 
 
 class Group:
-    """The tasks that one worker serves, each with its own process. The server counts all of them as soon as the first
-    attaches. Thread-safe.
+    """The tasks that one worker serves, each with its own process. The server counts all tasks as soon as the first
+    task attaches. Thread-safe.
     """
 
     def __init__(self, size: int) -> None:
@@ -61,13 +61,13 @@ class Group:
         self.size = size
 
     def leave(self) -> None:
-        """Removes a task that will not return. The last one is not removed, because it is leaving itself."""
+        """Removes a task that will not return. The last task is not removed, because it is leaving by itself."""
         with self._lock:
             self.size = max(1, self.size - 1)
 
 
 class Attachment:
-    """One task. `final` is the reason why it must not reconnect; empty after an orderly end."""
+    """One task. `final` is the reason why the task must not reconnect; it is empty after an orderly end."""
 
     def __init__(self, number: int, options: WorkerOptions, make_link: MakeLink,
                  on_attached: Callable[[str, str], None] = lambda server, task: None,
@@ -86,7 +86,7 @@ class Attachment:
         self._incarnation = 0
         self._attached = 0  # the newest incarnation that a server has welcomed
         self._streams = 0  # number of streams of all incarnations
-        self._killed = False  # this process has killed the child
+        self._killed = False  # this process has killed the child process
         self._job = options.job
         self._out: Out | None = None  # output of the open stream
         self._call: Any = None
@@ -95,12 +95,12 @@ class Attachment:
         self._said: set[str] = set()  # logged connection errors since the last connection
         self._beat_every = 5.0
         self._leaving = False  # leave() was called, or the server has drained the task
-        self._drained = False  # the server sends no more closures
+        self._drained = False  # the server sends no more closures to the task
         self._leave_by = 0.0
-        self._taken_by = 0.0  # time to leave even if answers were not acknowledged; 0: not set
+        self._taken_by = 0.0  # the task leaves at this time even if answers are not acknowledged; 0: not set
         self._parked: deque[tuple[bytes, Any, Sequence[Data]]] = deque()
         """Received messages that wait until answers are acknowledged; at most as many as the credits."""
-        self._gone = threading.Event()  # set to end pauses
+        self._gone = threading.Event()  # set to interrupt pauses
 
     # The attachment's thread.
 
@@ -127,16 +127,18 @@ class Attachment:
             if self.final or self._drained:
                 break
             attempt += 1
-            # Pauses only after all servers were tried, because one of them may have become the leader.
+            # Pauses only after all servers were tried, because another server may have become the
+            # leader.
             in_vain = in_vain + 1 if dialled and not self._welcomed else 0
             if in_vain % len(servers):
                 continue
             if time.monotonic() - began > self._options.backoff_reset_after:
                 pause = self._options.backoff_min
-            # The server waits only briefly for running closures.
+            # Reconnects quickly if closures are running, because the server waits only briefly for
+            # them.
             quick = self._welcomed and bool(self._held.attempts)
             if self._gone.wait((QUICK_PAUSE if quick else pause) * random.uniform(0.5, 1.0)):
-                time.sleep(self._options.backoff_min)  # leaving: connects once more to deliver answers
+                time.sleep(self._options.backoff_min)  # leaving: connects again to deliver answers
             if not quick:
                 pause = min(pause * 2, self._options.backoff_max)
         if self._group:
@@ -152,7 +154,7 @@ class Attachment:
                 return
             self._held = Held()
             self._killed = False
-        link = self._make_link(self, self._from_child)  # slow, so it runs without the lock
+        link = self._make_link(self, self._from_child)  # slow, so the lock is not held
         with self._lock:
             self._link = link
             self._incarnation = random.SystemRandom().randrange(1, 1 << 64)
@@ -268,7 +270,7 @@ class Attachment:
             self._leave_if_done()
 
     def _deliver_parked(self) -> None:
-        """Delivers received messages in order. A closure waits while too many answers are not acknowledged."""
+        """Delivers received messages in order. Closures are delayed while too many answers are unacknowledged."""
         while True:
             with self._lock:
                 if not self._parked:
@@ -276,12 +278,12 @@ class Attachment:
                 if self._parked[0][1].closure and self._held.untaken.full:
                     return
                 raw, message, args = self._parked.popleft()
-            self._deliver(message, raw, args)  # may wait until the child reads, so it runs without the lock
+            self._deliver(message, raw, args)  # may block until the child reads, so the lock is not held
 
     def _deliver(self, message: Any, raw: bytes | None = None, args: Sequence[Data] = ()) -> None:
         link = self._link
         if link is None:
-            return  # the child died, and the stream is being cancelled
+            return  # the child has died, and the stream is being cancelled
         try:
             link.deliver(message.SerializeToString() if raw is None else raw, message, args)
         except OSError:
@@ -299,13 +301,13 @@ class Attachment:
                       f"no connection to {server}: {text}; it is tried again until there is one")
 
     def _say(self, why: str) -> None:
-        """Logs a connection error once, even if it repeats."""
+        """Logs a connection error once, even if the error repeats."""
         if why not in self._said and len(self._said) < SAID_MAX:
             self._said.add(why)
             log.warning("%s: %s", self._name(), why)
 
     def _drop_unstarted(self) -> None:
-        """Drops the closures that have not begun when the stream breaks; they do not count as lost."""
+        """Drops the closures that had not started when the stream broke; they do not count as lost."""
         with self._lock:
             held = dict(self._held.attempts)
         if held:
@@ -339,7 +341,7 @@ class Attachment:
                 log.error("%s: its process %d %s; %d closures are returned to the server", self._name(), link.pid, how,
                           len(self._held.attempts))
             if self._killed and self._out:
-                # Closures that had not begun are returned without counting as lost.
+                # Closures that had not started are returned to the server without counting as lost.
                 self._half_close()
             elif self._out and self._call:
                 self._report_process_end(link, how, self._out)
@@ -347,10 +349,10 @@ class Attachment:
                 self._call.cancel()
 
     def _report_process_end(self, link: Link, how: str, out: Out) -> None:
-        """Reports how the process ended, and the closure that it was executing.
+        """Reports how the process ended, and which closure it was executing.
 
-        Only that closure counts as lost; the server then ends the stream. An older server sees only a broken stream,
-        and a line in the closure's log contains the reason.
+        Only that closure counts as lost, and the server then ends the stream. An older server only sees a broken
+        stream, so the reason is also written to the closure's log.
         """
         suspect = self._held.suspect()
         if suspect is None and not self._takes_process_end:
@@ -373,7 +375,7 @@ class Attachment:
     # The worker's thread.
 
     def beat(self, now: float, machine: bytes = b"") -> None:
-        """Called regularly: sends a heartbeat if nothing was sent, and handles exceeded time limits."""
+        """Sends a heartbeat if nothing else was sent, and handles exceeded time limits. Called regularly."""
         with self._lock:
             out = self._out
             if out and now - out.written_at >= self._beat_every / 2:
@@ -391,7 +393,7 @@ class Attachment:
             self._leave_if_done()
 
     def leave(self, at_once: bool = False) -> None:
-        """Accepts no more closures, and leaves when all held closures are answered."""
+        """Accepts no more closures, and leaves when all received closures are answered."""
         with self._lock:
             asked, self._leaving = self._leaving, True
             limit = 0.0 if at_once else self._options.drain_timeout
@@ -400,7 +402,8 @@ class Attachment:
             if self._out and not asked:
                 self._out.put(WorkerMessage(drain=True).SerializeToString())
             elif self._call and not self._welcomed and not at_once:
-                # The server may have attached this worker already, and would count a cancelled call as a lost worker.
+                # The server may already have attached this worker, and would count a cancelled
+                # connection as a lost worker.
                 timer = threading.Timer(WELCOME_LIMIT, self._cancel_unwelcome, [self._call])
                 timer.daemon = True
                 timer.start()
@@ -429,7 +432,7 @@ class Attachment:
         timer.start()
 
     def _kill(self, closure: int, out: Out) -> None:
-        """Answers a closure that ignores its stop request, and kills its process."""
+        """Answers a closure that ignores its stop request, and kills the closure's process."""
         assert self._link
         attempt = self._held.attempts[closure]
         said = f"killed: it did not stop within {self._options.stop_grace:g} s"

@@ -1,4 +1,4 @@
-"""Blobs of a worker: the folder that its processes share, filled from processes of this host or from the server."""
+"""Blobs of a worker: a folder shared by its processes, and filled from processes on this host or from the server."""
 from __future__ import annotations
 
 import os
@@ -25,14 +25,14 @@ PAUSE_MAX = 1.0
 
 
 class BlobCache:
-    """Keeps at most `bytes_max` in `folder`, and deletes the least recently used files. Thread-safe."""
+    """Keeps at most `bytes_max` bytes in `folder` and deletes the least recently used files. Thread-safe."""
 
     def __init__(self, folder: str, bytes_max: int, servers: Sequence[str],
                  tls: Tls = Tls(),
                  token: str = "", shm_bytes_max: int = 0, used_again: bool = False, transfer: tuple[str, str] = ("", "")) -> None:
-        """`shm_bytes_max`: bytes of memory that may be held for others; 0: shared memory is not used. `used_again`: a
-        quarter of it is for unused memory that the processes keep. `transfer`: address to listen at for other hosts,
-        and the address that they use; see `WorkerOptions`.
+        """`shm_bytes_max`: maximum bytes of memory that are held for other processes; 0: shared memory is not used.
+        `used_again`: whether a quarter of these bytes is reserved for unused memory that the processes keep.
+        `transfer`: the address to listen on for other hosts, and the address that they connect to; see `WorkerOptions`.
         """
         self._transfer = transfer
         self.folder = folder
@@ -59,12 +59,12 @@ class BlobCache:
             self._shared.look()
 
     def tick(self, now: float) -> None:
-        """Called regularly."""
+        """Does the periodic work of the cache. Called regularly."""
         if self._shared is not None:
             self._shared.tick(now)
 
     def leave(self) -> None:
-        """Uploads the values of this worker that others may still need."""
+        """Uploads the worker's values that other processes may still need."""
         if self._shared is not None:
             self._shared.leave()
 
@@ -78,13 +78,12 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """Handles a request; see `Ask`. A call whose connection breaks is repeated, because the server may be
-        restarting.
-        A put is also repeated if the server has no room yet.
+        """Handles a request; see `Ask`. A request is repeated if the connection breaks, because the server may be
+        restarting. A put is also repeated if the server has no room yet.
 
         Raises:
             ConnectionError: The server could not be reached for RETRY_WITHIN seconds.
-            OSError: The server refused; contains its reason.
+            OSError: The server rejected the request; the message contains the reason.
         """
         if what in ("hold", "own", "drop"):
             if self._shared is None:
@@ -112,8 +111,8 @@ class BlobCache:
             pause = min(pause * 2, PAUSE_MAX)
 
     def _may_get_room(self, digest: bytes, error: Exception) -> bool:
-        """Returns whether the server refused a put only because it has no room now, and an empty server could store the
-        blob.
+        """Returns whether the server rejected a put only because it has no room at the moment. The blob must fit into
+        an empty server.
         """
         if not isinstance(error, grpc.RpcError) or error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
             return False
@@ -129,7 +128,7 @@ class BlobCache:
             self._shared.left(pid)
 
     def failed(self) -> None:
-        """Does nothing, because the attachment will connect to another server."""
+        """Does nothing, because the attachment connects to another server."""
 
     def channel(self) -> Any:
         with self._lock:
@@ -139,7 +138,7 @@ class BlobCache:
             return self._channels[self._server]
 
     def _take(self, digest: bytes) -> None:
-        """Raises OSError if no process has the value."""
+        """Fetches a value from another process or from the server. Raises OSError if no process has the value."""
         if self._shared is not None and not os.path.exists(os.path.join(self.folder, digest.hex())):
             if self._shared.take(digest):
                 return
@@ -203,7 +202,7 @@ class BlobCache:
     def _make_room(self, wanted: int) -> None:
         files = []
         for entry in os.scandir(self.folder):
-            if entry.is_symlink():  # a link to memory
+            if entry.is_symlink():  # a link to shared memory
                 continue
             try:
                 files.append((entry.stat().st_mtime, entry.stat().st_size, entry.path))

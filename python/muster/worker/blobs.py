@@ -1,8 +1,8 @@
 """Blobs in the processes that execute closures: files in a folder that all processes of a worker share.
 
 Never imports grpc: the worker's own process, which has the connection, provides blobs that are not in the folder. A
-blob is mapped privately: it is copied only when a function writes to its argument, and processes that only read share
-the memory. Values in shared memory of this host are links in the folder; see `shared`.
+blob is mapped privately. It is copied only when a function writes to its argument; processes that only read it share
+the memory. Values in the shared memory of this host are links in the folder; see `shared`.
 """
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ UNREACHABLE = "\0"
 
 
 class BlobError(Exception):
-    """A blob cannot be fetched or stored."""
+    """Raised if a blob cannot be fetched or stored."""
 
 
 class Unreachable(BlobError):
-    """The worker gave up because the server could not be reached."""
+    """Raised if the worker gave up because it could not reach the server."""
 
 
 class Blobs:
-    """Thread-safe."""
+    """Fetches and stores the blobs of one process. Thread-safe."""
 
     def __init__(self, folder: str, ask: Ask, shared: bool = False, free_bytes_max: int = 0) -> None:
-        """`shared`: values may stay in memory that the worker holds. `free_bytes_max`: unused memory that is kept for
-        later values.
+        """`shared`: values can remain in memory that the worker holds. `free_bytes_max`: maximum bytes of unused memory
+        that are kept for later values.
         """
         self._folder = folder
         self._ask = ask
@@ -67,12 +67,12 @@ class Blobs:
         self._offers_from = 0.0 if shared else float("inf")
 
     def open(self, digest: bytes, what: str = "get") -> memoryview:
-        """Returns the bytes of a blob in a private mapping. "take": its holder may have ended. Raises BlobError and
-        Unreachable.
+        """Returns the bytes of a blob in a private mapping. `what`: "get", or "take" to fail early if the process that
+        holds the value may have ended. Raises BlobError and Unreachable.
         """
         path = os.path.join(self._folder, digest.hex())
         why = "the worker has no free space for it"
-        for _ in range(TRIES):  # it may be deleted before it is opened
+        for _ in range(TRIES):  # the file may be deleted before it is opened
             try:
                 return _mapped(path, digest)
             except OSError as error:
@@ -87,7 +87,7 @@ class Blobs:
         raise BlobError(f"blob {digest.hex()} was deleted before it could be opened: {why}")
 
     def keep(self, parts: list[Data]) -> bytes:
-        """Makes a blob of the parts of a value, in memory or at the server. Raises BlobError, Unreachable."""
+        """Stores the parts of a value as a blob, in memory or on the server. Raises BlobError, Unreachable."""
         if time.monotonic() >= self._offers_from:
             try:
                 return self._offer(parts)
@@ -97,22 +97,22 @@ class Blobs:
 
     @property
     def shared(self) -> bool:
-        """Whether memory may be held."""
+        """Whether values can be held in shared memory."""
         return self._offers_from != float("inf")
 
     def own(self, data: Data) -> bytes:
-        """Holds a copy in memory until `drop` or the end of this process, and returns its name. Raises OSError if there
-        is no room.
+        """Holds a copy in memory until `drop` is called or this process ends. Returns the name of the copy. Raises
+        OSError if there is no room.
         """
         return self._offer([data], "own")
 
     def drop(self, name: bytes) -> None:
-        """Drops an owned value. Does not block."""
+        """Drops a value that this process owns. Does not block."""
         with contextlib.suppress(OSError):
             self._ask("drop", name, b"")
 
     def put(self, name: bytes) -> None:
-        """Uploads an owned value to the server, and returns when it is stored. Raises OSError."""
+        """Uploads a value that this process owns, and returns when the server has stored it. Raises OSError."""
         self._ask("put", name, b"")
 
     def _offer(self, parts: list[Data], what: str = "hold") -> bytes:
@@ -150,10 +150,11 @@ class Blobs:
 
 
 def _mapped(path: str, digest: bytes) -> memoryview:
-    # O_NONBLOCK: fails at once if a lease holder is writing another value into this memory.
+    # O_NONBLOCK: the open fails at once if a lease holder is writing another value into this
+    # memory.
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        if not memory.is_named(fd, digest):  # the link's descriptor was closed and its number used again
+        if not memory.is_named(fd, digest):  # the link's descriptor was closed, and its number was used again
             raise FileNotFoundError(path)
         os.utime(fd)  # marks it as recently used
         return memory.mapped(fd)
@@ -162,7 +163,7 @@ def _mapped(path: str, digest: bytes) -> memoryview:
 
 
 class Asking:
-    """Requests of a child; another thread reads the answers."""
+    """Sends the requests of a child process to its worker and waits for the answers, which another thread reads."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
@@ -193,7 +194,8 @@ class Asking:
 
 
 def asking_beside(ask: Ask) -> Ask:
-    """Wraps `ask` for functions on threads of the worker's own process, which also give their slots back."""
+    """Wraps `ask` for functions on threads of the worker's own process, which also release their slots while they wait.
+    """
 
     def asked(what: str, digest: bytes, beside: bytes) -> None:
         if what != "get":
@@ -211,7 +213,7 @@ def asking_beside(ask: Ask) -> Ask:
 
         try:
             threading.Thread(target=get, name="muster-blob", daemon=True).start()
-        except RuntimeError:  # the system has no more threads: keeps its slot
+        except RuntimeError:  # the system has no more threads, so the closure keeps its slot
             return ask(what, digest, beside)
         _wait_for(answered)
         if reasons:
@@ -225,7 +227,7 @@ def _wait_for(answered: threading.Event) -> None:
         return
     # The blob may have to be produced again by a closure that needs this slot.
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(RuntimeError):  # too many closures wait: keeps its slot
+        with contextlib.suppress(RuntimeError):  # too many closures are waiting, so this closure keeps its slot
             stack.enter_context(waiting())
         answered.wait()  # no deadline: the worker answers, or this process ends with it
 

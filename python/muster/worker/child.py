@@ -1,7 +1,7 @@
 """The process that executes the closures of one attachment. Never imports grpc.
 
-Closures run on its main thread, and on further threads while closures wait. Another thread reads from the worker,
-reports started closures, and interrupts closures that do not stop. The child ends with its worker.
+Closures run on the main thread, and on additional threads while other closures wait. A separate thread reads from the
+worker, reports started closures, and interrupts closures that do not stop. The child exits when its worker exits.
 """
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ INTERRUPT = signal.SIGINT
 
 
 def main(over: socket.socket, ends: Ends, worker: int) -> None:
-    """Runs the child. The first frame lists the functions to serve; the answer contains their names, or an error.
-    `worker`: its pidfd, or -1.
+    """Runs the child. The first frame lists the functions to serve; the answer contains their names or an error.
+    `worker`: pidfd of the worker, or -1.
     """
-    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when the child ends
+    _forks.handle_signal(signal.SIGTERM, _forks.do_nothing)  # the worker decides when the child exits
     signal.siginterrupt(signal.SIGTERM, False)
     _forks.handle_signal(INTERRUPT, _on_interrupt)
     frames = Frames(over)
@@ -65,7 +65,7 @@ def main(over: socket.socket, ends: Ends, worker: int) -> None:
         try:
             return runner.work()
         except Cancelled:
-            continue  # raised after the function had returned
+            continue  # the exception was raised after the function had returned
         except OSError:
             return
 
@@ -79,8 +79,8 @@ def _table(start: dict[str, Any]) -> functions.FunctionTable:
 
 
 def _where(error: BaseException) -> str:
-    """Returns the file and line of an imported module that raised `error`; empty for a SyntaxError, which contains
-    them.
+    """Returns the file and line of an imported module that raised `error`. Returns an empty string for a SyntaxError,
+    whose message contains them.
     """
     frames = [f for f in traceback.extract_tb(error.__traceback__)
               if f.filename not in (__file__, importlib.__file__) and not f.filename.startswith("<frozen importlib")]
@@ -88,7 +88,7 @@ def _where(error: BaseException) -> str:
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
-    """Handles INTERRUPT in the main thread. Ctrl-C in a terminal sends the same signal and has no effect."""
+    """Handles INTERRUPT on the main thread. Ctrl-C in a terminal sends the same signal but has no effect."""
     running = context.current()
     if running is not None and running.cancelled():
         raise Cancelled(f"closure {running.closure} was asked to stop")
@@ -108,7 +108,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
         try:
             patience = (WORTH_TELLING if runner.untold else WORTH_REPORTING) * 1000
             ready = poll.poll(1 if much else patience) if runner.busy() else wait()
-            if any(descriptor == worker for descriptor, _ in ready):  # also POLLHUP after it was reaped
+            if any(descriptor == worker for descriptor, _ in ready):  # also POLLHUP after the worker was reaped
                 os._exit(0)
             if not ready:
                 much = output.drain()

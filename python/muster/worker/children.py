@@ -1,4 +1,4 @@
-"""The worker's side of the forkserver."""
+"""Starts child processes through the forkserver, and reports how they end. Runs in the worker."""
 from __future__ import annotations
 
 import contextlib
@@ -28,10 +28,11 @@ END_TIMEOUT = 5.0
 
 
 class Child:
-    """One process: its frames and its end. Thread-safe.
+    """One child process: its frames and its exit status. Thread-safe.
 
-    The forkserver waits for the process and reports its end; if the forkserver has died, a pidfd does. The end of the
-    socket does not prove it, because a process forked by the child may hold the socket.
+    The forkserver waits for the process and reports its exit; if the forkserver has died, a pidfd reports it. A closed
+    socket does not show that the process has exited, and an open socket does not show that it is alive, because a
+    process that the child has forked may have the socket open.
     """
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:
@@ -48,15 +49,14 @@ class Child:
         """Kills the process at once. Has no effect after it has exited."""
         if self._exited.is_set() or self._kill(self.pid):
             return
-        with self._lock:  # the forkserver is dead, so the pid may belong to another process now
+        with self._lock:  # the forkserver is dead, so another process may have this PID now
             if self.pidfd >= 0:
                 return pidfds.kill(self.pidfd)
-        self._shut_down()  # the child ends when its socket is closed
+        self._shut_down()  # the child exits when its socket is closed
 
     def exited(self, status: int | None) -> None:
-        """Records the exit status, or None if it is unknown, and shuts the socket down, even if other processes hold
-        it.
-        Received data can still be read.
+        """Records the exit status, or None if it is unknown. Shuts the socket down, even if other processes have it
+        open. Data that was received earlier can still be read.
         """
         self._status = status
         self._exited.set()
@@ -71,7 +71,7 @@ class Child:
             self.frames.socket.shutdown(socket.SHUT_RDWR)
 
     def how(self, timeout: float) -> str:
-        """Returns how the process ended. Waits for its end at most `timeout` seconds."""
+        """Returns how the process ended. Waits at most `timeout` seconds for its end."""
         if not self._exited.wait(timeout) or self._status is None:
             return "closed its connection"
         return _ended(self._status)
@@ -88,8 +88,8 @@ def _ended(status: int) -> str:
 
 
 class Children:
-    """Starts a forkserver with the first child, and a new one with the next child after it has died. Children of a dead
-    forkserver continue. Thread-safe.
+    """Starts a forkserver together with the first child. If the forkserver dies, a new one is started with the next
+    child. Children of a dead forkserver keep running. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class Children:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Blocks SIGINT within the block, also in processes that are started there."""
+    """Blocks SIGINT within the block, also in processes that the block starts."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -137,14 +137,14 @@ class ForkServer:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         environment["PYTHONPATH"] = os.pathsep.join(
             [package, *filter(None, [environment.get("PYTHONPATH")])])
-        with theirs, _interrupts_held():  # the forkserver ignores Ctrl-C only after it has started
+        with theirs, _interrupts_held():  # the forkserver ignores Ctrl-C only after its start-up
             self._process = subprocess.Popen([sys.executable, "-m", "muster.worker.forkserver", str(os.getpid())],
                                              stdin=theirs.fileno(), env=environment)
-        self._fork_lock = threading.Lock()  # one at a time
+        self._fork_lock = threading.Lock()  # forks one child at a time
         self._changed = threading.Condition()  # protects all below
         self._children: dict[int, Child] = {}
-        self._early: dict[int, int] = {}  # statuses of children that exited before they were listed
-        self._pid = 0  # pid of the child that was just forked
+        self._early: dict[int, int] = {}  # exit statuses of children that exited before they were listed
+        self._pid = 0  # PID of the child that was just forked
         self._closing = False
         self.gone = False
         _forks.notify_in_forks(self)
@@ -178,7 +178,7 @@ class ForkServer:
         self._control.close()
 
     def close(self) -> None:
-        """Closes the control socket, whereupon the forkserver ends with all children."""
+        """Closes the control socket, which makes the forkserver and all its children exit."""
         with self._changed:
             self._closing = True
         with contextlib.suppress(OSError):
@@ -211,7 +211,7 @@ class ForkServer:
         while True:
             try:
                 if self._control.fileno() not in [fd for fd, _ in poll.poll()]:
-                    break  # the forkserver has ended, and all its output was read
+                    break  # the forkserver has exited, and all its output was read
                 data = self._control.recv(4096)
             except OSError:
                 break
@@ -237,7 +237,7 @@ class ForkServer:
                       self._process.pid, _ended(self._process.wait()))
 
     def _heard(self, words: list[bytes]) -> None:
-        """REQUIRES: _changed is locked."""
+        """Handles a line from the forkserver. REQUIRES: _changed is locked."""
         pid = int(words[1])
         if words[0] == b"started":
             self._pid = pid
@@ -250,9 +250,9 @@ class ForkServer:
 
 
 def _await_ends(children: list[Child]) -> None:
-    """Calls `exited` for each child of a dead forkserver when it exits, on a new thread.
+    """Calls `exited` for each child of a dead forkserver when the child exits. Runs on a new thread.
 
-    On a system without pidfds only the end of the socket shows it.
+    On a system without pidfds, only the closed socket shows that a child has exited.
     """
     poll = select.poll()
     by_pidfd = {child.pidfd: child for child in children if child.pidfd >= 0}

@@ -8,7 +8,7 @@ LEVELS = {"info": 0, "debug": 1, "warning": 2, "error": 3, "stdout": 4, "stderr"
 
 
 class Reporter(Protocol):
-    """Receives the reports of running functions; thread-safe."""
+    """Receives the progress and log lines of running functions; thread-safe."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None: ...
 
@@ -16,7 +16,7 @@ class Reporter(Protocol):
 
 
 class Holder(Protocol):
-    """Runs closures, and lets others run while some wait for values; thread-safe."""
+    """Runs closures, and runs further closures while some are waiting for values; thread-safe."""
 
     home: Any
     """A worker.home.Home, or None."""
@@ -30,12 +30,12 @@ class Context:
     """The call that this thread executes; see :func:`context`.
 
     Attributes:
-        closure: Number of the call at the server.
-        attempt: Number of the attempt, from 1. It increases if the worker of an attempt is lost.
+        closure: Number that the server has assigned to the call.
+        attempt: Number of the attempt, from 1. It increases if the worker that executes the call is lost.
         job: Job of the task that executes the call, for example ``"worker"``.
         index: Index of the task in its job. Together with `num_workers` it identifies a shard.
-        num_workers: Number of tasks of the job, whether they are connected or not: as declared by the coordinator
-            (``num_workers=``) or the cluster, else the number of tasks that the server knows.
+        num_workers: Number of tasks of the job, connected or not: the number declared by the coordinator
+            (``num_workers=``) or the cluster, otherwise the number of tasks that the server knows.
         server_version: Version of the server.
     """
 
@@ -63,15 +63,15 @@ class Context:
         return f"{self.job}:{self.index}"
 
     def cancelled(self) -> bool:
-        """Returns whether the call was cancelled, so its result is not needed.
+        """Returns whether the call was cancelled, so that its result is no longer needed.
 
-        A long function checks this regularly, and then returns or raises anything. A function that continues for one
-        second is interrupted by :class:`muster.Cancelled`, except in a threaded worker.
+        A long function should check this regularly and, if it is True, return any value or raise any exception. A
+        function that continues for one second is interrupted by :class:`muster.Cancelled`, except in a threaded worker.
         """
         return self._stop.is_set()
 
     def wait_cancelled(self, timeout: float) -> bool:
-        """Sleeps until the call is cancelled or the time is over.
+        """Sleeps until the call is cancelled or the timeout expires.
 
         Args:
             timeout: Seconds to sleep.
@@ -85,8 +85,8 @@ class Context:
         """Reports the progress of the call. Only the newest report is sent, at most ten times a second.
 
         Args:
-            fraction: Completed part, from 0 to 1.
-            text: Short description.
+            fraction: Completed fraction, from 0 to 1.
+            text: Short description of the current state.
         """
         self._reporter.progress(self, fraction, text)
 
@@ -94,7 +94,7 @@ class Context:
         """Adds lines to the log of the call. ``print`` and ``logging`` write to the same log.
 
         Args:
-            text: The lines. A line longer than 8 KiB is cut.
+            text: The lines. A line longer than 8 KiB is truncated.
             level: ``"debug"``, ``"info"``, ``"warning"`` or ``"error"``.
         """
         self._reporter.log(self, LEVELS[level], text)
@@ -111,7 +111,7 @@ def context() -> Context:
     """Returns the call that this thread executes.
 
     Raises:
-        RuntimeError: This thread executes no call of a worker.
+        RuntimeError: This thread is not executing a call of a worker.
 
     Example:
         ```python
@@ -137,11 +137,11 @@ def enter(entered: Context | None) -> None:
 
 
 class waiting:
-    """Context manager for a wait for a value.
+    """Context manager for code that waits for a value.
 
-    If this thread runs a closure, the closure gives its slot back, so that the awaited closure can run there. Has no
-    effect on other threads. Entering raises RuntimeError if too many closures of the worker already wait. Another
-    thread may leave it.
+    If this thread runs a closure, the closure releases its slot so that the awaited closure can run there. On other
+    threads it has no effect. Entering raises RuntimeError if too many closures of the worker are already waiting. It
+    can be exited on another thread.
     """
 
     __slots__ = ("_running",)

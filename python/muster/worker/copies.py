@@ -1,7 +1,8 @@
-"""Copies of values from other processes, for the worker's own closures and for processes that the server sends to it.
+"""Copies of values from other processes, for the worker's own closures and for processes that the server directs to
+this worker.
 
 A copy is kept until the server reports that no value refers to it, or until its memory is needed. The worker then
-removes the least recently used copies and reports them. A copy that the server does not list is kept for a few
+removes the least recently used copies and reports their removal. A copy that the server does not list is kept for a few
 seconds. Thread-safe.
 """
 from __future__ import annotations
@@ -18,13 +19,13 @@ UNLISTED_STAYS = 10.0
 
 
 class Links:
-    """Named links in a folder to descriptors of the worker. Its child processes open values there."""
+    """Named links in a folder that lead to descriptors of the worker. Its child processes open values through them."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def add(self, name: bytes, fd: int) -> None:
-        """Adds a link. Raises OSError, including FileExistsError."""
+        """Adds a link. Raises OSError, or FileExistsError if the name exists."""
         os.symlink(f"/proc/{os.getpid()}/fd/{fd}", self._path(name))
 
     def remove(self, name: bytes) -> None:
@@ -35,7 +36,7 @@ class Links:
             pass
 
     def used(self, name: bytes) -> float:
-        """Returns when a child last opened the value, which is the file's modification time."""
+        """Returns when a child last opened the value, according to the file's modification time."""
         try:
             return os.stat(self._path(name)).st_mtime
         except OSError:
@@ -49,12 +50,12 @@ class Copies:
     def __init__(self, process: Process, links: Links) -> None:
         self._process = process
         self._links = links
-        self._lock = threading.Lock()  # protects all below; held while the process holds or drops one
+        self._lock = threading.Lock()  # protects all below; held while the process holds or drops a copy
         self._held: dict[bytes, tuple[int, float]] = {}
         """Size of each copy, and time until which it is kept."""
 
     def reserve(self, size: int) -> None:
-        """Reserves memory for a value, and removes copies if necessary. Raises Full."""
+        """Reserves memory for a value, and removes copies if necessary. Raises Full if there is not enough memory."""
         store = self._process.store
         while True:
             try:
@@ -66,7 +67,7 @@ class Copies:
                     self._let_go(min(self._held, key=self._links.used))
 
     def add(self, taken: Taken) -> None:
-        """Adds a copy for which memory is reserved. Raises OSError."""
+        """Adds a copy for which memory has been reserved. Raises OSError."""
         try:
             self._links.add(taken.name, taken.fd)
         except OSError as error:
@@ -95,13 +96,13 @@ class Copies:
             return True
 
     def tick(self, now: float) -> None:
-        """Drops copies whose time is over."""
+        """Drops copies whose retention time has expired."""
         with self._lock:
             for name in [name for name, (_, until) in self._held.items() if until <= now]:
                 self._let_go(name)
 
     def _let_go(self, name: bytes) -> None:
-        """REQUIRES: _lock is held."""
+        """Drops a copy and its link. REQUIRES: _lock is held."""
         del self._held[name]
         self._links.remove(name)
         self._process.drop(name)

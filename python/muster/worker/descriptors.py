@@ -1,11 +1,12 @@
-"""Captures descriptors 1 and 2 of a child process, to which subprocesses, C extensions and other threads write.
+"""Captures descriptors 1 and 2 of a child process, to which its subprocesses, C extensions and other threads write.
 
-The forkserver has replaced them by pipes. The child reads the pipes regularly and before it answers a closure, and
-adds the lines to the log of the running closure. Output without a running closure is written to the worker's own
-output.
+The forkserver has replaced the descriptors by pipes. The child reads the pipes regularly, and before it answers a
+closure. It adds the lines to the log of the running closure. Output that arrives while no closure is running is written
+to the worker's own output.
 
-A full pipe blocks its writer. Code that holds the interpreter lock and writes more than fits would block forever.
-Therefore the forkserver also checks the pipes, and reads data that was not read for a second (see :class:`Left`).
+A full pipe blocks its writer. Code that holds the interpreter lock and writes more than the pipe can hold would block
+forever. Therefore the forkserver also checks the pipes, and reads data that has not been read for a second (see
+:class:`Left`).
 """
 from __future__ import annotations
 
@@ -49,12 +50,12 @@ def pipes() -> Ends:
 
 
 class Descriptors:
-    """Captured descriptors of a child. Any thread may call `drain`."""
+    """The captured descriptors of a child. Any thread can call `drain`."""
 
     def __init__(self, ends: Ends) -> None:
-        """Moves the write ends of the pipes to 1 and 2. The forkserver keeps the others."""
+        """Duplicates the write ends of the pipes to descriptors 1 and 2. The forkserver keeps the originals."""
         self._ends = ends
-        self._real = (os.dup(1), os.dup(2))  # not inherited by processes that a function starts
+        self._real = (os.dup(1), os.dup(2))  # not inherited by processes that functions start
         for number, end in zip((1, 2), ends.write):
             os.dup2(end, number)
             os.close(end)
@@ -63,32 +64,32 @@ class Descriptors:
             self._there.register(end, select.EPOLLIN)
         self.poll = self._there.poll
         """Polls both pipes for data; arguments (0, 1)."""
-        # Serializes reads and protects all below. Reentrant, because a finalizer may print while it is held.
+        # Serializes reads and protects all below. Reentrant, because a finalizer may print while
+        # the lock is held.
         self._lock = threading.RLock()
         self._draining = False
         self._lines = (Line(), Line())
         libc = ctypes.CDLL(None)
         self._fflush = libc.fflush
-        self._streams: list[ctypes.c_void_p] = []  # stdout and stderr of C
+        self._streams: list[ctypes.c_void_p] = []  # C's stdout and stderr
         for name in ("stdout", "stderr"):
             try:
                 stream = ctypes.c_void_p.in_dll(libc, name)
                 libc.setvbuf(stream, None, _IOLBF, ctypes.c_size_t(0))
                 self._streams.append(stream)
-            except (AttributeError, ValueError):  # another C library, which decides when it writes
+            except (AttributeError, ValueError):  # another C library, which decides by itself when it writes
                 pass
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """Closes the pipes in a forked process, which would otherwise block itself when they are full."""
+        """Closes the pipes in a forked process. Otherwise the process would block itself when a pipe is full."""
         for end in (*self._ends.read, *self._real):
             os.close(end)
         self._there.close()
 
     def flush(self) -> None:
-        """Flushes stdout and stderr of C. Does not flush other C streams, because a thread that waits for input holds
-        the
-        lock of one.
+        """Flushes C's stdout and stderr. Does not flush other C streams, because a thread that waits for input holds
+        the lock of its stream.
         """
         for stream in self._streams:
             self._fflush(stream)
@@ -98,8 +99,8 @@ class Descriptors:
         return self._there.fileno()
 
     def drain(self, take: Callable[[int, str], None] | None) -> bool:
-        """Passes lines to `take`, with 0 for descriptor 1 and 1 for 2. None: no closure runs. Returns whether there was
-        much output.
+        """Passes lines to `take`, with 0 for descriptor 1 and 1 for descriptor 2. None: no closure is running. Returns
+        whether there was a lot of output.
         """
         if not self.poll(0, 1):
             return False
@@ -139,7 +140,7 @@ class Descriptors:
         return bool(self._lines[0].begun or self._lines[1].begun)
 
     def report_standing(self, take: Callable[[int, str], None]) -> None:
-        """Passes lines that remain without a newline to `take`."""
+        """Passes lines that have remained without a newline to `take`."""
         if not self.begun:
             return
         with self._lock:
@@ -158,8 +159,8 @@ class Descriptors:
 
 
 class Left:
-    """The forkserver's view of one child's pipes. It reads data that the child cannot read, and data that is written
-    after the child has exited. Both are written to the worker's own output.
+    """The forkserver's end of one child's pipes. It reads data that the child cannot read, and data that is written
+    after the child has exited. It writes both to the worker's own output.
     """
 
     def __init__(self, ends: Ends) -> None:
@@ -169,7 +170,7 @@ class Left:
             os.close(end)
 
     def look(self) -> None:
-        """Reads stuck data. Called once a second."""
+        """Reads data that the child has not read. Called once a second."""
         for i, end in enumerate(self._ends.read):
             waiting = array.array("i", [0])
             fcntl.ioctl(end, termios.FIONREAD, waiting)
@@ -178,12 +179,13 @@ class Left:
             self._unread[i] = waiting[0]
 
     def forget(self) -> None:
-        """Closes the pipes in another child, to which they do not belong."""
+        """Closes the pipes in another child, which must not use them."""
         for end in self._ends.read:
             os.close(end)
 
     def take_rest(self) -> bool:
-        """Reads output of processes that an exited child has left running. Without a reader, writing would kill them.
+        """Reads the output of processes that an exited child has left running. Without a reader, these processes would
+        be killed when they write.
 
         Called when the child has exited, and then once a second. Returns False if the pipes are closed.
         """
@@ -193,7 +195,7 @@ class Left:
         return False
 
     def _take(self, i: int) -> bool:
-        """Reads a pipe. Returns False if it has no more writers."""
+        """Reads a pipe. Returns False if no process can write to it any more."""
         size = 0
         while size < DRAIN_BYTES_MAX:
             try:
@@ -212,9 +214,10 @@ _drops_until: dict[int, float] = {}
 
 
 def _write_all(to: int, data: bytes) -> None:
-    """Writes as much as the reader accepts within PATIENCE_MS. If it accepts less, drops all output for DROPS_FOR.
+    """Writes as much as the reader accepts within PATIENCE_MS. If some data is left, all output is dropped for
+    DROPS_FOR.
 
-    A forkserver that waited for the reader repeatedly could neither fork nor report the end of a child.
+    A forkserver that repeatedly waited for the reader could neither fork children nor report their exits.
     """
     if time.monotonic() < _drops_until.get(to, 0.0):
         return
@@ -226,5 +229,5 @@ def _write_all(to: int, data: bytes) -> None:
                 _drops_until[to] = time.monotonic() + DROPS_FOR
                 return
             data = data[os.write(to, data[:select.PIPE_BUF]):]
-    except OSError:  # there is no reader
+    except OSError:  # the output has no reader
         pass

@@ -1,4 +1,5 @@
-"""Describes an exception that a function has raised. If inspecting it raises another exception, that one is described.
+"""Describes an exception that a function has raised. If inspecting the exception raises another exception, the other
+exception is described instead.
 """
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ def type_name_of(error: BaseException) -> str:
 
 
 def is_a(error: BaseException, kind: type) -> bool:
-    """Like isinstance, but does not call code of the exception."""
+    """Like isinstance, but does not run code of the exception's class."""
     return issubclass(type(error), kind)
 
 
@@ -29,7 +30,7 @@ def message_of(error: BaseException) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Returns the traceback without the frames of this package that lead to the function."""
+    """Returns the traceback without the frames of this package that precede the function."""
     tb = vars(BaseException)["__traceback__"].__get__(error)  # bypasses code of the class
     while tb is not None and tb.tb_next is not None and (
             __package__ in tb.tb_frame.f_globals.get("__name__", "")):
@@ -41,9 +42,10 @@ def traceback_of(error: BaseException) -> str:
 
 
 def note(error: BaseException, f: Callable[..., Any], arguments: str) -> None:
-    """Adds a note with the arguments of the call, which is shown after the traceback, also on the client.
+    """Adds a note with the arguments of the call to the exception. The note is shown after the traceback, also on the
+    client.
 
-    Does nothing before Python 3.11, which has no notes, or if the client has not sent a text for the arguments.
+    Does nothing if the client has not sent a text for the arguments, or before Python 3.11, which has no notes.
     """
     if not arguments or sys.version_info < (3, 11):
         return
@@ -51,10 +53,10 @@ def note(error: BaseException, f: Callable[..., Any], arguments: str) -> None:
         called = f"called as {calls.name_of(f)}("
         kept = object.__getattribute__(error, "__dict__")  # bypasses code of the class
         notes = kept.get("__notes__", [])
-        if type(notes) is list:  # an exception that is raised repeatedly has only the newest note
+        if type(notes) is list:  # an exception that is raised repeatedly keeps only the newest note
             others = [one for one in notes if type(one) is not str or not one.startswith(called)]
             kept["__notes__"] = [*others, f"{called}{arguments})"]
-    except BaseException:  # the name of the function is not available
+    except BaseException:  # the function name is not available
         pass
 
 
@@ -66,7 +68,7 @@ def tasks_of(error: DependencyLost) -> tuple[str, ...]:
 
 
 def packed(error: BaseException) -> bytes:
-    """Returns the serialized exception for the client; empty if it cannot be serialized or is too large."""
+    """Returns the pickled exception for the client, or empty bytes if it cannot be pickled or is too large."""
     try:
         return exceptions.pack(error)
     except BaseException:

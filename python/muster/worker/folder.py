@@ -1,7 +1,7 @@
 """Temporary folders of Muster's processes.
 
-A folder is removed with its owner. If the owner was killed, the next worker, local cluster or C++ worker of this user
-that starts removes the folder. A living owner holds a lock, so its folder is never removed.
+A folder is removed when its owner exits. If the owner was killed, the next worker, local cluster or C++ worker that
+this user starts removes the folder. A living owner holds a lock, so its folder is never removed.
 """
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ PROGRAMS = "muster-programs-"
 
 
 class Folder:
-    """Temporary folder of the process that created it. Raises OSError if it cannot be created."""
+    """Temporary folder of the process that created it. The constructor raises OSError if the folder cannot be created.
+    """
 
     def __init__(self, prefix: str = WORKER) -> None:
         remove_left_ones()
@@ -28,7 +29,9 @@ class Folder:
         _forks.notify_in_forks(self)
 
     def forked(self) -> None:
-        """Closes the lock in a forked process, which would otherwise keep the folder if it outlived the worker."""
+        """Closes the lock in a forked process. Otherwise, a forked process that outlives the worker would keep the
+        folder locked.
+        """
         os.close(self._held)
 
     def remove(self) -> None:
@@ -37,7 +40,7 @@ class Folder:
 
 
 def _make(prefix: str) -> tuple[str, int]:
-    """Returns the path, and a descriptor that has locked it."""
+    """Creates a temporary folder. Returns its path and the descriptor that holds its lock."""
     while True:
         path = tempfile.mkdtemp(prefix=prefix)
         with contextlib.suppress(FileNotFoundError):
@@ -45,7 +48,7 @@ def _make(prefix: str) -> tuple[str, int]:
             fcntl.flock(held, fcntl.LOCK_EX)
             if os.path.isdir(path):
                 return path, held
-            os.close(held)  # another worker removed it before it was locked
+            os.close(held)  # another worker removed the folder before it was locked
 
 
 def remove_left_ones() -> None:
@@ -57,13 +60,13 @@ def remove_left_ones() -> None:
         try:
             left = (os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_NOFOLLOW) if of_programs else
                     os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
-        except OSError:  # another user's, deleted, or its lock file is being created
+        except OSError:  # the folder belongs to another user, was deleted, or its lock file is being created
             continue
         try:
             if os.stat(path, follow_symlinks=False).st_uid == os.geteuid():
                 fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
-        except OSError:  # its owner is alive
+        except OSError:  # the owner is alive
             pass
         finally:
             os.close(left)

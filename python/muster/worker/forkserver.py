@@ -1,9 +1,9 @@
 """A process that forks children for a worker. It has one thread and never imports grpc.
 
-Protocol on its control socket (standard input): a byte with a socket requests a child that uses this socket, and is
-answered by "started PID". "kill PID" kills a child. "exited PID STATUS" reports the end of a child; the status is that
-of `os.waitstatus_to_exitcode`, negative for a signal. The forkserver ends with all children when the control socket is
-closed, or when the worker has ended, whose process id is its argument.
+Protocol on the control socket (standard input): a byte sent with a socket requests a child that uses this socket, and
+is answered by "started PID". "kill PID" kills a child. "exited PID STATUS" reports that a child has exited, with the
+status as returned by `os.waitstatus_to_exitcode`, negative for a signal. The forkserver and all its children exit when
+the control socket is closed or the worker has exited. The argument is the worker's process id.
 """
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def _reap(control: socket.socket, children: dict[int, Left], gone: list[Left]) -
 
 def _serve(control: socket.socket, waker: tuple[socket.socket, socket.socket],
            children: dict[int, Left], worker: int) -> None:
-    """Returns when the control socket is closed or the worker has ended."""
+    """Serves requests. Returns when the control socket is closed or the worker has exited."""
     begun = b""
-    gone: list[Left] = []  # pipes of exited children; processes that they have started may write to them
+    gone: list[Left] = []  # pipes of exited children; processes that the children have started may still write to them
     look_at = time.monotonic() + LOOK_EVERY
     watched: list[Any] = [control, waker[0], worker] if worker >= 0 else [control, waker[0]]
     while True:
@@ -110,15 +110,15 @@ def serve(control: socket.socket, worker: int) -> None:
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the process that started this one
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the parent process
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.set_wakeup_fd(waker[1].fileno())
     library.found()  # loaded once for all children
     gc.collect()
-    gc.freeze()  # children share this memory
-    with contextlib.suppress(ConnectionError):  # the worker ended during a message
+    gc.freeze()  # children share the memory of existing objects
+    with contextlib.suppress(ConnectionError):  # the worker exited during a message
         _serve(control, waker, children, worker)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # children end while the interpreter exits
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # children exit while the interpreter shuts down
     signal.set_wakeup_fd(-1)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
@@ -127,8 +127,7 @@ def serve(control: socket.socket, worker: int) -> None:
 
 def _restore_environment() -> None:
     """Removes the folder of this package, which the worker has added, from PYTHONPATH. Programs that functions start
-    may
-    use another version of Python.
+    may use another version of Python.
     """
     _, _, before = os.environ.pop("PYTHONPATH", "").partition(os.pathsep)
     if before:

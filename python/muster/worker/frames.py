@@ -11,7 +11,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class Frames:
-    """Sends and receives frames. One reader, any number of writers."""
+    """Sends and receives frames. One thread may receive, and any number of threads may send."""
 
     def __init__(self, over: socket.socket) -> None:
         self.socket = over
@@ -24,7 +24,7 @@ class Frames:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Sends a frame. Blocks while the other side does not read. Raises OSError if the other side has ended."""
+        """Sends a frame. Blocks while the other side is not reading. Raises OSError if the other side has exited."""
         with self._writing:
             if len(data) < 65536:
                 self.socket.sendall(_LENGTH.pack(len(data)) + data)
@@ -33,7 +33,7 @@ class Frames:
                 self.socket.sendall(data)
 
     def receive(self) -> bytes | None:
-        """Returns the next frame, or None if the other side has ended."""
+        """Returns the next frame, or None if the other side has exited."""
         head = self._exactly(_LENGTH.size)
         return None if head is None else self._exactly(_LENGTH.unpack(head)[0])
 
@@ -42,7 +42,7 @@ class Frames:
             return b""
         try:
             data = self.socket.recv(size, socket.MSG_WAITALL)
-            while 0 < len(data) < size:  # interrupted by a signal, or the other side has ended
+            while 0 < len(data) < size:  # interrupted by a signal, or the other side has exited
                 more = self.socket.recv(size - len(data), socket.MSG_WAITALL)
                 if not more:
                     return None
