@@ -47,7 +47,7 @@ and repeats it.
 
 
 def _refused(error: BlobError) -> Refused:
-    """Returns the refusal of a call whose argument or output cannot be transferred."""
+    """Returns the exception for a call whose argument or output cannot be transferred."""
     if isinstance(error, Unreachable):
         return Refused(str(error), CONNECTION_LOST, FailureKind.DEPENDENCY_LOST)
     return Refused(str(error))
@@ -58,11 +58,12 @@ def function(name: str) -> Callable[[F], F]: ...
 @overload
 def function(name: F) -> F: ...
 def function(name: Any) -> Any:
-    """Registers a function under a name, which the workers of this process provide.
+    """Registers a function under a name. The workers of this process provide the function.
 
-    Use ``@muster.function("text.count")``, or ``@muster.function`` for the function's own name. Arguments and result
-    are JSON, so that clients in any language can call it. It may also return bytes. If a client passes raw bytes, they
-    are its only argument. An exception that it raises becomes the failure of the call.
+    Use ``@muster.function("text.count")``, or ``@muster.function`` to use the function's own name. Arguments and
+    results are JSON, so that clients in any language can call the function. It can also return bytes. If a client
+    passes raw bytes, they are its only argument. If the function raises an exception, the call fails with that
+    exception.
 
     Args:
         name: The name, of 1 to 256 bytes, or the function itself.
@@ -71,7 +72,7 @@ def function(name: Any) -> Any:
         The function itself, or a decorator.
 
     Raises:
-        ValueError: The name is taken, empty or too long.
+        ValueError: The name is already registered, empty or too long.
 
     Example:
         ```python
@@ -92,7 +93,7 @@ def function(name: Any) -> Any:
 
 
 def register(name: str, f: Callable[..., Any]) -> None:
-    """Registers a function. Raises ValueError if the name is taken, empty, or longer than 256 bytes."""
+    """Registers a function. Raises ValueError if the name is already registered, empty, or longer than 256 bytes."""
     if not name or len(name.encode()) > 256:
         raise ValueError(f"a function's name has 1 to 256 bytes: {name!r}")
     if _registered.get(name, f) is not f:
@@ -105,7 +106,7 @@ def registered() -> dict[str, Callable[..., Any]]:
 
 
 class Kept:
-    """PerWorkerValues by handle: a value, or the error of its builder. Thread-safe."""
+    """Maps handles to PerWorkerValues: each entry is a value, or the exception that its builder raised. Thread-safe."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[bool, Any]] = {}
@@ -133,7 +134,7 @@ class Kept:
 
 
 class Beside(NamedTuple):
-    """Values that are sent separately from arguments in bytes."""
+    """Values that are sent separately from arguments that are bytes."""
 
     inputs: Sequence[tuple[Data, int]] = ()
     """Outputs of other closures, and their forms."""
@@ -145,7 +146,7 @@ NOTHING = Beside()
 
 
 class Callables:
-    """Executes calls of pickled functions. Unpickles each callable once."""
+    """Executes calls of pickled functions. Each callable is unpickled only once."""
 
     def __init__(self) -> None:
         self.blobs: Blobs | None = None
@@ -153,7 +154,7 @@ class Callables:
         self._known: collections.OrderedDict[Any, Callable[..., Any]] = collections.OrderedDict()
 
     def _load(self, pickled: bytes, installed: list[uploads.Installed]) -> Callable[..., Any]:
-        # Equal bytes are different functions if they refer to different modules with the same name.
+        # Equal bytes are different functions if they refer to different modules of the same name.
         key = (pickled, *(i.number for i in installed)) if installed else pickled
         found = self._known.get(key)
         if found is None:
@@ -180,8 +181,8 @@ class Callables:
                 beside: Beside) -> list[Any]:
         """Returns the outputs of other closures that are inputs of a call.
 
-        JSON of functions that were not pickled is never unpickled, because any function can return it. Clients of
-        version 0.1 do not send the origin; their values are unpickled as before.
+        JSON results of functions that were not pickled are never unpickled, because any function can return such JSON.
+        Clients of version 0.1 do not send the origin of a value; their values are unpickled, as in version 0.1.
         """
         if in_json is not None:
             return [values.unpickled(value, self._open) if origins is None or origins[i] else value
@@ -195,7 +196,7 @@ class Callables:
         try:
             in_json: list[Any] | None = None
             uses: Sequence[int] = beside.uses
-            if encoding == JSON:  # from an older client or server
+            if encoding == JSON:  # the value is from an older client or server
                 packed, *given = json.loads(str(args, "utf-8"))
                 args = base64.b64decode(packed)
                 in_json, uses = _split(given, calls.origins_of(args))
@@ -225,7 +226,7 @@ class Callables:
 
 
 def _split(given: list[Any], origins: list[bool] | None) -> tuple[list[Any], list[int]]:
-    """Splits the JSON values of a call into outputs and the handles of PerWorkerValues after them."""
+    """Splits the JSON values of a call into outputs and the handles of PerWorkerValues that follow them."""
     count = len(given)
     if origins is not None:
         count = min(count, len(origins))
@@ -241,7 +242,7 @@ def _handle(text: str) -> int:
 
 def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
               beside: Beside = NOTHING) -> Any:
-    """Calls a function with JSON arguments."""
+    """Calls a function with arguments given as JSON."""
     if encoding == BYTES:
         if any(beside):
             raise Refused("a named function takes outputs of other closures and per-worker values only as JSON "
@@ -274,7 +275,7 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
 
 
 def json_output(value: Any, name: str) -> Output:
-    """Returns the encoded output of a named function. Raises TypeError if it is neither JSON nor bytes."""
+    """Returns the encoded output of a named function. Raises TypeError if the output is neither JSON nor bytes."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value), BYTES
     try:
@@ -284,7 +285,7 @@ def json_output(value: Any, name: str) -> Output:
 
 
 class FunctionTable:
-    """The functions of a worker: registered functions, pickled functions of this Python version, and variables."""
+    """The functions of a worker: registered functions, functions pickled by this Python version, and variables."""
 
     def __init__(self, functions: dict[str, Callable[..., Any]], pickled: bool = True) -> None:
         self.names = list(functions)
@@ -303,8 +304,8 @@ class FunctionTable:
         return self._callables.blobs
 
     def open_argument(self, name: bytes) -> memoryview:
-        """Returns the bytes of an argument of an object's call, which may be changed. Raises Refused if they are not
-        available.
+        """Returns the bytes of an argument of an object's call. The caller may change them. Raises Refused if they are
+        not available.
         """
         try:
             if self.blobs is None:
@@ -314,7 +315,7 @@ class FunctionTable:
             raise Refused(str(error), ARGUMENT_GONE) from error
 
     def use_blobs(self, blobs: Blobs) -> None:
-        """Sets the blobs. Call this before the first call."""
+        """Sets the blob store. Must be called before the first call is executed."""
         self._callables.blobs = blobs
 
     def call(self, number: int, args: Data, encoding: int, kept: Kept,
@@ -327,11 +328,13 @@ class FunctionTable:
         return call_json(f, args, encoding, kept, beside)
 
     def is_pickled(self, number: int) -> bool:
-        """Returns whether a function executes pickled callables; their clients also read its exceptions."""
+        """Returns whether a function executes pickled callables. Clients of such a function also unpickle its
+        exceptions.
+        """
         return number < len(self._functions) and self._functions[number] is None
 
     def output(self, number: int, value: Any, args: Data, encoding: int) -> Output:
-        """Returns the encoded output of a call with these arguments."""
+        """Returns the encoded output of the call with these arguments."""
         if self._functions[number] is None:
             in_json, blobs = encoding == JSON, self._callables.blobs
             as_blob = blobs is not None and calls.output_as_blob(args, in_json)

@@ -11,9 +11,8 @@ DRIVER = "/proc/driver/nvidia/gpus"
 
 
 def visible() -> list[str]:
-    """Returns the GPUs in CUDA_VISIBLE_DEVICES. If it is not set, returns the numbers of all GPUs that ``nvidia-smi
-    -L``,
-    else the driver, lists. May be empty.
+    """Returns the GPUs in CUDA_VISIBLE_DEVICES. If the variable is not set, returns the numbers of all GPUs that
+    ``nvidia-smi -L`` or, if that fails, the driver lists. The list may be empty.
     """
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
@@ -22,7 +21,7 @@ def visible() -> list[str]:
 
 
 def _named(text: str) -> list[str]:
-    """Parses the list as CUDA does: it ends at the first invalid entry."""
+    """Parses the list in the same way as CUDA: the list ends at the first invalid entry."""
     found = []
     for one in text.split(","):
         if not one.strip() or one.strip().startswith("-"):
@@ -41,7 +40,7 @@ def _of_nvidia_smi() -> list[str]:
 
 
 def _of_driver() -> list[str]:
-    """Returns the driver's GPUs that exist as devices. Containers see the list of all GPUs, but only their own devices.
+    """Returns the driver's GPUs that exist as devices. A container sees the list of all GPUs, but only its own devices.
     """
     try:
         count = len(os.listdir(DRIVER))

@@ -1,4 +1,4 @@
-"""Closures that an attachment has received and not answered. The caller holds the lock of the attachment."""
+"""Closures that an attachment has received and not yet answered. The caller holds the attachment's lock."""
 from __future__ import annotations
 
 import time
@@ -9,7 +9,9 @@ from muster.worker.untaken import Untaken
 
 
 class Held:
-    """Closures by number, and answers that no stream could take. At most as many as the credits."""
+    """Closures by number, and answers that could not be sent on any stream. There are at most as many as the task's
+    credits.
+    """
 
     def __init__(self) -> None:
         self.attempts: dict[int, int] = {}
@@ -45,7 +47,7 @@ class Held:
                 self.waiting.discard(closure)
 
     def waits_since(self, before: set[int]) -> Any:
-        """Returns a WorkerMessage with the waits that have changed since `before`."""
+        """Returns a WorkerMessage with the waits that have started or ended since `before`."""
         changed = [(c, self.attempts[c], c in self.waiting) for c in self.attempts
                    if (c in self.waiting) != (c in before)]
         return WorkerMessage(wait_closure=[c for c, _, _ in changed],
@@ -53,9 +55,10 @@ class Held:
                              waits=[w for _, _, w in changed])
 
     def wanted(self, m: Any) -> bool:
-        """Returns whether all closures that a WorkerMessage answers are held.
+        """Returns whether this worker still has all closures that a WorkerMessage answers.
 
-        Closures that were given up on a broken stream are not, and may have been received again as another attempt.
+        It does not have closures that were dropped when a stream broke; it may have received them again as other
+        attempts.
         """
         attempts = self.attempts
         for closure, attempt in zip(m.closure, m.attempt):
@@ -65,7 +68,7 @@ class Held:
                    for closure, attempt in zip(m.returned_closure, m.returned_attempt))
 
     def only_wanted(self, m: Any) -> Any:
-        """Returns the message without answers to closures that are not held."""
+        """Returns a copy of the message without the answers to closures that this worker no longer has."""
         failures = {f.position: f for f in m.failure}
         kept = type(m)()
         kept.CopyFrom(m)
@@ -109,23 +112,23 @@ class Held:
             self._stops.pop(closure, None)
 
     def suspect(self) -> tuple[int, int] | None:
-        """Returns the closure, with its attempt, that was executing when the process died: the oldest one that does not
-        wait. The server decides in the same way.
+        """Returns the closure that was executing when the process died, with its attempt: the oldest closure that was
+        not waiting. The server applies the same rule.
         """
         return next(((closure, attempt) for closure, attempt in self.attempts.items()
                      if closure not in self.waiting), None)
 
     def never_begun(self, m: Any) -> None:
-        """Forgets closures of a ServerMessage that was not sent to the child before the stream broke."""
+        """Removes closures of a ServerMessage that was not sent to the child before the stream broke."""
         for closure in m.closure:
             self._builds.pop(closure, None)
             self._forget(closure)
 
     def keep(self, m: Any, offered: bool) -> None:
-        """Keeps answers while there is no stream, and drops everything else.
+        """Stores answers while there is no stream, and drops all other messages.
 
-        `offered`: a hello has already listed the held closures. Then the answers are sent after its welcome, and not
-        in a later hello.
+        `offered`: whether a hello has already listed the received closures. If so, the answers are sent after the
+        server's welcome and not in a later hello.
         """
         if self.untaken.acknowledged and not offered:
             wanted = self.only_wanted(m)
@@ -157,7 +160,8 @@ class Held:
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
         """Keeps only the `wanted` closures, which the server still expects from this worker.
 
-        Returns the answers and returns that waited for the server, and the closures to stop with their attempts.
+        Returns the answers and returned closures that were waiting for the server, and the closures to stop with their
+        attempts.
         """
         answers = [one for closure, one in self._kept.items() if closure in wanted]
         stop = [(closure, attempt) for closure, attempt in self.attempts.items()

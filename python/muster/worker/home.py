@@ -1,5 +1,5 @@
-"""The server of the worker that runs a function, to which a coordinator without an address connects. Never imports
-grpc.
+"""The server of the worker that runs a function. A coordinator that is created without an address connects to this
+server. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from muster.worker import context
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """Address and credentials of a worker's server. The credentials remain on the worker's host: a pickled coordinator
-    does not contain them.
+    """Address and credentials of a worker's server. The credentials never leave the worker's host: a pickled
+    coordinator does not contain them.
     """
 
     servers: tuple[str, ...]
@@ -31,13 +31,16 @@ _process: Home | None = None
 
 
 def set_process_home(home: Home) -> None:
-    """Sets the home of threads that run no closure, such as those that functions start, and of methods of objects."""
+    """Sets the home for threads that run no closure, such as threads started by functions, and for methods of objects.
+    """
     global _process
     _process = home
 
 
 def find() -> Home | None:
-    """Returns the home of the function that this thread runs, or None if this process runs no functions of a worker."""
+    """Returns the home of the function that this thread runs. Returns None if this process does not run functions of a
+    worker.
+    """
     running = context.current()
     found = running._holder.home if running is not None and running._holder is not None else None
     return found or _process

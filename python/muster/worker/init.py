@@ -1,4 +1,4 @@
-"""Duties of process 1: the first process of a container inherits all orphans. Never imports grpc."""
+"""Runs a program in a container as a child of PID 1, which inherits all orphaned processes. Never imports grpc."""
 from __future__ import annotations
 
 import os
@@ -10,17 +10,17 @@ _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 
 def run_as_init() -> None:
-    """Splits process 1: the child continues as the program. Process 1 reaps all orphans, forwards signals to the child,
-    and ends with its status. Therefore the program can wait for its own child processes.
+    """Splits PID 1 into two processes: the child continues as the program. PID 1 reaps all orphans, forwards signals to
+    the child, and exits with the child's status. Therefore the program can wait for its own child processes.
 
-    Signals from a terminal reach both by their process group and are not forwarded. Returns in the program. Call it
-    before any thread is started.
+    Signals from a terminal reach both processes through their process group and are not forwarded. Returns only in the
+    program. Must be called before any thread is started.
     """
     if os.getpid() != 1:
         return
     signals = signal.valid_signals() - _FAULTS
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored SIGCHLD is not reported
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # SIGCHLD is not delivered if it is ignored
     sys.stdout.flush()
     sys.stderr.flush()
     program = os.fork()
@@ -30,7 +30,7 @@ def run_as_init() -> None:
 
 
 def _serve(program: int, signals: set[signal.Signals]) -> int:
-    while True:  # no deadline: it runs as long as the program
+    while True:  # no deadline: PID 1 runs as long as the program
         info = signal.sigwaitinfo(signals)
         if info.si_signo == signal.SIGCHLD:
             status = _reap(program)

@@ -8,7 +8,7 @@ from muster.worker.functions import NOTHING
 
 
 class Job:
-    """One closure that this process holds."""
+    """One closure that this process has received."""
 
     __slots__ = ("closure", "attempt", "function", "args", "encoding", "beside", "builds", "stop",
                  "began", "reported", "waits", "told", "num_workers", "thread")

@@ -1,8 +1,8 @@
-"""Divides output into lines, for streams of functions and for descriptors.
+"""Divides output into lines. Used for the streams of functions and for descriptors.
 
 A line ends at a newline. Text after a carriage return replaces the text before it, as on a terminal. A line that has
-remained for STANDS_FOR without a newline is reported, and again after a change, at most once in this time. The server
-replaces such a report by the next one of the closure's stream, so a progress bar is a single line.
+remained without a newline for STANDS_FOR is reported. It is reported again after a change, at most once per STANDS_FOR.
+The server replaces such a report by the next report of the closure's stream, so a progress bar is a single line.
 """
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ STANDS_FOR = 1.0
 
 
 def overwritten(line: str) -> str:
-    """Returns what a terminal shows of a line. A carriage return at the end has no effect yet."""
+    """Returns the text that a terminal displays for a line. A carriage return at the end of the line has no effect yet.
+    """
     return line.rstrip("\r").rpartition("\r")[2] if "\r" in line else line
 
 
@@ -26,11 +27,11 @@ class Line:
 
     def __init__(self) -> None:
         self.begun = b""
-        self._changed = False  # since it was reported
-        self._since = 0.0  # start of the time without a report; 0: standing() was not called yet
+        self._changed = False  # whether the line has changed since it was reported
+        self._since = 0.0  # start of the time without a report; 0: standing() has not been called yet
 
     def add(self, data: bytes) -> str | None:
-        """Returns the lines that the data complete, without the last newline, or None."""
+        """Adds output. Returns the lines that it completes, without the last newline, or None if it completes none."""
         end = data.rfind(b"\n")
         if end < 0:
             self._set(self.begun + data)
@@ -48,7 +49,9 @@ class Line:
         return text
 
     def standing(self) -> str | None:
-        """Returns the line if it has remained for long enough since the last call that returned it. Call this often."""
+        """Returns the line if it has remained without a newline for long enough since it was last returned. Must be
+        called often.
+        """
         if not self._changed:
             return None
         now = time.monotonic()

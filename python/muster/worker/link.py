@@ -1,4 +1,4 @@
-"""Executes the closures of an attachment in a child process, or on threads of this one."""
+"""Executes the closures of an attachment in a child process, or on threads of the worker's own process."""
 from __future__ import annotations
 
 import pickle
@@ -25,25 +25,26 @@ class Link(Protocol):
     pid: int
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
-        """Delivers a ServerMessage, serialized, and parsed without its arguments. Raises OSError if the other side has
-        ended.
+        """Delivers a ServerMessage: `raw` is the serialized message, `message` the parsed message without its
+        arguments. Raises OSError if the other side has exited.
         """
 
     def kill(self) -> bool:
-        """Kills the process. Returns False if that is not possible."""
+        """Kills the process. Returns False if the link has no process of its own."""
 
     def close(self) -> None:
-        """Closes the link in an orderly way when it holds no closures."""
+        """Closes the link in an orderly way once it has no closures."""
 
 
 class ProcessLink:
-    """One child. A thread of the link calls `on_message` with its WorkerMessages, and then `on_gone` with how it ended.
+    """Link to one child process. A thread of the link calls `on_message` with each WorkerMessage of the child, and
+    finally `on_gone` with a description of how the child ended.
     """
 
     def __init__(self, children: Children, start: dict[str, Any],
                  on_message: Callable[[bytes], None], on_gone: Callable[[ProcessLink, str], None],
                  ask: Ask, left: Callable[[int], None]) -> None:
-        """`left`: called when the process has ended, to drop the values that it owned."""
+        """`left`: called when the process has ended, to drop the values that the process owned."""
         self._child: Child = children.start()
         self._on_message = on_message
         self._on_gone = on_gone
@@ -73,11 +74,11 @@ class ProcessLink:
                 self._on_message(data)
         self._left(self.pid)
         how = self._child.how(2.0)
-        self._child.kill()  # it may be alive, because a function can have closed its socket
+        self._child.kill()  # the child may still be alive, because a function can have closed its socket
         self._on_gone(self, how)
 
     def _answer(self, what: str, digest: bytes, beside: bytes) -> None:
-        """Answers a request on its own thread, so that messages of the child are not delayed."""
+        """Answers a request on a separate thread, so that messages of the child are not delayed."""
         error: Exception | None = None
         try:
             self._ask(what, digest, beside)
@@ -86,7 +87,7 @@ class ProcessLink:
         try:
             self._child.frames.send(answer(digest, error))
         except OSError:
-            pass  # the child has ended
+            pass  # the child has exited
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
         if message.read_stack:  # the message contains nothing else, and the child may not be reading
@@ -119,7 +120,7 @@ class ThreadLink:
 
     def _tick(self) -> None:
         while not self._closed:
-            self._busy.wait()  # no deadline: set by closures, and by close
+            self._busy.wait()  # no deadline: set by closures and by close
             time.sleep(WORTH_REPORTING)
             self._busy.clear()
             if self._runner.busy():  # checked after the clear, so that a new closure is not missed

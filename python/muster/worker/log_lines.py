@@ -1,4 +1,4 @@
-"""Formats log lines like servers and C++ workers."""
+"""Formats log lines in the format of servers and C++ workers."""
 from __future__ import annotations
 
 import datetime
@@ -9,8 +9,7 @@ _NAMES = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warnin
 
 
 class LineFormatter(logging.Formatter):
-    r"""Formats an event as ``2026-01-31T12:00:00.123Z info  text``: UTC, one line for each event; newlines within it
-    are
+    r"""Formats an event as ``2026-01-31T12:00:00.123Z info text``, in UTC and on one line. Newlines within the text are
     written as \n.
     """
 

@@ -1,7 +1,7 @@
-"""Measures the machine of a worker every 5 s: CPU, memory, GPUs, network, disks.
+"""Measures the load of a worker's machine every 5 s: CPU, memory, GPUs, network and disks.
 
-Figures are those of the worker's control group if its limits are lower than the host's, otherwise those of the host.
-Values that cannot be read are omitted.
+The figures describe the worker's control group if its limits are lower than those of the host; otherwise they describe
+the host. Values that cannot be read are omitted.
 """
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECTOR = 512
 
 
 class Watch:
-    """Measures on its own thread, because a measurement may block in the kernel or a driver."""
+    """Measures on its own thread, because a measurement may block in the kernel or in a driver."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -36,7 +36,7 @@ class Watch:
         threading.Thread(target=self._watch, name="muster-machine", daemon=True).start()
 
     def take(self) -> bytes:
-        """Returns the newest measurement as a WorkerMessage; empty if there is no new one."""
+        """Returns the newest measurement as a WorkerMessage, or empty bytes if there is no new measurement."""
         newest, self._newest = self._newest, b""
         return newest
 
@@ -45,7 +45,7 @@ class Watch:
         self._over.set()
 
     def _watch(self) -> None:
-        from muster._wire.messages import WorkerMessage  # children do not import it
+        from muster._wire.messages import WorkerMessage  # child processes do not import it
         reader = Reader()
         reader.read(time.monotonic())
         pause = FIRST
@@ -55,11 +55,10 @@ class Watch:
 
 
 class Reader:
-    """`read` returns the fields of a Machine message. Rates are relative to the previous call, so the first call
-    returns
-    none.
+    """Reads the fields of a Machine message with `read`. Rates are relative to the previous call, so the first call
+    returns no rates.
 
-    `root`: prefix of /proc and /sys, for tests.
+    `root`: prefix for /proc and /sys, used by tests.
     """
 
     def __init__(self, root: str = "", driver: str = DRIVER) -> None:
@@ -137,7 +136,7 @@ class Reader:
         return totals
 
     def _largest(self) -> list[dict[str, Any]]:
-        """Returns the largest processes among this one and its descendants."""
+        """Returns the processes that use the most memory, among this process and its descendants."""
         page = os.sysconf("SC_PAGESIZE")
         parents: dict[int, int] = {}
         found: dict[int, dict[str, Any]] = {}
@@ -167,7 +166,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _load(library: str) -> ctypes.CDLL | None:
-    """Returns the driver's library, or None without a driver, and therefore without GPUs."""
+    """Returns the driver's library, or None if no driver, and therefore no GPU, is present."""
     try:
         nvml = ctypes.CDLL(library)
         return nvml if nvml.nvmlInit_v2() == 0 else None

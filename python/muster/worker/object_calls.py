@@ -1,4 +1,4 @@
-"""Calls of objects by functions and methods of a worker. Never imports grpc."""
+"""Calls of objects that functions and methods of a worker make. Never imports grpc."""
 from __future__ import annotations
 
 import threading
@@ -17,7 +17,7 @@ Wait = tuple[Call, Name]
 
 
 class WorkerMemory:
-    """Memory that this process owns; its worker holds it."""
+    """Shared memory of values that this process owns. The worker holds the memory."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -40,7 +40,7 @@ class ObjectCalls(Calls):
         self._due = threading.Event()
         super().__init__(self._begin, memory)
         self._send = send
-        self._waits: list[Wait] = []  # current waits
+        self._waits: list[Wait] = []  # waits in progress
         self._unsaid: list[Wait] = []
         self._begun = False
 
@@ -68,7 +68,7 @@ class ObjectCalls(Calls):
         m.ticket = ticket
 
     def _fill_more(self, m: Any) -> bool:
-        """Adds waits, after the calls that they refer to."""
+        """Adds waits after the calls that they refer to."""
         if not self._unsaid or self._out:
             return False
         for call, (caller, of_worker, outer) in self._unsaid:
@@ -77,7 +77,7 @@ class ObjectCalls(Calls):
         return True
 
     def _again_more(self) -> None:
-        self._unsaid = list(self._waits)  # the previous stream may have lost them
+        self._unsaid = list(self._waits)  # the server may not have received them on the previous stream
 
     _renumbered = _again_more
 

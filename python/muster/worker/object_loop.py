@@ -12,12 +12,12 @@ from muster.objects.calls import Calls
 
 
 class Loop:
-    """An event loop on its own thread, which the first coroutine starts. Tasks that a method starts continue between
-    calls. Thread-safe.
+    """An event loop on its own thread, which is started for the first coroutine. Tasks that a method starts keep
+    running between calls. Thread-safe.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects all below
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
         self._ended = False
@@ -26,8 +26,8 @@ class Loop:
         """Futures of unfinished coroutines."""
 
     def run(self, coroutine: Coroutine[Any, Any, Any], calls: Calls) -> Any:
-        """Returns the result of a coroutine, or raises its error. Handles in the coroutine make their calls with
-        `calls`.
+        """Runs a coroutine, and returns its result or raises its exception. Handles in the coroutine use `calls` for
+        their calls.
 
         Raises:
             RuntimeError: The object was deleted.
@@ -43,7 +43,7 @@ class Loop:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             self._futures.add(future)
         future.add_done_callback(self._futures.discard)
-        return future.result()  # no deadline: the user's method decides
+        return future.result()  # no deadline: the user's method decides when it returns
 
     def stop(self) -> None:
         """Cancels all running coroutines."""
@@ -70,7 +70,7 @@ class Loop:
         asyncio.set_event_loop(loop)
         try:
             while not self._ended:
-                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the caller of the method receives it
+                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the caller of the method receives the exception
                     loop.run_forever()
         finally:
             for future in list(self._futures):

@@ -1,6 +1,6 @@
-"""Objects in the process that runs a worker's functions, each with its own threads. Never imports grpc.
+"""Objects in the process that runs a worker's functions. Each object has its own threads. Never imports grpc.
 
-The calls of one caller are executed once, in their order. When a stream breaks, the server sends unanswered calls
+The calls of a caller are executed in order, each of them once. If a stream breaks, the server sends unanswered calls
 again.
 """
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 
 
 class Hosted:
-    """One object. In `orders`, None ends a thread."""
+    """One object. None in `orders` ends one of its threads."""
 
     def __init__(self, build: Any) -> None:
         self.build = build
@@ -79,7 +79,9 @@ class Hosted:
 
 
 class Objects:
-    """The reading thread calls `take`. Any thread calls `send` with serialized WorkerMessages."""
+    """The objects of this process. `take` must be called on the reading thread. `send` is called with serialized
+    WorkerMessages, on any thread.
+    """
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None]) -> None:
         self._table = table
@@ -92,7 +94,7 @@ class Objects:
         self._out: list[Answer] = []
         self._out_bytes = 0
         self._since = 0.0
-        self._sent = 0  # number of answers of this process over all streams
+        self._sent = 0  # number of answers that this process has sent on all streams
         self._kept: dict[tuple[int, Name], tuple[int, Answer]] = {}  # answers that the server has not acknowledged
         self._due = threading.Event()
         self._flushes = False
@@ -102,7 +104,7 @@ class Objects:
         return WorkerMemory(blobs) if blobs is not None and blobs.shared else None
 
     def take(self, orders: Any) -> None:
-        """Handles a message of the type ObjectOrders."""
+        """Handles an ObjectOrders message."""
         if orders.begin:
             kept = set(orders.kept)
             for id in [id for id in self._objects if id not in kept]:
@@ -129,7 +131,7 @@ class Objects:
             if hosted is None:
                 continue
             named: Name = tuple(name)
-            if method == large.METHOD:  # answered here, so that a long call does not delay it
+            if method == large.METHOD:  # answered here, so that a long call does not delay the answer
                 hosted.is_new(named)
                 again.append(self._take_large(id, named, args))
             elif hosted.is_new(named):
@@ -144,8 +146,8 @@ class Objects:
             self.flush()
 
     def _take_large(self, id: int, name: Name, args: bytes) -> Answer:
-        """Handles the notice of a caller that has taken its results. The answer says whether large results can stay
-        here.
+        """Handles the notice of a caller that has received its results. The answer says whether large results can
+        remain in this process's memory.
         """
         self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
         if self._shelf.there():
@@ -157,7 +159,7 @@ class Objects:
         try:
             threading.Thread(target=self._run, args=(id, hosted, first), daemon=True,
                              name=f"muster-object-{hosted.threads}").start()
-        except RuntimeError as error:  # no more threads; with at least one the object still works
+        except RuntimeError as error:  # the system has no more threads; one thread is enough for the object
             hosted.threads -= 1
             if first:
                 hosted.failure = _failure(error)
@@ -193,7 +195,7 @@ class Objects:
         handle.here.calls = self.calls
         if first:
             self._make(id, hosted)
-        hosted.made.wait()  # ends when building the object returns or raises
+        hosted.made.wait()  # returns when building the object has succeeded or failed
         orders = hosted.orders
         while True:
             try:
@@ -204,7 +206,7 @@ class Objects:
             if order is None or hosted.gone:
                 break
             answer = self._call(id, hosted, order)
-            self._answer(answer, orders.empty())  # sent at once if no further call waits
+            self._answer(answer, orders.empty())  # sent at once if no further call is waiting
         hosted.instance = None
 
     def _make(self, id: int, hosted: Hosted) -> None:
@@ -254,19 +256,19 @@ class Objects:
             within.call = within.shelf = None
 
     def _end_fork(self, error: BaseException | None = None) -> None:
-        """Ends a process that a method has forked, because it would also send an answer."""
+        """Ends a process that a method has forked. Otherwise it would also send an answer."""
         if _forks.generation != self._generation:
             _forks.leave(error)
 
     def _found(self, hosted: Hosted, order: Order) -> Any:
         instance = hosted.instance
         if order.method.startswith("_"):
-            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have it, either
+            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have this method, either
         method = getattr(instance, order.method)
         if not callable(method):
             raise TypeError(f"{type(instance).__name__}.{order.method} is an attribute of the object, not a method: define a "
                             "method that returns it")
-        if order.encoding == JSON:  # calls of other languages
+        if order.encoding == JSON:  # calls of clients in other languages
             found = call_json(method, order.args, JSON, Kept())
         else:
             args, kwargs = self._arguments(order.args)
@@ -291,7 +293,7 @@ class Objects:
         now = time.monotonic()
         with self._lock:
             if self._out_bytes + len(answer.value) > BYTES_MAX:
-                self._flush()  # a message is limited, too
+                self._flush()  # the size of a message is also limited
             self._out.append(answer)
             self._out_bytes += len(answer.value)
             first = len(self._out) == 1
@@ -307,7 +309,7 @@ class Objects:
             self._due.set()
 
     def _flush_late(self) -> None:
-        """Sends answers that were queued before a long call began."""
+        """Sends answers that were queued before a long call started."""
         while True:
             self._due.wait()  # no deadline: woken by answers until the process ends
             self._due.clear()
@@ -343,14 +345,14 @@ class Objects:
         try:
             self._send(m.SerializeToString())
         except OSError:
-            pass  # the worker has ended, and this process will
+            pass  # the worker has exited, and this process will exit soon
 
 
 def _encoded(found: Any) -> tuple[bytes, int]:
     if within.shelf is not None:
         try:
             return values.encode(found, True, take=within.shelf.take)
-        except OSError:  # if it comes from pickling, it is raised again below
+        except OSError:  # an error raised by pickling is raised again below
             within.shelf.undo()
     return values.encode(found, True)
 
