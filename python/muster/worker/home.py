@@ -10,7 +10,7 @@ from muster.worker import context
 
 @dataclasses.dataclass(frozen=True)
 class Home:
-    """Address and credentials of a worker's server. The credentials never leave the worker's host: a pickled
+    """Address and credentials of a worker's server. The credentials are not passed to other hosts: a pickled
     coordinator does not contain them.
     """
 

@@ -70,7 +70,7 @@ class Loop:
         asyncio.set_event_loop(loop)
         try:
             while not self._ended:
-                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # the caller of the method receives the exception
+                with contextlib.suppress(SystemExit, KeyboardInterrupt):  # raised in the caller of the method
                     loop.run_forever()
         finally:
             for future in list(self._futures):

@@ -263,7 +263,7 @@ class Objects:
     def _found(self, hosted: Hosted, order: Order) -> Any:
         instance = hosted.instance
         if order.method.startswith("_"):
-            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have this method, either
+            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have it, either
         method = getattr(instance, order.method)
         if not callable(method):
             raise TypeError(f"{type(instance).__name__}.{order.method} is an attribute of the object, not a method: define a "

@@ -14,44 +14,47 @@ from muster.worker import stacks
 
 @dataclasses.dataclass
 class WorkerOptions:
-    """Options of a worker. Times are seconds.
+    """Options of a worker. Times are in seconds.
 
     Attributes:
         servers: gRPC addresses ``"host:port"``; they are tried in turn.
         cluster: Name of the cluster. Empty: the main cluster.
-        token: Sent with every call if the server requires a token. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        job: Job of the tasks.
-        index: Index of the first task; the others follow. None: the server chooses.
-        slots: Number of calls that each task executes at one time.
-        credits: Maximum number of unanswered calls of each task. 0: 256, or twice the slots if that is more.
-        nested_max: Maximum number of calls of each task that wait for values of others and have given their slots
-            back, within `credits` minus `slots`. A further call that waits raises RuntimeError. 0: waiting calls keep
-            their slots.
+        token: Token that is sent with every call, if the server requires a token. Empty: the value of MUSTER_TOKEN or
+            MUSTER_TOKEN_FILE.
+        job: Job of the worker's tasks.
+        index: Index of the first task; the other tasks have the following indices. None: the server chooses.
+        slots: Number of calls that each task executes at the same time.
+        credits: Maximum number of unanswered calls of each task. 0: 256, or twice the number of slots if that is more.
+        nested_max: Maximum number of calls of each task that wait for values of other calls and have released their
+            slots, at most `credits` minus `slots`. Any further call that waits raises RuntimeError. 0: waiting calls
+            keep their slots.
         labels: Labels that calls can require.
         resources: Resources of each task, for example ``{"gpu": 1}``.
-        host: Name of this host. Empty: its host name.
-        version: Version that the server shows.
-        ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA. Any of `ca`, `cert` and `key`
-            enables TLS.
-        cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.
-        key: PEM file with the private key of `cert`. None: MUSTER_KEY.
-        backoff_min: Shortest pause before a new connection.
-        backoff_max: Longest pause before a new connection.
-        backoff_reset_after: Duration of a connection after which the pause is `backoff_min` again.
-        connect_timeout: Time limit for a connection.
-        drain_timeout: Time that running calls have when the worker is asked to leave. Then they are returned to the
-            server.
-        stop_grace: Time that a cancelled call has before its process is killed. The call is notified at once by
-            ``context().cancelled()``, and after one second by :class:`muster.Cancelled`.
-        stack_signal: Signal at which the processes write their stacks (`muster stacks`). 0: disabled.
-        blob_bytes_max: Maximum bytes of files with large arguments and values, which the processes share. The least
-            recently used files are deleted.
-        transfer_listen: HOST or HOST:PORT at which workers of other hosts fetch large values of this one. Empty: the
-            interface that reaches the server, and a free port. ``"off"``: they fetch them from the server.
-        transfer_advertise: HOST or HOST:PORT that other hosts use instead, for example behind NAT.
-        shm_bytes_max: Maximum bytes of shared memory for large values, which other processes of this host can read.
-            Values that do not fit are sent through the server. 0: all are. None: 4 GiB, or half of the memory if that
-            is less.
+        host: Name of this host. Empty: the system's host name.
+        version: Version that the server shows for the worker.
+        ca: PEM file with the CA certificates that verify the server. None: the value of MUSTER_CA. Any of `ca`, `cert`
+            and `key` enables TLS.
+        cert: PEM file with the client certificate, for a server that requests a certificate. None: the value of
+            MUSTER_CERT.
+        key: PEM file with the private key of `cert`. None: the value of MUSTER_KEY.
+        backoff_min: Shortest pause before a reconnection attempt.
+        backoff_max: Longest pause before a reconnection attempt.
+        backoff_reset_after: Duration of a connection after which the pause is reset to `backoff_min`.
+        connect_timeout: Time limit for establishing a connection.
+        drain_timeout: Time that running calls have to finish when the worker is asked to leave. Unfinished calls are
+            then returned to the server.
+        stop_grace: Time that a cancelled call has to stop before its process is killed. The call is notified at once
+            through ``context().cancelled()``, and after one second by :class:`muster.Cancelled`.
+        stack_signal: Signal on which the processes write their stacks (`muster stacks`). 0: disabled.
+        blob_bytes_max: Maximum total bytes of files with large arguments and values, which the processes share. The
+            least recently used files are deleted.
+        transfer_listen: HOST or HOST:PORT on which this worker serves its large values to workers on other hosts.
+            Empty: the interface that reaches the server, and a free port. ``"off"``: other workers fetch the values
+            from the server.
+        transfer_advertise: HOST or HOST:PORT to which other hosts connect instead, for example behind NAT.
+        shm_bytes_max: Maximum bytes of shared memory for large values, which other processes on this host can read.
+            Values that do not fit are sent through the server. 0: all values are sent through the server. None: 4 GiB,
+            or half of the host's memory if that is less.
 
     Raises:
         ValueError: An option is invalid.
@@ -112,14 +115,14 @@ class WorkerOptions:
 
     @property
     def tls(self) -> Tls:
-        """TLS settings from `ca`, `cert` and `key`."""
+        """TLS settings, as given by `ca`, `cert` and `key`."""
         return Tls.of(self.ca, self.cert, self.key)
 
     def index_of(self, number: int) -> int | None:
-        """Returns the index that a task asks for, or None if the server chooses.
+        """Returns the index that a task requests, or None if the server chooses.
 
         Args:
-            number: Number of the attachment, from 0.
+            number: Number of the task's attachment, from 0.
         """
         return None if self.index is None else self.index + number
 
@@ -159,7 +162,7 @@ class WorkerWords(TypedDict, total=False):
 
 
 class LocalWords(WorkerWords, total=False):
-    """Options of the workers of a LocalCluster."""
+    """Options of LocalCluster's workers."""
 
     pickled: bool
     gpus: Sequence[int | str] | None

@@ -1,4 +1,4 @@
-"""Serialized messages that wait to be written to one stream."""
+"""Serialized messages that are waiting to be written to one stream."""
 from __future__ import annotations
 
 import queue
@@ -11,7 +11,9 @@ OUT_BYTES_MAX = 8 << 20
 
 
 class Out:
-    """Any thread adds messages; gRPC iterates until the stream is half-closed or closed."""
+    """Queue of messages for one stream. Any thread can add messages; gRPC iterates over them until the stream is
+    half-closed or closed.
+    """
 
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -27,7 +29,7 @@ class Out:
 
     def put_when_room(self, data: bytes) -> None:
         with self._room:
-            # Ends at the latest when the stream is closed.
+            # Returns at the latest when the stream is closed.
             self._room.wait_for(lambda: self._closed or self._bytes < OUT_BYTES_MAX)
         self.put(data)
 

@@ -1,6 +1,5 @@
-"""Adds `print` and `logging` output of running functions to the logs of their closures; in a child process also output
-to
-descriptors 1 and 2.
+"""Adds the `print` and `logging` output of running functions to the logs of their closures. In a child process, output
+to descriptors 1 and 2 is also added.
 """
 from __future__ import annotations
 
@@ -23,8 +22,9 @@ _LEVELS = ((logging.ERROR, 3), (logging.WARNING, 2), (logging.INFO, 0), (logging
 class ClosureBuffer(io.BufferedIOBase):
     """Binary layer of a ClosureStream.
 
-    Bytes written by a thread that runs a closure become lines of that closure; bytes of other threads are written to
-    the worker's own stream. `close` does nothing, because a wrapper that a function creates around it closes it.
+    Bytes that a thread writes while it runs a closure become log lines of that closure. Bytes from other threads are
+    written to the worker's own stream. `close` does nothing, because a wrapper that a function creates around this
+    object would close it.
     """
 
     def __init__(self, real: TextIO, level: int) -> None:
@@ -39,7 +39,7 @@ class ClosureBuffer(io.BufferedIOBase):
         current = contexts.current()
         if current is None:
             return self._write_real(bytes(data))
-        drain()  # keeps the order of the output
+        drain()  # preserves the order of the output
         data = bytes(data)
         with self._lock:
             _, line = self._lines.get(current.closure) or self._lines.setdefault(current.closure, (current, Line()))
@@ -68,7 +68,7 @@ class ClosureBuffer(io.BufferedIOBase):
                     closure._reporter.log(closure, self._level, text, True)
 
     def end(self, ended: contexts.Context) -> None:
-        """Reports the unfinished line of a closure before it is answered."""
+        """Reports the unfinished line of a closure before the closure is answered."""
         if ended.closure not in self._lines:
             return
         with self._lock:
@@ -98,7 +98,9 @@ class ClosureBuffer(io.BufferedIOBase):
 
 
 class ClosureStream(io.TextIOWrapper):
-    """Replaces sys.stdout or sys.stderr. It buffers no text, so the output of a thread belongs to its closure."""
+    """Replaces sys.stdout or sys.stderr. Text is not buffered, so the output of a thread is added to the closure that
+    the thread runs.
+    """
 
     def __init__(self, real: TextIO, level: int) -> None:
         self.below = ClosureBuffer(real, level)
@@ -113,7 +115,7 @@ _LINE = LineFormatter()
 
 
 class ClosureHandler(logging.Handler):
-    """Adds log records of a closure's thread to the closure's log."""
+    """Adds the log records of a closure's thread to the closure's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         current = contexts.current()
@@ -129,12 +131,14 @@ class ClosureHandler(logging.Handler):
 
 
 _descriptors: Descriptors | None = None
-_streams: list[ClosureStream] = []  # streams of this process, also after a function has replaced sys.stdout
+_streams: list[ClosureStream] = []  # this process's streams, even after a function has replaced sys.stdout
 _running: list[contexts.Context] = []  # closures that this process is executing
 
 
 def capture(ends: Ends | None = None) -> None:
-    """Captures the streams and the root logger, once for a process. `ends`: also captures descriptors 1 and 2."""
+    """Captures the streams and the root logger. Has an effect only once per process. `ends`: also captures descriptors
+    1 and 2.
+    """
     global _descriptors
     if _streams:
         return
@@ -155,24 +159,28 @@ def capture(ends: Ends | None = None) -> None:
 
 
 def _forked() -> None:
-    """Called in a process that a function has forked: it prints to the descriptors, but does not read them."""
+    """Called in a process that a function has forked. The process writes to the descriptors but does not read the
+    pipes.
+    """
     global _descriptors
     _descriptors = None
     contexts.enter(None)
 
 
 def drain() -> bool:
-    """Adds the output of the descriptors to the running closure. Returns whether there was much."""
+    """Adds the output of the descriptors to the log of the running closure. Returns whether there was a lot of output.
+    """
     if _descriptors is None:
         return False
     return _descriptors.drain(_take if _running else None)
 
 
 def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
-    """Returns a function for the time without closures: it waits until a descriptor is readable, and returns the result
+    """Returns a function that waits, while no closure is running, until a descriptor is readable. It returns the result
     of `select.poll`.
 
-    During the wait, output of processes that functions have started is written as the worker's own. -1 is ignored.
+    During the wait, output of processes that functions have started is written to the worker's own output. A descriptor
+    of -1 is ignored.
     """
     poll = select.poll()
     for descriptor in descriptors:
@@ -197,7 +205,7 @@ def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
 def _take(descriptor: int, text: str, unfinished: bool = False) -> None:
     try:
         running = _running[-1]
-    except IndexError:  # the closure has just ended
+    except IndexError:  # the closure has just finished
         return
     running._reporter.log(running, contexts.LEVELS["stderr" if descriptor else "stdout"], text, unfinished)
 
@@ -207,7 +215,7 @@ def _take_unfinished(descriptor: int, text: str) -> None:
 
 
 def running() -> list[contexts.Context]:
-    """Returns the closure that this process started last, or an empty list."""
+    """Returns a list that contains the closure that this process started last, or is empty."""
     return _running[-1:]
 
 
@@ -219,7 +227,7 @@ def end_lines(ended: contexts.Context) -> None:
         try:
             if not stream.write_through:  # the function has enabled buffering, so the text belongs to it
                 contexts.enter(ended)
-                stream.reconfigure(write_through=True)  # flushes
+                stream.reconfigure(write_through=True)  # also flushes the text
                 contexts.enter(None)
         except ValueError:  # a function has detached the stream
             pass
@@ -230,14 +238,14 @@ def end_lines(ended: contexts.Context) -> None:
             d.end(_take)
     try:
         _running.remove(ended)
-    except ValueError:  # it was interrupted before begin_lines
+    except ValueError:  # the closure was interrupted before begin_lines
         pass
     for stream in _streams:
         stream.below.end(ended)
 
 
 def report_standing() -> None:
-    """Reports lines that remain without a newline. Call this several times a second while closures run."""
+    """Reports lines that remain without a newline. Must be called several times a second while closures are running."""
     if _descriptors is not None:
         _descriptors.report_standing(_take_unfinished)
     for stream in _streams:

@@ -1,5 +1,5 @@
-"""Descriptors of processes (Linux 5.3 or newer), which become readable when the process ends, even if others have
-inherited its sockets.
+"""Process file descriptors (pidfds, Linux 5.3 or newer). A pidfd becomes readable when its process exits, even if other
+processes have inherited the sockets of that process.
 """
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import ctypes
 import os
 import signal
 
-_SEND_SIGNAL, _OPEN = 424, 434  # equal on all architectures; Python builds for old systems lack both functions
+_SEND_SIGNAL, _OPEN = 424, 434  # same on all architectures; Python builds for old systems lack both functions
 
 
 def opened(pid: int) -> int:
-    """Returns a descriptor that the caller closes; -1 if the process was reaped, or the system has no such descriptors.
+    """Opens a pidfd, which the caller must close. Returns -1 if the process was reaped or the system does not support
+    pidfds.
     """
     try:
         return os.pidfd_open(pid)
@@ -25,7 +26,7 @@ def opened(pid: int) -> int:
 
 
 def kill(fd: int) -> None:
-    """Sends SIGKILL. Has no effect after the process has ended."""
+    """Sends SIGKILL to the process. Has no effect after the process has exited."""
     try:
         signal.pidfd_send_signal(fd, signal.SIGKILL)
     except AttributeError:

@@ -1,6 +1,6 @@
-"""Lines and progress of running functions, until they are put into messages.
+"""Collects log lines and progress of running functions until they are sent in messages.
 
-Never blocks: lines beyond 1 MiB of waiting text are dropped, and a line reports their number.
+Never blocks: if more than 1 MiB of text is waiting, further lines are dropped, and one line reports their number.
 """
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ UNFINISHED = "\r"
 
 
 class Reports:
-    """Any thread may add reports; the sending thread takes them."""
+    """Log lines and progress reports that are waiting to be sent. Any thread can add reports; the sending thread
+    removes them.
+    """
 
     def __init__(self) -> None:
-        # Protects all below. Reentrant, because a finalizer that prints can run at any allocation, also
-        # while the lock is held. The data are consistent at these points.
+        # Protects all below. Reentrant, because a finalizer that prints can run at any allocation,
+        # even while the lock is held. The data is consistent at these points.
         self._lock = threading.RLock()
         self._lines: list[tuple[int, int, int, int, str]] = []
         self._bytes = 0
@@ -37,7 +39,9 @@ class Reports:
         """Whether there are reports; may be read without the lock."""
 
     def log(self, context: Context, level: int, text: str, unfinished: bool = False) -> None:
-        """Adds each line of `text`. `unfinished`: the text is one line, which the next one of this level replaces."""
+        """Adds each line of `text`. `unfinished`: the text is one line without a newline, which the next line of this
+        level replaces.
+        """
         now = int(time.time() * 1000)
         lines = text.split("\n")
         if len(lines) > 1 and not lines[-1]:
@@ -62,7 +66,9 @@ class Reports:
             self.waiting = True
 
     def drain(self, to: Any, now: float, ending: bool) -> None:
-        """Moves all reports into a WorkerMessage; progress only when it is due, or with an answer."""
+        """Moves all reports into a WorkerMessage. Progress is included only if it is due, or if the message also
+        contains an answer.
+        """
         if not self.waiting:
             return
         with self._lock:
@@ -95,7 +101,7 @@ def _add_line(to: Any, closure: int, attempt: int, level: int, at: int, text: st
 
 
 def _clean(line: str) -> str:
-    """Returns the line as valid UTF-8, cut to the limit."""
+    """Returns the line as valid UTF-8, truncated to the maximum length."""
     data = line.encode("utf-8", "replace")
     if len(data) <= LINE_BYTES_MAX:
         return data.decode()

@@ -1,8 +1,8 @@
-"""Executes closures: receives messages of the server and sends messages to it.
+"""Executes closures: receives messages from the server and sends messages to it.
 
-A runner belongs to a child process, where the main thread executes closures, or to the worker's own process with
-several threads. The reading thread calls `take` and `tick`; each executing thread calls `work`. Any of these threads
-calls `send` with serialized WorkerMessages, one at a time.
+A runner runs either in a child process, whose main thread executes closures, or in the worker's own process with
+several threads. The reading thread calls `take` and `tick`; each executing thread calls `work`. The runner calls `send`
+with serialized WorkerMessages on any of these threads, one call at a time.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWERS_WAIT = 0.001
 
 
 class Runner:
-    """See the module. `work` returns after `finish` was called."""
+    """Executes closures; see the module docstring. `work` returns after `finish` has been called."""
 
     def __init__(self, table: FunctionTable, send: Callable[[bytes], None],
                  nested_max: int = 0, home: Home | None = None) -> None:
@@ -49,13 +49,13 @@ class Runner:
         self._kept = Kept()
         self._identity: tuple[str, int, str] = ("", 0, "")
         self._workers = 0
-        self._out_lock = threading.Lock()  # protects _out, _answers_since; held while sending
+        self._out_lock = threading.Lock()  # protects _out and _answers_since; held while sending
         self._out: Any = WorkerMessage()
         self._answers_since = 0.0
         self._changed = threading.Condition()  # protects all below
         self._queue: collections.deque[Job] = collections.deque()
-        # By closure and attempt. Executing threads remove answered closures without the lock, so it is
-        # copied before iteration.
+        # Jobs by closure and attempt. Executing threads remove answered closures without the lock,
+        # so the dictionary is copied before iteration.
         self._held: dict[tuple[int, int], Job] = {}
         self._finishing = False
         self._interrupting = threading.Lock()  # held while an additional thread is interrupted
@@ -129,7 +129,7 @@ class Runner:
             self.flush()
 
     def _forget_queued(self, job: Job) -> bool:
-        """Removes a closure from the queue. Returns False if it has started. REQUIRES: _changed is held."""
+        """Removes a closure from the queue. Returns False if the closure has started. REQUIRES: _changed is held."""
         try:
             self._queue.remove(job)
         except ValueError:
@@ -142,19 +142,19 @@ class Runner:
 
     @property
     def untold(self) -> bool:
-        """Whether a wait may have to be reported to the server."""
+        """Whether the start or end of a wait may have to be reported to the server."""
         return self._waits.untold
 
     def stopping(self) -> list[Job]:
-        """Returns the closures that still execute after a stop request."""
+        """Returns the closures that are still running after a stop request."""
         with self._changed:
             return [job for job in list(self._held.values()) if job.began and job.stop.is_set()]
 
     def interrupt(self, job: Job) -> bool:
-        """Raises Cancelled in the function when it next executes Python code. Returns False unless an additional thread
-        runs it.
+        """Raises Cancelled in the function as soon as it executes Python code. Returns False if no additional thread
+        runs the closure.
         """
-        with self._interrupting:  # a thread that leaves the function waits for this
+        with self._interrupting:  # a thread that leaves the function waits for this lock
             thread = job.thread
             if thread:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread),
@@ -162,14 +162,15 @@ class Runner:
             return thread != 0
 
     def _out_of_reach(self) -> None:
-        """Called by an additional thread that has left its function: a pending Cancelled is raised here, or not at all.
+        """Called by an additional thread that has left its function. A pending Cancelled is raised here; none is raised
+        later.
         """
         with self._interrupting:
             pass  # waits for an interrupt() in progress
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), None)
 
     def tick(self) -> None:
-        """Reports started closures and pending messages. Called about every 20 ms while closures run."""
+        """Reports started closures and sends pending reports. Called about every 20 ms while closures are running."""
         now = time.monotonic()
         if self._waits.untold:
             self._tell_waits(now)
@@ -190,26 +191,26 @@ class Runner:
                 self._say_wait(job)
 
     def _report(self, job: Job, now: float) -> None:
-        """Reports that a closure has started. REQUIRES: _out_lock is held."""
+        """Adds to the next message that a closure has started. REQUIRES: _out_lock is held."""
         job.reported = True
         self._out.started_closure.append(job.closure)
         self._out.started_attempt.append(job.attempt)
         self._out.started_for_us.append(int((now - job.began) * 1e6))
 
     def _say_wait(self, job: Job) -> None:
-        """Reports whether a closure waits. REQUIRES: _out_lock is held."""
+        """Adds to the next message whether a closure is waiting. REQUIRES: _out_lock is held."""
         self._out.wait_closure.append(job.closure)
         self._out.wait_attempt.append(job.attempt)
         self._out.waits.append(job.told)
 
     def serve_objects(self) -> None:
-        """Lets all threads of this process, including those that functions start, call objects. Only for a process with
-        one worker.
+        """Allows all threads of this process, including threads that functions start, to call objects. Must be used
+        only in a process with a single worker.
         """
         handle.serve(self._objects.calls)
 
     def finish(self) -> None:
-        """Lets the executing threads return after their current closures."""
+        """Makes the executing threads return after their current closures."""
         with self._changed:
             self._finishing = True
             self._queue.clear()
@@ -243,7 +244,7 @@ class Runner:
         return job
 
     def _work_beside(self) -> None:
-        """Body of an additional thread, which executes closures in the slots of waiting ones."""
+        """Body of an additional thread, which executes closures in the slots of waiting closures."""
         while True:
             with self._changed:
                 while not self._queue or self._waits.over >= 0:
@@ -279,14 +280,14 @@ class Runner:
         return f"{self._identity[0]}:{self._identity[1]}"
 
     def _run(self, job: Job, beside: int = 0) -> None:
-        """Executes a closure. `beside`: id of this thread if it is an additional thread, else 0."""
+        """Executes a closure. `beside`: id of this thread if it is an additional thread, otherwise 0."""
         entered = contexts.Context(job.closure, job.attempt, self._identity[0], self._identity[1],
                                    job.num_workers or self._workers, self._identity[2], job.stop,
                                    self._reports, self, job)
         try:
             try:
                 if job.attempt > 1:
-                    self.flush()  # it may kill this process, so other answers are sent first
+                    self.flush()  # the closure may kill this process, so other answers are sent first
                 contexts.enter(entered)
                 output.begin_lines(entered)
                 made, encoding = self._call(job, entered, beside)
@@ -295,7 +296,7 @@ class Runner:
                     try:
                         self._out_of_reach()
                     except Cancelled:
-                        pass  # raised after the function had returned
+                        pass  # the exception was raised after the function had returned
                 contexts.enter(None)
                 if job.waits:
                     with self._changed:
@@ -321,10 +322,10 @@ class Runner:
                         _forks.leave(error)
                     raise
                 if _forks.generation != self._generation:
-                    _forks.leave()  # otherwise a process that the function has forked would also answer
-                self._objects.calls.settle()  # its object calls are then executed even if this process ends
+                    _forks.leave()  # a process that the function has forked would also send an answer
+                self._objects.calls.settle()  # object calls of the closure are then executed even if this process exits
             finally:
-                uploads.activate_again(entered)  # its result or exception may refer to their modules
+                uploads.activate_again(entered)  # the closure's result or exception may refer to their modules
             if job.builds:
                 self._kept.keep(job.builds, value)
                 return b"null", JSON
@@ -397,7 +398,9 @@ class Runner:
             self._flush()
 
     def _flush(self, last: bytes | None = None) -> None:
-        """Sends the pending message. `last`: value of the last answer if it is large. REQUIRES: _out_lock is held."""
+        """Sends the pending message. `last`: value of the last answer, if that value is large. REQUIRES: _out_lock is
+        held.
+        """
         if self._out.ByteSize() == 0:
             return
         out, self._out = self._out, WorkerMessage()

@@ -1,10 +1,11 @@
-"""Shared memory of a worker: its own process takes and holds it, and its children open it through links in their
-folder.
+"""Shared memory of a worker: the worker's own process receives and holds it, and its child processes open it through
+links in their folder.
 
-A link is named after the value and leads to a descriptor of the worker's own process, so children map it like a file.
-Outputs are held until the server reports that no value refers to them, even if their child has ended. Copies of
-others' outputs are held as well; see `copies`. Arguments are dropped with their holder. Values that a child owns (for
-calls of objects) are held until the child drops them or ends. Thread-safe.
+A link is named after the value and leads to a descriptor of the worker's own process, so child processes map it like a
+file. Outputs are held until the server reports that no value refers to them, even if their child process has exited.
+Copies of other processes' outputs are also held; see `copies`. Arguments are dropped when the process that holds them
+drops them. Values that a child process owns, which are used for calls of objects, are held until the child drops them
+or exits. Thread-safe.
 """
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ log = logging.getLogger("muster.worker")
 
 
 def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str]:
-    """Returns a function that starts to serve other hosts; see `WorkerOptions`. It logs an error if it cannot listen.
+    """Returns a function that starts serving values to other hosts; see `WorkerOptions`. The function logs an error if
+    it cannot listen.
     """
 
     def begin(store: Store) -> str:
@@ -49,7 +51,7 @@ def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str
 class Shared:
     def __init__(self, folder: str, channels: Channels, bytes_max: int, task: str,
                  listen: Callable[[Store], str] = lambda store: "", host: str | None = None) -> None:
-        """`host`: replaces the identity of this host."""
+        """`host`: identity to use instead of this host's identity."""
         self._links = Links(folder)
         self._lock = threading.Lock()  # protects _taken and _owned
         self._taken: dict[bytes, int] = {}
@@ -59,12 +61,12 @@ class Shared:
         self._copies = Copies(self._process, self._links)
 
     def take(self, name: bytes) -> bool:
-        """Takes a value from another process. Returns False if only the server can provide it."""
+        """Receives a value from another process. Returns False if only the server can provide the value."""
         reserved = 0
 
         def room(size: int) -> None:
             nonlocal reserved
-            if not reserved:  # may be reserved for a previous holder
+            if not reserved:  # memory may already be reserved for an attempt with another holder
                 self._copies.reserve(size)
                 reserved = size
 
@@ -80,19 +82,21 @@ class Shared:
                 self._process.store.unreserve(reserved)
 
     def by_server(self, size: int, seconds: float) -> None:
-        """Records how long the server took for a value."""
+        """Records how long the server took to send a value."""
         self._process.by_server(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
-        """Returns whether the server knows no holder of the value."""
+        """Returns whether the server does not know any process that holds the value."""
         return self._process.is_lost(name)
 
     def tick(self, now: float) -> None:
-        """Called regularly."""
+        """Drops expired copies. Called regularly."""
         self._copies.tick(now)
 
     def offer(self, name: bytes, beside: bytes, owned: bool = False) -> None:
-        """Holds a value of a child. Raises OSError if the child must upload it, or must send it if it was to own it."""
+        """Holds a value of a child process. Raises OSError if the child must upload the value, or, with `owned`, send
+        it in the message.
+        """
         pid, number, size = OFFER.unpack(beside)
         holding = self._process.holding
         if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
@@ -114,26 +118,26 @@ class Shared:
                 self._owned[name] = pid
         self._process.hold(name, fd, size)
         if owned and not os.path.exists(f"/proc/{pid}/fd/{number}"):
-            self.drop(name)  # the child has ended
+            self.drop(name)  # the child has exited
 
     def owns(self, name: bytes) -> bool:
         with self._lock:
             return name in self._owned
 
     def put(self, name: bytes) -> None:
-        """Uploads an owned value. Raises OSError."""
+        """Uploads a value that a child owns. Raises OSError."""
         if not self._process.holding.put(name):
             raise OSError(f"{name.hex()} cannot be uploaded")
 
     def drop(self, name: bytes) -> None:
-        """Drops an owned value."""
+        """Drops a value that a child owns."""
         with self._lock:
             if self._owned.pop(name, None) is None:
                 return
         self._forget(name)
 
     def left(self, pid: int) -> None:
-        """Drops the values of a process of this worker that has ended."""
+        """Drops the values of a child process that has exited."""
         with self._lock:
             names = [name for name, by in self._owned.items() if by == pid]
         for name in names:
@@ -144,9 +148,8 @@ class Shared:
         self._process.holding.look()
 
     def leave(self) -> None:
-        """Uploads the values of this worker that others need, except those that its processes own: calls of objects
-        have
-        been answered before.
+        """Uploads the worker's values that other processes need. Values that its child processes own are not uploaded,
+        because calls of objects have been answered earlier.
         """
         with self._lock:
             owned = set(self._owned)
@@ -164,13 +167,13 @@ class Shared:
             try:
                 self._copies.reserve(taken.size)
             except Full:
-                pass  # it is dropped with its holder
+                pass  # the value is dropped when its holder drops it
             else:
                 return self._copies.add(taken)
         with self._lock:
             try:
                 self._links.add(taken.name, taken.fd)
-            except FileExistsError:  # the server has provided it
+            except FileExistsError:  # the server has already provided the value
                 os.close(taken.fd)
                 return
             except OSError:
@@ -181,18 +184,20 @@ class Shared:
                 self._let_go(next(iter(self._taken)))
 
     def _dropped(self, name: bytes) -> None:
-        """Called by the store's thread, or by the thread that takes the value."""
+        """Called by the store's thread, or by the thread that receives the value."""
         with self._lock:
             if name in self._taken:
                 self._let_go(name)
 
     def _let_go(self, name: bytes) -> None:
-        """REQUIRES: _lock is held."""
+        """Removes the link and closes the descriptor. REQUIRES: _lock is held."""
         self._links.remove(name)
         os.close(self._taken.pop(name))
 
     def _unneeded(self, name: bytes) -> None:
-        """Drops a value to which no RemoteValue refers. Owned values are never referred to by one, and stay."""
+        """Drops a value to which no RemoteValue refers. Owned values are kept, because no RemoteValue ever refers to
+        them.
+        """
         if not self._copies.drop(name) and not self.owns(name):
             self._forget(name)
 

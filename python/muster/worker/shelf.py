@@ -1,8 +1,8 @@
 """Large results of objects: memory that this process owns until the callers have mapped or copied it.
 
-A result belongs to one call, or, as the current content of a variable, to all calls until the variable changes
-(`show`). It is dropped when no call waits for it. Thread-safe; requests to the worker, which holds the memory, are
-made without the lock. Never imports grpc.
+A result belongs to one call. If it is the current content of a variable (`show`), it belongs to all calls until the
+variable changes. A result is dropped when no call is waiting for it. Thread-safe; requests to the worker, which holds
+the memory, are made without holding the lock. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Shelf:
         blobs = self._blobs()
         return blobs is not None and blobs.shared
 
-    # For results; see `muster.objects.within`.
+    # Used for results; see `muster.objects.within`.
 
     def take(self, data: Data) -> bytes:
         blobs = self._blobs()
@@ -85,7 +85,7 @@ class Shelf:
             gone = self._unneeded(names)
         self._drop(gone)
 
-    # Notices of callers.
+    # Notices from callers.
 
     def taken(self, calls: Iterable[Name]) -> None:
         """Records that callers have received their results."""
@@ -94,7 +94,7 @@ class Shelf:
             gone = self._unneeded(names)
         self._drop(gone)
 
-    # Called with the lock.
+    # The lock is held during the following calls.
 
     def _wait(self, call: Name | None, names: Sequence[bytes]) -> None:
         now = time.monotonic()
@@ -114,8 +114,8 @@ class Shelf:
         return names
 
     def _unneeded(self, names: Iterable[bytes], shown_until: float = 0.0) -> list[bytes]:
-        """Removes and returns the names that no call waits for, and that are not shown or were not used after
-        `shown_until`.
+        """Removes contents that no call is waiting for and that are not shown, or were not used after `shown_until`.
+        Returns their names.
         """
         gone = [name for name in names if (content := self._contents.get(name)) is not None and not content.waiting and
                 not (content.shown and content.used > shown_until)]
@@ -123,7 +123,7 @@ class Shelf:
             self._contents.pop(name, None)
         return gone
 
-    # Called without the lock.
+    # The lock is not held during the following calls.
 
     def _drop(self, names: Sequence[bytes]) -> None:
         blobs = self._blobs()
@@ -131,7 +131,8 @@ class Shelf:
             blobs.drop(name)  # type: ignore[union-attr]
 
     def _let_go(self, shown_until: float) -> bool:
-        """Drops results that were not taken in time, and contents that are only shown. Returns whether there were any.
+        """Drops results that were not taken in time, and contents that are only shown. Returns whether any were
+        dropped.
         """
         now = time.monotonic()
         with self._lock:
@@ -142,7 +143,7 @@ class Shelf:
         return bool(gone)
 
     def _watch(self) -> None:
-        """Drops contents regularly. Ends when there are none."""
+        """Drops contents regularly. Returns when there are no contents left."""
         while True:
             time.sleep(LOOK_EVERY)
             self._let_go(time.monotonic() - SHOWN_FOR)

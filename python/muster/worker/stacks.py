@@ -1,8 +1,9 @@
-"""Stacks of a process: a signal handler in the process writes them, and the process continues.
+"""Stacks of a process. A signal handler in the process writes them, and the process continues.
 
 This module contains both sides: the process calls `register`, and another process of the same user calls `take`. The
-stacks are written to a memfd at a high descriptor, which `take` finds by its name, so no file remains. The signal is
-never sent to a process that it would kill. Never imports grpc, because children import this module.
+stacks are written to a memfd at a high descriptor, which `take` finds by its name, so no file is left behind. The
+signal is never sent to a process that the signal would kill. Never imports grpc, because child processes import this
+module.
 """
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ _STILL = 10
 _EVERY = 0.01
 """Seconds between two checks. A file is complete after _STILL checks without a change."""
 
-# States as in programs.proto.
+# The states are defined in programs.proto.
 UNKNOWN, TAKEN, NOT_PYTHON, STOPPED, IN_KERNEL, NO_ANSWER, OFF = range(7)
 
 
 def register(number: int) -> None:
-    """Makes this process write its stacks at the signal; 0: disabled."""
+    """Makes this process write its stacks when it receives the signal `number`. 0: disabled."""
     if not number:
         return
     try:
@@ -45,11 +46,11 @@ def register(number: int) -> None:
         fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND)
         faulthandler.register(number, file=file, all_threads=True)
     except (AttributeError, OSError, RuntimeError, ValueError):
-        pass  # continues without, and is reported as NOT_PYTHON
+        pass  # the process continues without stacks and is reported as NOT_PYTHON
 
 
 def take(pid: int, number: int, patience: float = PATIENCE) -> tuple[int, str, str]:
-    """Returns the state of a process, its stacks, and its state in the kernel."""
+    """Returns the state code for a process, its stacks, and its state in the kernel."""
     if not number:
         return OFF, "", ""
     state = _kernel_state(pid)
@@ -86,12 +87,14 @@ def own() -> str:
 
 
 def without_addresses(text: str) -> str:
-    """Removes addresses, so that equal stacks have equal texts."""
+    """Removes addresses, so that identical stacks have identical texts."""
     return re.sub(r"(?m)^(Thread|Current thread) 0x[0-9a-f]+", r"\1", text)
 
 
 class Answering:
-    """Answers requests for the stacks of one process, each on its own thread, because it may take a second."""
+    """Answers requests for the stacks of one process. Each request is answered on its own thread, because it may take a
+    second.
+    """
 
     def __init__(self, look: Callable[[], tuple[int, str, str]], pid: int,
                  send: Callable[[bytes], None]) -> None:
@@ -99,14 +102,14 @@ class Answering:
         self._pid = pid
         self._send = send
         self._room = threading.Semaphore(TAKING_MAX)
-        self._one = threading.Lock()  # serializes writes into the same file
+        self._one = threading.Lock()  # serializes writes to the shared file
 
     def take(self, queries: Sequence[int]) -> None:
         for query in queries:
             threading.Thread(target=self._answer, args=(query,), name="muster-stacks", daemon=True).start()
 
     def _answer(self, query: int) -> None:
-        from muster._wire.messages import WorkerMessage  # children do not import it
+        from muster._wire.messages import WorkerMessage  # child processes do not import it
         if not self._room.acquire(blocking=False):
             answer = WorkerMessage()
             answer.stack.add(query=query, busy=True, pid=self._pid)
@@ -130,7 +133,7 @@ def _content(path: str) -> str:
 
 
 def _kernel_state(pid: int) -> str:
-    """Returns the kernel's letter for the state of a process; empty if the process does not exist."""
+    """Returns the kernel's letter for the state of a process, or an empty string if the process does not exist."""
     state = _content(f"/proc/{pid}/stat").rpartition(") ")[2][:1]
     return "" if state in "ZX" else state
 
@@ -141,7 +144,7 @@ def _where(pid: int) -> str:
 
 
 def _takes(pid: int, number: int) -> bool:
-    """Returns whether the process handles the signal, does not block it, and has none pending."""
+    """Returns whether the process handles the signal, does not block it, and has no pending signal with this number."""
     sets = {line.split(":")[0]: line.split(":")[1] for line in _content(f"/proc/{pid}/status").splitlines()
             if line.startswith(("SigCgt:", "SigBlk:", "ShdPnd:", "SigPnd:"))}
     has = {name: bool(int(value, 16) >> (number - 1) & 1) for name, value in sets.items()}
@@ -149,7 +152,8 @@ def _takes(pid: int, number: int) -> bool:
 
 
 def _open(pid: int) -> int | None:
-    """Opens the file of a process. Returns None if the process has closed it and may use the number for another file.
+    """Opens the memfd into which the process writes its stacks. Returns None if the process has closed it and may use
+    the descriptor number for another file.
     """
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):

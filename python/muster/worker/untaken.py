@@ -1,4 +1,4 @@
-"""Answers that were sent and that the server has not yet stored, if the server acknowledges answers."""
+"""Answers that were sent but not yet stored by the server. Used if the server acknowledges answers."""
 from __future__ import annotations
 
 from collections import deque
@@ -15,15 +15,15 @@ AGAIN_BYTES_MAX = 48 << 20
 
 
 class Untaken:
-    """Whole messages, oldest first. The caller holds the lock of the attachment."""
+    """Whole messages, oldest first. The caller holds the attachment's lock."""
 
     def __init__(self) -> None:
         self.acknowledged = False
         """Whether the server of the last welcome acknowledges answers."""
-        self._sent: deque[tuple[int, int, bytes]] = deque()  # last number, answers, message
+        self._sent: deque[tuple[int, int, bytes]] = deque()  # last answer's number, answer count, message
         self._answers = 0
         self._bytes = 0
-        self._last = 0  # number of this stream's newest answer
+        self._last = 0  # number of the newest answer on this stream
 
     def __len__(self) -> int:
         return self._answers
@@ -33,7 +33,7 @@ class Untaken:
         return self._answers >= ANSWERS_MAX or self._bytes >= BYTES_MAX
 
     def add(self, answers: int, data: bytes) -> None:
-        """Records a message with this number of answers, which is sent or waits for the next stream."""
+        """Records a message with `answers` answers that is being sent, or that waits for the next stream."""
         self._last += answers
         if self.acknowledged and answers:
             self._sent.append((self._last, answers, data))

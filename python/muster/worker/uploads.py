@@ -1,13 +1,14 @@
-"""Modules of clients on a worker: their files, and which ones are importable.
+"""Modules that clients have uploaded to a worker: their files, and which modules are importable.
 
-An upload is unpacked once for all processes of a worker, into a folder named by its digest. A process that has it as a
-per-worker value holds a lock on it. Beyond UPLOADS_MAX, the least recently used unlocked uploads are deleted.
+An upload is unpacked once for all processes of a worker, into a folder that is named by the upload's digest. A process
+that has the upload as a per-worker value holds a lock on it. If there are more than UPLOADS_MAX uploads, the least
+recently used unlocked uploads are deleted.
 
-Two sessions may have different modules with the same name, or a changed version of a module that the worker has
-installed. Therefore each call makes only its own uploads importable, and their modules those of sys.modules. The
-previous modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads
-disturb each other: in a threaded worker, and in a process where one call waits for values while others run. There, the
-uploads are those of the call that has started, or continued after a wait, last.
+Two sessions may upload different modules with the same name, or a changed version of a module that is installed on the
+worker. Therefore each call makes only its own uploads importable and puts their modules into sys.modules. The previous
+modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads interfere
+with each other in a threaded worker, and in a process where one call waits for values while other calls run. In these
+cases, the importable uploads are those of the call that most recently started, or continued after a wait.
 """
 from __future__ import annotations
 
@@ -39,8 +40,7 @@ _numbers = itertools.count(1)
 
 
 class Installed:
-    """An upload in this process, which is the value of its per-worker value. There is one object for each digest, so
-    that
+    """An upload in this process; it is the content of the per-worker value. There is one object for each digest, so
     modules are shared.
     """
 
@@ -63,15 +63,15 @@ _aside: dict[str, types.ModuleType] = {}  # the worker's own modules that active
 
 
 def use_folder(folder: str) -> None:
-    """Sets the folder that the processes of the worker share. Call this once, before the first upload."""
+    """Sets the folder that the processes of the worker share. Must be called once, before the first upload."""
     global _folder
     _folder = folder
 
 
 def install(digest: str, data: bytes) -> Installed:
-    """Unpacks an upload. Runs on a worker, as the builder of a per-worker value.
+    """Unpacks an upload. Runs on a worker as the builder of a per-worker value.
 
-    Raises ValueError if `data` has another digest, because other sessions find the upload by its digest.
+    Raises ValueError if the digest of `data` is not `digest`; other sessions look the upload up by its digest.
     """
     if len(digest) != DIGEST_DIGITS or set(digest) - set("0123456789abcdef"):
         raise ValueError(f"not a SHA-256 in hexadecimal digits: {digest[:80]!r}")
@@ -97,7 +97,7 @@ def install(digest: str, data: bytes) -> Installed:
                 raise
             try:
                 os.rename(unpacked, place)
-            except OSError:  # another process has installed it first
+            except OSError:  # another process has installed the upload first
                 shutil.rmtree(unpacked, ignore_errors=True)
         os.utime(place)
         _make_room(_folder)
@@ -114,13 +114,13 @@ def _make_room(folder: str) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(entry.path, ignore_errors=True)
         except BlockingIOError:
-            pass  # in use
+            pass  # the upload is in use
         finally:
             os.close(lock)
 
 
 def activate(wanted: Sequence[Installed]) -> None:
-    """Makes these uploads, and no others, importable. Called before a call is unpickled."""
+    """Makes the uploads in `wanted` importable, and no other uploads. Called before a call is unpickled."""
     global _active
     if tuple(wanted) == _active:
         return
@@ -142,7 +142,7 @@ def activate(wanted: Sequence[Installed]) -> None:
 
 
 def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
-    """Like `activate`, and records the uploads for the closure."""
+    """Makes uploads importable like `activate`, and records them for the closure."""
     if wanted or _active:
         activate(wanted)
     if running is not None:
@@ -150,7 +150,7 @@ def activate_for(running: Context | None, wanted: Sequence[Installed]) -> None:
 
 
 def activate_again(running: Context) -> None:
-    """Restores the uploads of a closure that continues after others have run with their own uploads."""
+    """Restores the uploads of a closure that continues after other closures have run with their own uploads."""
     if running._uploads is not None and (running._uploads or _active):
         activate(running._uploads)
 

@@ -1,8 +1,9 @@
-"""Closures that wait for values of others, and the threads that execute other closures during these waits.
+"""Closures that wait for values of other closures, and threads that execute further closures during these waits.
 
-A waiting closure gives its slot back: another thread of the process executes the next closure. When the waiting
-closure continues, more closures than slots may execute for a while. It does not wait for a slot: the closure in the
-slot may need a lock that the continuing closure holds, and would then never end.
+A waiting closure releases its slot: another thread of the process executes the next closure. When the waiting closure
+continues, the number of running closures may exceed the number of slots for a while. The waiting closure does not wait
+for a free slot: the closure that occupies the slot may need a lock that the waiting closure holds, and would then never
+finish.
 """
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ WORTH_TELLING = 0.01
 
 
 class Waits:
-    """All methods require the runner's lock `changed`. Threads execute `work_beside`; there are as many as closures
-    have
-    waited at one time, at most `nested_max`.
+    """The waits of a runner's closures. All methods except `untold` require the runner's lock `changed`. Additional
+    threads execute `work_beside`; their number is the largest number of closures that have waited at the same time, at
+    most `nested_max`.
     """
 
     def __init__(self, nested_max: int, changed: threading.Condition,
@@ -33,13 +34,13 @@ class Waits:
         self.over = 0
         """Number of closures on additional threads, minus the number of slots given back."""
         self.threads = 0
-        self._waiting: dict[Any, float] = {}  # waiting jobs, and the start of their wait
-        self._given = 0  # number of slots given back, which the server knows
-        self._back = 0  # number of the runner's own threads that stand back
+        self._waiting: dict[Any, float] = {}  # waiting jobs and the start times of their waits
+        self._given = 0  # number of released slots that the server knows of
+        self._back = 0  # number of the runner's own threads that are currently held back
 
     @property
     def untold(self) -> bool:
-        """Whether a wait is not reported yet. May be read without the lock."""
+        """Whether a wait has not been reported yet. Can be read without the lock."""
         return len(self._waiting) > self._given
 
     def begin(self, job: Job, task: str) -> None:
@@ -53,9 +54,9 @@ class Waits:
         job.waits += 1
 
     def end(self, job: Job) -> bool:
-        """Ends a wait. Returns whether to report to the server that the closure continues."""
+        """Ends a wait. Returns whether the server must be informed that the closure continues."""
         if job.waits == 0:
-            return False  # the closure was answered
+            return False  # the closure has already been answered
         job.waits -= 1
         return job.waits == 0 and self._go_on(job)
 
@@ -73,7 +74,7 @@ class Waits:
         return told
 
     def tell(self, now: float) -> Iterator[Job]:
-        """Gives back the slots of closures that have waited for long enough, and yields these closures."""
+        """Releases the slots of closures that have waited long enough, and yields these closures."""
         for job, since in self._waiting.items():
             if job.told or now - since < WORTH_TELLING:
                 continue
@@ -88,15 +89,14 @@ class Waits:
             yield job
 
     def keeps_back(self) -> bool:
-        """Returns whether one of the runner's own threads must take no closure, because additional threads execute in
-        its
-        place.
+        """Returns whether one of the runner's own threads must not take a closure, because additional threads are
+        executing closures in its place.
         """
         return self._back < self.over
 
     @contextlib.contextmanager
     def standing_back(self) -> Iterator[None]:
-        """Counts a thread as standing back while it waits."""
+        """Counts the calling thread as held back while it waits in the block."""
         counts = self.keeps_back()
         self._back += counts
         try:

@@ -36,21 +36,21 @@ BEAT_EVERY = 0.1
 class Worker:
     """Connects to a server and executes calls until it is stopped.
 
-    It provides the functions that ``@muster.function`` has registered in `modules`, those added with `function`, and,
-    unless ``pickled=False``, any callable that a client with the same Python version schedules. Anyone who can reach
-    the server can then run code on this machine.
+    A worker provides the functions that ``@muster.function`` has registered in `modules` and the functions added with
+    `function`. Unless ``pickled=False``, it also executes any callable that a client with the same Python version
+    schedules. Anyone who can reach the server can then run code on this machine.
 
     Args:
         servers: gRPC addresses ``"host:port"``, as a list or separated by commas.
-        processes: Number of child processes, each a task with one slot. A function that crashes ends only its own
-            process; the process that replaces it has the same index. ``muster.context().num_workers`` is at least this
-            number from the first task on. None: 1, unless `threads` is given.
-        threads: Number of slots of a single task in this process, in place of `processes`.
-        modules: Modules to import for their functions; with `processes` in the child processes.
+        processes: Number of child processes, each of which is a task with one slot. A function that crashes ends only
+            its own process; the replacement process has the same index. ``muster.context().num_workers`` is at least
+            this number, from the first task on. None: 1, unless `threads` is given.
+        threads: Number of slots of a single task in this process. Use it instead of `processes`.
+        modules: Modules to import for their functions. With `processes`, the child processes import them.
         pickled: Whether to execute pickled callables.
-        gpus: GPUs to divide among the child processes, as numbers for CUDA_VISIBLE_DEVICES. Their count is the
-            resource ``gpu`` that calls can request. None: the GPUs in CUDA_VISIBLE_DEVICES of this process; if it is
-            not set, all that are found.
+        gpus: GPUs to divide among the child processes, as values for CUDA_VISIBLE_DEVICES. Each child process offers
+            the number of its GPUs as the resource ``gpu``, which calls can request. None: the GPUs in
+            CUDA_VISIBLE_DEVICES of this process or, if it is not set, all GPUs that are found.
         **options: Options of :class:`muster.WorkerOptions`.
 
     Raises:
@@ -80,24 +80,24 @@ class Worker:
         self._modules = list(modules)
         self._pickled = pickled
         self._gpus = visible_gpus() if gpus is None else [str(g) for g in gpus]
-        self._uploads = ""  # folder of uploads; set while it runs
-        self._blobs: BlobCache | None = None  # set while it runs
+        self._uploads = ""  # folder of the uploads; set while the worker runs
+        self._blobs: BlobCache | None = None  # set while the worker runs
         self._functions: dict[str, Callable[..., Any]] = {}
         self._children = Children()
         self._attachments: list[Attachment] = []
         self._stops = 0
-        self._is_forked = False  # whether this process was forked from the one that runs it
+        self._is_forked = False  # whether this process was forked from the process that runs the worker
         self._stop = threading.Event()
 
     def function(self, name: str, f: Callable[..., Any]) -> None:
-        """Adds a function with JSON arguments; see :func:`muster.function`. Call this before `run`.
+        """Adds a function with JSON arguments; see :func:`muster.function`. Must be called before `run`.
 
         Args:
             name: Name of the function.
             f: The function.
 
         Raises:
-            ValueError: The name is taken.
+            ValueError: The name is already registered.
             RuntimeError: This process was forked from the running worker.
         """
         self._check_process()
@@ -109,7 +109,7 @@ class Worker:
         """Executes calls until `stop` is called, the server drains the worker, or the server rejects it permanently.
 
         Returns:
-            0 after an orderly end, else 1; the logger ``muster.worker`` contains the reason.
+            0 after an orderly end, otherwise 1. The logger ``muster.worker`` reports the reason.
 
         Raises:
             RuntimeError: This process was forked from the running worker.
@@ -157,7 +157,7 @@ class Worker:
         return 1 if any(a.final for a in self._attachments) else 0
 
     def forked(self) -> None:
-        """Marks this object as a copy in a forked process. Called by the package after a fork."""
+        """Marks this object as a copy in a forked process. The package calls this method after a fork."""
         self._is_forked = True
 
     def _check_process(self) -> None:
@@ -165,9 +165,9 @@ class Worker:
             raise _forks.of_parent("worker")
 
     def stop(self) -> None:
-        """Asks `run` to finish its current calls and return; a second call ends them at once.
+        """Asks `run` to finish the current calls and return. A second call of `stop` ends them at once.
 
-        May be called from any thread and from signal handlers.
+        Can be called on any thread and in signal handlers.
 
         Raises:
             RuntimeError: This process was forked from the running worker.
@@ -189,7 +189,7 @@ class Worker:
                                    resources={**self._options.resources, "gpu": len(gpus)})
 
     def _gpus_of(self, i: int) -> list[str]:
-        """Returns the GPUs of attachment `i`."""
+        """Returns the GPUs for the process of attachment `i`."""
         return self._gpus if not self._processes else self._gpus[i::self._processes]
 
     def _home(self) -> Home:
@@ -198,7 +198,8 @@ class Worker:
         return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
 
     def _free_bytes_max(self) -> int:
-        """Returns how much unused memory each process may keep: all together a quarter of the bytes that may be held.
+        """Returns how many bytes of unused memory each process may keep. In total, this is a quarter of the shared
+        memory limit.
         """
         assert self._blobs
         return self._blobs.free_bytes_max // max(1, self._processes)
