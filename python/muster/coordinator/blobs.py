@@ -1,9 +1,9 @@
-"""Blobs of a coordinator: large callables, arguments and values, named by their SHA-256.
+"""Blobs of a coordinator: large callables, arguments and values, identified by their SHA-256 hash.
 
-Arguments are stored at the server before they are scheduled, and kept here until the closures that name them have
-ended. Every LEASE_EVERY seconds the server is asked for them, which keeps them there. A blob that is missing, for
-example after a restart of the server, is stored again. Contents that processes of this host map from here
-(`shared`) are stored at the server only if it has requested them.
+Arguments are stored at the server before their closures are scheduled. This process keeps a copy until the closures
+that refer to them have ended. Every LEASE_EVERY seconds a request to the server renews the leases of the blobs. A blob
+that is missing at the server, for example after a restart of the server, is stored again. Contents in shared memory,
+which other processes of this host map (`shared`), are stored at the server only if it has requested them.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _lost() -> LostValue:
 
 
 class Content:
-    """A blob that unfinished closures name."""
+    """A blob that unfinished closures refer to."""
 
     __slots__ = ("digest", "data", "__weakref__")
 
@@ -54,7 +54,7 @@ AnyContent = Union[Content, SharedContent]
 
 
 class Naming:
-    """Collects the contents that one request names."""
+    """Collects the contents that one request refers to."""
 
     def __init__(self, of: Blobs) -> None:
         self._of = of
@@ -64,7 +64,7 @@ class Naming:
         return self._named(self._of.put(data))
 
     def take_callable(self, data: Data) -> bytes:
-        """Stores a callable by its hash, by which workers recognise it."""
+        """Stores a callable and returns its hash, by which workers recognise it."""
         return self._named(self._of.put_hashed(data))
 
     def _named(self, content: AnyContent) -> bytes:
@@ -84,7 +84,7 @@ class BlobMemory:
         return Kept(content.digest, memoryview(data).nbytes, content)
 
     def let_go(self, kept: Kept) -> None:
-        pass  # freed with its content
+        pass  # the memory is freed with its content
 
     def put(self, kept: Kept) -> None:
         if isinstance(kept.content, SharedContent) and not self._blobs.put_named(kept.name):
@@ -104,7 +104,7 @@ class Blobs:
         self._token = token
         self.patience = patience
         """Seconds for which calls are repeated while the server cannot be reached."""
-        self._lock = threading.Lock()  # protects all below
+        self._lock = threading.Lock()  # protects the fields below
         self._current = 0
         self._channels: dict[str, Any] = {}
         self._contents: weakref.WeakValueDictionary[bytes, Content] = weakref.WeakValueDictionary()
@@ -118,7 +118,9 @@ class Blobs:
         self._thread.start()
 
     def limit(self, timeout: float) -> int:
-        """Returns the maximum bytes of a blob, or 0 if the server has no blobs or has not answered in time."""
+        """Returns the maximum size of a blob in bytes, or 0 if the server does not support blobs or has not answered in
+        time.
+        """
         if not self._known.is_set() and not self._waited:
             self._waited = not self._known.wait(timeout)  # only the first caller waits
         return self._max or 0
@@ -127,7 +129,7 @@ class Blobs:
         return Naming(self)
 
     def put(self, data: Data) -> AnyContent:
-        """Stores data so that workers can fetch it. Raises ValueError if it is too large, or UnavailableError."""
+        """Stores data for workers to fetch. Raises ValueError if the data is too large, or UnavailableError."""
         size = self._checked(data)
         shared = self._shared.content(data, SHARED_WAIT) if size > BLOB_MIN else None
         return shared or self.put_hashed(data)
@@ -139,7 +141,8 @@ class Blobs:
         return size
 
     def put_hashed(self, data: Data) -> Content:
-        """Stores data at the server before it returns. Raises ValueError if it is too large, or UnavailableError."""
+        """Stores data at the server, and then returns. Raises ValueError if the data is too large, or UnavailableError.
+        """
         self._checked(data)
         digest = hashlib.sha256(data).digest()
         with self._lock:
@@ -159,17 +162,18 @@ class Blobs:
 
     @property
     def memory(self) -> BlobMemory | None:
-        """Returns the memory of this process for calls of objects, or None if others cannot map it."""
+        """Returns the shared memory of this process for object method calls, or None if other processes cannot map it.
+        """
         return self._memory if self._shared.there and self.limit(SHARED_WAIT) else None
 
     def put_named(self, name: bytes) -> bool:
-        """Stores a content at the server as well, before it returns. Returns False if it is not held here, or
-        cannot be stored.
+        """Also stores a content of this process at the server, and then returns. Returns False if this process does not
+        have the content, or it cannot be stored.
         """
         return self._shared.put(name)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether values can be in the memory of a single worker, so that they can be lost."""
+        """Returns whether values can be stored only in the memory of one worker, so that they can be lost."""
         return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:
@@ -190,7 +194,7 @@ class Blobs:
 
             def take(piece: Data) -> None:
                 nonlocal at
-                made[at:at + len(piece)] = piece  # noqa: B023  called within this turn
+                made[at:at + len(piece)] = piece  # noqa: B023  called only in this iteration
                 at += len(piece)
 
             began = time.monotonic()
@@ -214,16 +218,18 @@ class Blobs:
             channel.close()
 
     def look(self) -> None:
-        """Called when the connection is a new one: blobs can be missing at the server."""
+        """Called after a new connection is opened, because blobs can be missing at the server."""
         self._look.set()
         self._shared.look()
 
     def unchanged(self, yes: bool) -> None:
-        """Sets whether the program leaves arguments unchanged from now on, so that they are not compared."""
+        """Sets whether the program promises not to change arguments from now on. If so, arguments that are passed again
+        are not compared with their stored content.
+        """
         self._shared.unchanged(yes)
 
     def failed(self) -> None:
-        """Called when the current server does not answer. The next one is used then."""
+        """Switches to the next server. Called when the current server does not answer."""
         with self._lock:
             self._current += 1
 
@@ -245,7 +251,9 @@ class Blobs:
                 self._next_try(error, end, "an argument cannot be uploaded as a blob")
 
     def _next_try(self, error: Exception, end: float, what: str) -> None:
-        """Waits before another attempt. Raises UnavailableError if another attempt cannot help."""
+        """Waits before the next attempt. Raises UnavailableError if the error is permanent, the time is up, or the
+        session closes.
+        """
         if not blobs.may_pass(error) or time.monotonic() > end or self._over.is_set():
             raise UnavailableError(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
                                    f"{what}: {blobs.reason_of(error)}") from error
@@ -260,7 +268,7 @@ class Blobs:
                                                     self._token)
             return self._channels[server]
 
-    # The thread that renews leases.
+    # Methods of the thread that renews leases.
 
     def _run(self) -> None:
         while not self._over.is_set():
@@ -273,7 +281,7 @@ class Blobs:
             self._look.clear()
 
     def _wait(self) -> None:
-        """Waits until the next renewal."""
+        """Waits until the leases must be renewed."""
         end = time.monotonic() + LEASE_EVERY
         while not self._look.wait(min(TICK, max(0.0, end - time.monotonic()))):
             now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Runs functions on the workers of a cluster, and waits for their results.
+"""Runs functions on the workers of a cluster and waits for their results.
 
 Example:
     ```python
@@ -8,9 +8,9 @@ Example:
     print(b.fetch())                   # raises the error of the function, if there is one
     ```
 
-Each call runs at least once and ends once. Calls can run in any order. There are two kinds of calls:
+Each call runs at least once and has exactly one outcome. Calls can run in any order. There are two kinds of calls:
 
-- `submit`, `map` and `put`: each call has its own error, which only its value raises.
+- `submit`, `map` and `put`: calls fail independently. The error of a call is raised only when you fetch its value.
 - `schedule` and `schedule_many`: calls have the semantics of TensorFlow's ClusterCoordinator. The first error
   cancels the other scheduled calls. Once all of them have ended, the error is raised once, by the next `schedule`,
   `join` or `done`. After that the coordinator can be used again: it starts the next generation.
@@ -80,9 +80,7 @@ Function = Union[str, Callable[..., T]]
 
 
 class Scheduling(Hints):
-    """A coordinator with options for the calls that are made through it. It is returned by
-    `ClusterCoordinator.options`.
-    """
+    """A coordinator with options for the calls that are made through it. `ClusterCoordinator.options` returns it."""
 
     _instead = COORDINATOR
     _shown = "ClusterCoordinator"
@@ -103,17 +101,17 @@ class Scheduling(Hints):
                 **changes: Unpack[ClosureWords]) -> Scheduling:
         """Returns this coordinator with options for the calls that are made through the result.
 
-        The result keeps the coordinator open, as values do.
+        The returned object keeps the coordinator open, as values do.
 
         Args:
-            upload: Modules, or paths of a .py file, a package, or a directory with modules. Their present content
-                is sent to each worker once. Workers import these modules in preference to their own. They are added
-                to the uploads of this object.
-            name: Name that people see instead of the function's name. 1 to 256 bytes.
+            upload: Modules, or paths to .py files, packages or directories that contain modules. Their current content
+                is sent to each worker once. Workers import these modules in preference to their own. The modules are
+                added to the uploads of this object.
+            name: Display name of the calls, in place of the function name. 1 to 256 bytes.
             **changes: Fields of :class:`muster.ClosureOptions`. Fields that are not given keep their value.
 
         Returns:
-            An object with the methods `submit`, `schedule`, `map` and others, on the same session.
+            An object with the methods `submit`, `schedule`, `map` and others, which uses the same session.
 
         Raises:
             TypeError: An option is unknown, or an element of `upload` is neither a module nor a path.
@@ -138,7 +136,9 @@ class Scheduling(Hints):
         return Scheduling(self._owner, self._callables, options, self._sent, uploads, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns how the copy is made where this object is unpickled. See ClusterCoordinator."""
+        """Returns the function, with its arguments, that creates the copy when this object is unpickled. See
+        ClusterCoordinator.
+        """
         session = self._session
         return _unpickled, (session.link.servers, session.options.cluster, session.incarnation,
                             None if isinstance(self, ClusterCoordinator) else (self._options, self._plain_along.name))
@@ -152,7 +152,9 @@ class Scheduling(Hints):
 
     @property
     def _session(self) -> Session:
-        """Raises RuntimeError in a process that was forked from the one that opened the session."""
+        """Returns the session. Raises RuntimeError in a process that was forked from the process that opened the
+        session.
+        """
         session = self._owner.session
         session.check_process()
         return session
@@ -174,14 +176,14 @@ class Scheduling(Hints):
     def submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Runs ``fn(*args, **kwargs)`` on a worker, and returns its future result at once.
+        """Runs ``fn(*args, **kwargs)`` on a worker and immediately returns a handle of the future result.
 
-        The error of this call is raised only by its own value, and cancels no other call. Errors of scheduled calls
-        do not cancel it either. `join` waits for it. While the queue is full, this method waits.
+        The error of this call is raised only when you fetch its value, and cancels no other call. Errors of scheduled
+        calls do not cancel this call either. `join` waits for it. While the queue is full, `submit` blocks.
 
         Args:
-            fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function
-                is pickled when it is first used, so workers see the variables that it captured at that time. A
+            fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function is
+                pickled only at its first use, so workers see the values that captured variables had at that time. A
                 named function takes JSON arguments.
             *args: Positional arguments. RemoteValues and PerWorkerValues can be anywhere in the arguments. The
                 function receives their values.
@@ -191,8 +193,9 @@ class Scheduling(Hints):
             A RemoteValue. Its `fetch` waits for the result.
 
         Raises:
-            TypeError: `fn` or an argument cannot be pickled, or is not JSON for a named function.
-            ValueError: One part of the arguments is larger than 1 GiB.
+            TypeError: `fn` or an argument cannot be pickled, or an argument of a named function cannot be encoded as
+                JSON.
+            ValueError: A part of the arguments is larger than 1 GiB.
             UnavailableError: The session has ended.
 
         Example:
@@ -217,8 +220,8 @@ class Scheduling(Hints):
     async def async_submit(self, fn: str, /, *args: Any, **kwargs: Any) -> RemoteValue[Any]: ...
 
     async def async_submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned value
-        for the result.
+        """Asynchronous version of `submit`: other coroutines run while the queue is full. Await the returned value to
+        get the result.
 
         Args:
             fn: As for `submit`.
@@ -243,39 +246,42 @@ class Scheduling(Hints):
                  kwargs: Mapping[str, Any] | None = None) -> Any:
         """Runs ``fn(*args, **kwargs)`` on a worker, with the semantics of TensorFlow's ClusterCoordinator.
 
-        The first error of a scheduled call cancels all other scheduled calls. Once all of them have ended, the next
-        `schedule`, `join` or `done` raises the error once. Use `submit` if calls are independent of each other.
+        The first error of a scheduled call cancels all other scheduled calls. Once all scheduled calls have ended, the
+        next `schedule`, `join` or `done` raises the error once. Use `submit` for calls that are independent of each
+        other.
 
         Args:
             fn: As for `submit`.
-            args: All positional arguments as one sequence. None: no arguments.
+            args: All positional arguments, as one sequence. None: no positional arguments.
             kwargs: Keyword arguments.
 
         Returns:
             A RemoteValue.
 
         Raises:
-            ClosureError: An earlier scheduled call has failed. This call was not scheduled.
-            TypeError, ValueError, UnavailableError: As for `submit`. `args` must be a sequence.
+            ClosureError: An earlier scheduled call has failed. The new call was not scheduled.
+            TypeError, ValueError, UnavailableError: As for `submit`. TypeError also if `args` is not a sequence.
         """
         request = call_of(self._callables, fn, *given("schedule", fn, args, kwargs), self._along())
         return RemoteValue(self._owner, self._session.put((request,), self._options)[0])
 
     def _submit_for_fetch(self, fn: Function[T], args: Sequence[Any],
                           kwargs: Mapping[str, Any] | None, name: str = "") -> RemoteValue[T]:
-        """Submits a call whose output cannot be an argument of other calls, so an array is sent without base64."""
+        """Submits a call whose output cannot be an argument of other calls. An array in the output is therefore sent
+        without base64.
+        """
         along = self._along()
         return self._submit(fn, args, kwargs, along._replace(output_in_bytes=True, name=along.name or name))
 
     def put(self, value: T) -> RemoteValue[T]:
-        """Sends a value to the cluster once, so that many calls can use it as an argument. `submit` would send it
-        with each call.
+        """Sends a value to the cluster once, so that many calls can use it as an argument. Without `put`, the value is
+        sent with each call.
 
         Args:
             value: Any value that can be pickled.
 
         Returns:
-            A RemoteValue, which is the output of a separate call. Errors of other calls do not cancel it.
+            A RemoteValue, which is the output of a separate call. Errors of other calls do not cancel this call.
 
         Raises:
             TypeError, ValueError, UnavailableError: As for `submit`.
@@ -290,7 +296,7 @@ class Scheduling(Hints):
     def schedule_many(self, fn: str, args: Iterable[Sequence[Any]]) -> list[RemoteValue[Any]]: ...
 
     def schedule_many(self, fn: Any, args: Iterable[Sequence[Any]]) -> Any:
-        """Schedules one call for each element of `args`, as `schedule` does. Waits while the queue is full.
+        """Schedules one call for each element of `args`, as `schedule` does. Blocks while the queue is full.
 
         Args:
             fn: As for `submit`.
@@ -300,7 +306,7 @@ class Scheduling(Hints):
             One RemoteValue for each element, in the same order.
 
         Raises:
-            ClosureError: An earlier scheduled call has failed. Some of the calls can have been scheduled.
+            ClosureError: An earlier scheduled call has failed. Some of the new calls may have been scheduled.
             TypeError, ValueError, UnavailableError: As for `submit`.
         """
         values: list[RemoteValue[Any]] = []
@@ -317,28 +323,30 @@ class Scheduling(Hints):
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             chunksize: int | None = None, timeout: float | None = None,
             progress: bool = False, buffersize: int | None = None) -> MapIterator[T]:
-        """Calls `fn` with the elements of the iterables, and returns an iterator over the results in order.
+        """Calls `fn` on workers with the elements of the iterables, and returns an iterator over the results in input
+        order.
 
-        Calls are submitted as by `submit`: each has its own error, and affects no other call. The iterator waits
-        for the next result. If a call has failed, the iterator raises its error, with a note that names the item.
-        The remaining calls are cancelled after an error, and when a started iteration is closed or
-        garbage-collected. Calls run even if you never read their results.
+        Calls are submitted as with `submit`. The iterator waits for the next result. If a call has failed, the iterator
+        raises the error of this call, with a note that identifies the item. The remaining calls are cancelled after the
+        iterator has raised an error, and when a started iterator is closed or garbage-collected. Calls run even if you
+        never read their results.
 
         Args:
             fn: A callable. It is pickled when `map` is called.
-            *iterables: The n-th call gets the n-th element of each. The shortest iterable determines the number of
-                calls.
-            chunksize: Number of calls that are sent together as a chunk. None: one for up to 256 elements,
-                otherwise enough for about 256 chunks, at most 512. If the length is unknown: 16. With `buffersize`:
-                1. If a call in a chunk raises an exception, it is repeated separately. If the whole chunk fails,
-                for example because it lost its worker too often, each of its calls is repeated separately.
-            timeout: Seconds from now until the last result must be available. None: no limit.
+            *iterables: The n-th call receives the n-th element of each iterable. The shortest iterable determines the
+                number of calls.
+            chunksize: Number of calls that are sent together as a chunk. None: 1 for up to 256 elements; for more
+                elements, as many as result in about 256 chunks, but at most 512; 16 if the length is unknown; 1 if
+                `buffersize` is set. If a call in a chunk raises an exception, this call is repeated separately. If the
+                whole chunk fails, for example because its worker was lost too often, each of its calls is repeated
+                separately.
+            timeout: Seconds from the call of `map` within which the last result must be available. None: no limit.
             progress: Whether to show a progress bar, if tqdm is installed.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all are
-                submitted before `map` returns. Set it for long or endless iterables.
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all chunks
+                are submitted before `map` returns. Set it for long or endless iterables.
 
         Returns:
-            An iterator over the results. It raises WaitTimeout after `timeout`.
+            An iterator over the results. It raises WaitTimeout when `timeout` has expired.
 
         Raises:
             TypeError: `fn` or an element cannot be pickled, no iterable is given, or `buffersize` is not an int.
@@ -386,8 +394,8 @@ class Scheduling(Hints):
 
     async def async_schedule(self, fn: Any, args: Sequence[Any] | None = (),
                              kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Asynchronous version of `schedule`: other coroutines run while the queue is full. Await the returned
-        value for the result.
+        """Asynchronous version of `schedule`: other coroutines run while the queue is full. Await the returned value to
+        get the result.
 
         Args:
             fn: As for `submit`.
@@ -413,19 +421,19 @@ other functions that would wait as well; otherwise all of them could start and n
 
 
 class ClusterCoordinator(Scheduling, State):
-    """Connects to a server and runs functions on its workers. See the module for the two kinds of calls.
+    """Connects to a server and runs functions on its workers. The module docstring describes the two kinds of calls.
 
-    The session stays open while the program holds the coordinator, its options or one of its values. To end it
-    earlier, call `close` or use a ``with`` block.
+    The session stays open while the program has a reference to the coordinator, to a result of `options` or to one of
+    its values. To end the session earlier, call `close` or use a ``with`` block.
 
-    A coordinator can be pickled, as an argument of a function. The pickle contains the address and the cluster, but
-    no token, TLS file or upload. On a worker of the same server, the copy connects like a coordinator without an
-    address. Elsewhere it connects to the address, with the worker's token and TLS files or those of the
+    A coordinator can be pickled and passed to a function. The pickle contains the address and the cluster name, but no
+    token, TLS file or upload. On a worker of the same server, the copy connects like a coordinator without an address.
+    Elsewhere the copy connects to the pickled address, with the token and TLS files of the worker or of the
     environment.
 
     Args:
-        server: "host:port", or several addresses, which are tried in turn. None: in a function on a worker, the
-            server and cluster of this worker, with the worker's token and TLS files. Otherwise 127.0.0.1:8476.
+        server: "host:port", or several addresses, which are tried in turn. None: in a function on a worker, the server
+            and cluster of this worker, with the worker's token and TLS files; elsewhere 127.0.0.1:8476.
         upload: Modules for all calls of this coordinator. See `options`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
 
@@ -452,7 +460,7 @@ class ClusterCoordinator(Scheduling, State):
         servers = list(own.servers) if own is not None else addresses.checked(DEFAULT_SERVER if server is None else server)
         if current() is not None:
             options.setdefault("weight", NESTED_WEIGHT)
-            options.setdefault("log_to_driver", False)  # it would print into the worker's own log
+            options.setdefault("log_to_driver", False)  # the lines would be printed into the worker's own log
         uploads = (collect(upload),) if upload else ()
         session = Session(CoordinatorOptions(**options))
         callables = Callables()
@@ -474,7 +482,7 @@ class ClusterCoordinator(Scheduling, State):
         super().__init__(owner, callables, None, Uploads(install), uploads)
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits until all calls that were made before it have ended.
+        """Waits until all calls that were made before `join` have ended.
 
         Args:
             timeout: Seconds to wait. None: no limit.
@@ -487,7 +495,7 @@ class ClusterCoordinator(Scheduling, State):
         self._session.join(timeout)
 
     async def async_join(self, timeout: float | None = None) -> None:
-        """Asynchronous version of `join`. Cancelling the awaiting task ends only the wait; the calls continue.
+        """Asynchronous version of `join`. If the awaiting task is cancelled, only the wait ends; the calls continue.
 
         Args:
             timeout: Seconds to wait. None: no limit.
@@ -503,8 +511,8 @@ class ClusterCoordinator(Scheduling, State):
     def done(self) -> bool:
         """Returns whether all calls have ended.
 
-        After `cancel`, or the error of a scheduled call, it waits until the cancelled calls have ended. Otherwise
-        it returns at once.
+        After `cancel`, or after the error of a scheduled call, `done` waits until the cancelled calls have ended.
+        Otherwise `done` returns immediately.
 
         Raises:
             ClosureError: A scheduled call has failed. Each error is raised once.
@@ -513,7 +521,8 @@ class ClusterCoordinator(Scheduling, State):
         return self._session.done()
 
     def fetch(self, structure: Any, timeout: float | None = None) -> Any:
-        """Waits for all values in a structure, and returns the structure with the values in place of RemoteValues.
+        """Waits for all RemoteValues in a structure, and returns the structure with their values in place of the
+        RemoteValues.
 
         Args:
             structure: RemoteValues in tuples, named tuples, lists, dicts and dataclasses, nested to any depth.
@@ -530,8 +539,8 @@ class ClusterCoordinator(Scheduling, State):
         return fetch_structure(structure, timeout)
 
     async def async_fetch(self, structure: Any, timeout: float | None = None) -> Any:
-        """Asynchronous version of `fetch`. Cancelling the awaiting task, for example by `asyncio.wait_for`, cancels
-        the calls.
+        """Asynchronous version of `fetch`. If the awaiting task is cancelled, for example by `asyncio.wait_for`, the
+        calls are cancelled.
 
         Args:
             structure: As for `fetch`.
@@ -554,25 +563,26 @@ class ClusterCoordinator(Scheduling, State):
     def create_per_worker_value(self, fn: Callable[..., Any], args: Sequence[Any] = (),
                                 kwargs: Mapping[str, Any] | None = None, *,
                                 name: str = "") -> PerWorkerValues:
-        """Makes each worker call `fn` once and keep the result, for example a model or a connection.
+        """Makes each worker call `fn` once and store the result, for example a model or a connection.
 
-        This applies to all workers with this Python version, including workers that connect later. The method
-        returns when the server has accepted the value, before workers build it. An error of `fn` is raised as
-        InputError by calls that use the value. If several workers in a row are lost while they run `fn`, such calls
-        get an InputError as well. The server then builds the value again after a pause. Errors and cancellation of
-        other calls do not affect the value.
+        The value is built on all workers with this Python version, including workers that connect later. The method
+        returns when the server has accepted the value, before workers build it. If `fn` raises an error, calls that use
+        the value fail with InputError. If several workers in a row are lost while they run `fn`, calls that use the
+        value fail with InputError as well. After a pause, the server has the value built again. Errors and cancellation
+        of other calls do not affect the value.
 
         Args:
             fn: A callable. Its result need not be picklable.
             args: Positional arguments, without RemoteValues and PerWorkerValues.
-            kwargs: Keyword arguments, with the same restriction.
-            name: Name that people see. Default: the name of `fn`.
+            kwargs: Keyword arguments, also without RemoteValues and PerWorkerValues. name: Display name. Default: the
+                name of `fn`.
 
         Returns:
-            A value for arguments of calls. A function receives the result of the worker that runs it.
+            A value to pass as an argument of calls. The called function receives the result that is stored on its
+                worker.
 
         Raises:
-            InputError: The server refused the value because there are too many.
+            InputError: The server rejected the value because there are too many per-worker values.
             TypeError: The arguments contain a RemoteValue or PerWorkerValues, or cannot be pickled.
             UnavailableError: The session has ended.
 
@@ -588,16 +598,16 @@ class ClusterCoordinator(Scheduling, State):
         return PerWorkerValues(self._owner, self._build(fn, args, kwargs, name))
 
     def create_per_worker_dataset(self, dataset: Any, *, name: str = "") -> PerWorkerDataset:
-        """Gives each worker an iterable. Pass ``iter()`` of the result to a call: the function receives an iterator
-        of its worker, which starts at the beginning.
+        """Creates an iterable on each worker. Pass ``iter(dataset)`` of the returned dataset to a call: the function
+        receives an iterator of its worker, which starts at the beginning.
 
         Args:
             dataset: A function that returns an iterable, or an iterable that can be pickled. The function can
                 divide the data by ``muster.context().index`` and ``num_workers``.
-            name: Name that people see. Default: the name of `dataset`.
+            name: Display name. Default: the name of `dataset`.
 
         Returns:
-            The dataset. Each ``iter()`` of it makes a new iterator on each worker.
+            The dataset. Each call of ``iter()`` with the dataset creates a new iterator on each worker.
 
         Raises:
             InputError, TypeError, UnavailableError: As for `create_per_worker_value`.
@@ -623,26 +633,27 @@ class ClusterCoordinator(Scheduling, State):
     def create_distributed_dataset(self, splits: Iterable[Any], epochs: int = 1, *, read: Read | None = None,
                                    name: str = "", position: Mapping[str, Any] | None = None
                                    ) -> DistributedDataset:
-        """Creates a dataset whose splits the server distributes among the functions that draw from it.
+        """Creates a dataset whose splits the server distributes among the functions that read it.
 
-        Each split is drawn once per epoch. If the function fails or its worker is lost, its splits are drawn again.
-        The dataset is deleted when this coordinator closes. If it has a `name`, checkpoints contain its position.
+        Each split is assigned to a function once per epoch. If the function fails or its worker is lost, its splits are
+        assigned again. The dataset is deleted when this coordinator closes. If the dataset has a `name`, checkpoints
+        contain its position.
 
         Args:
             splits: Values that can be pickled, such as file names or ranges of rows.
-            epochs: How often all splits are read. At least 1.
-            read: Called on the worker with a split; returns an iterable of its elements. None: functions receive
-                the splits.
-            name: Name in checkpoints, and for people.
-            position: A result of `DistributedDataset.position` to begin at. None: the beginning.
+            epochs: Number of times that all splits are read. At least 1.
+            read: Called on the worker with a split; returns an iterable of the elements of this split. None: functions
+                receive the splits themselves.
+            name: Name of the dataset in checkpoints, and display name.
+            position: Start position, as returned by `DistributedDataset.position`. None: the beginning.
 
         Returns:
-            The dataset. As an argument of a call, it is an iterator.
+            The dataset. If you pass it to a call, the function receives an iterator.
 
         Raises:
-            InputError: The server refused it because there are too many datasets or splits.
+            InputError: The server rejected the dataset because there are too many datasets or splits.
             TypeError: A split or `read` cannot be pickled.
-            ValueError: `epochs` is less than 1, or `position` is not a position.
+            ValueError: `epochs` is less than 1, or `position` was not returned by `DistributedDataset.position`.
             UnavailableError: The session has ended, or the server is too old.
 
         Example:
@@ -669,9 +680,9 @@ class ClusterCoordinator(Scheduling, State):
     def _build(self, fn: Callable[..., Any], args: Sequence[Any],
                kwargs: Mapping[str, Any] | None, name: str) -> Any:
         if self._uploads:
-            self._along()  # first, so that later calls use modules of the same upload
+            self._along()  # called first, so that later calls use modules of the same upload
             arguments, slots = calls.dump_arguments(tuple(args), dict(kwargs or {}))
-            if not any(slots):  # otherwise it is refused below
+            if not any(slots):  # otherwise the argument is rejected below
                 name = name or names.builder_name(fn)
                 fn = WithUploads([InstallUpload(u.digest, u.data) for u in self._uploads],
                                  self._callables.pickled(fn).data, b"".join(arguments))
@@ -683,31 +694,31 @@ class ClusterCoordinator(Scheduling, State):
     def create(self, cls: str | Callable[..., Any], args: Sequence[Any] = (),
                kwargs: Mapping[str, Any] | None = None, *, task: str | None = None, name: str = "",
                detached: bool = False, concurrency: int = 1, saved: bool | None = None) -> RemoteObject:
-        """Creates ``cls(*args, **kwargs)`` on a task and returns its handle.
+        """Creates the object ``cls(*args, **kwargs)`` on a task and returns a handle of the object.
 
-        The object exists until it is deleted, its task is lost, or, unless it is `detached`, this coordinator
-        closes. The method returns when the server has accepted the object. An error of the constructor is raised by
-        calls of the object's methods. Calls of one caller are executed in order.
+        The object exists until it is deleted, its task is lost, or, unless it is `detached`, this coordinator closes.
+        `create` returns when the server has accepted the object. If the constructor raises an error, calls of the
+        object's methods raise this error. Calls from the same caller are executed in order.
 
         Args:
-            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. With a
+            cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. For a class
                 name, arguments and results are JSON.
             args: Positional arguments of the constructor.
             kwargs: Keyword arguments of the constructor.
-            task: For example "ps:0". The task can connect later. None: the connected task with the fewest objects
-                that can run `cls`.
-            name: Name by which others find the object with :meth:`get_object`. A detached object needs a name.
+            task: Task of the object, for example "ps:0". The task can connect later. None: of the connected tasks that
+                can run `cls`, the task with the fewest objects.
+            name: Name by which other programs find the object with :meth:`get_object`. A detached object needs a name.
             detached: Whether the object outlives this coordinator.
-            concurrency: Number of methods that can run at the same time.
-            saved: Whether checkpoints contain the object, by its methods ``save_state`` and ``load_state``. None:
-                if `cls` has ``save_state``.
+            concurrency: Number of method calls that can run at the same time.
+            saved: Whether checkpoints contain the object, which its methods ``save_state`` and ``load_state`` save and
+                restore. None: True if `cls` has the method ``save_state``.
 
         Returns:
             The handle. ``handle.method(...)`` calls a method and returns a RemoteValue.
 
         Raises:
-            InputError: The server refused it: the name is in use, there are too many objects, or, without `task`,
-                no connected task can run `cls`.
+            InputError: The server rejected the object: the name is in use, there are too many objects, or `task` is
+                None and no connected task can run `cls`.
             TypeError: `cls` or an argument cannot be pickled.
             ValueError: `concurrency` is negative, or `saved` is set without a `name`.
             UnavailableError: The session has ended.
@@ -755,26 +766,26 @@ class ClusterCoordinator(Scheduling, State):
         return made
 
     def cancel(self) -> None:
-        """Cancels all waiting calls, and asks running calls to stop. Fetching their values raises CancelledError.
+        """Cancels all waiting calls and asks running calls to stop. `fetch` of a cancelled value raises CancelledError.
 
-        Returns at once. Calls that are made afterwards start when the cancelled ones have ended. `join` and `done`
-        raise no error for the cancellation.
+        Returns immediately. Calls that are made after `cancel` start when the cancelled calls have ended. `join` and
+        `done` raise no error because of the cancellation.
         """
         self._session.cancel()
 
     def failures(self) -> list[ClosureError]:
-        """Returns the errors of failed calls, without cancelled ones, in the order in which the calls ended.
+        """Returns the errors of failed calls, without cancelled calls, in the order in which the calls ended.
 
-        They are those of the current generation, or if it has none, of the last generation that failed. The list
-        has at most 1,000 elements.
+        The errors belong to the current generation or, if it has none, to the last generation that failed. The list has
+        at most 1,000 elements.
         """
         return self._session.failures()
 
     def wait_open(self) -> str:
-        """Waits until the server has opened the session. Other methods do not need this.
+        """Waits until the server has opened the session. You need not call it before other methods.
 
         Returns:
-            The id of the session, "job_…", as REST shows it.
+            The session id, "job_…", as in the REST API.
 
         Raises:
             UnavailableError: The server did not answer within `connect_timeout`, or the session has ended.
@@ -782,8 +793,8 @@ class ClusterCoordinator(Scheduling, State):
         return self._session.wait_open()
 
     def close(self) -> None:
-        """Cancels all calls that have not ended, and closes the session. Values that this process has received
-        remain readable.
+        """Cancels all calls that have not ended and closes the session. Values that this process has already received
+        can still be fetched.
         """
         self._owner.close()
 
@@ -796,8 +807,8 @@ class ClusterCoordinator(Scheduling, State):
 
 def _unpickled(servers: list[str], cluster: str, incarnation: int,
                scheduling: tuple[ClosureOptions | None, str] | None) -> Scheduling:
-    """Returns the copy of a coordinator. `incarnation`: that of the server's process; 0 if the pickled coordinator
-    had not connected yet.
+    """Returns the copy of a coordinator. `incarnation`: the incarnation of the server process; 0 if the pickled
+    coordinator had not connected yet.
     """
     own = home.find()
     if own is not None and incarnation in (0, own.incarnation):

@@ -1,4 +1,6 @@
-"""Futures of the standard library for outputs. A function that waits for one releases its slot."""
+"""Standard library futures for outputs of calls. While a function on a worker waits for such a future, its slot is
+free.
+"""
 from __future__ import annotations
 
 import concurrent.futures
@@ -10,8 +12,8 @@ from muster.worker.context import current, waiting
 
 
 class _Waiters(list):  # type: ignore[type-arg]
-    """Waiters of concurrent.futures.wait and as_completed. They mark their thread as waiting until they are
-    removed.
+    """List of the waiters of concurrent.futures.wait and as_completed. A thread that adds a waiter is marked as waiting
+    until the waiter is removed.
     """
 
     def append(self, waiter: Any) -> None:
@@ -29,8 +31,8 @@ class _Waiters(list):  # type: ignore[type-arg]
 
 
 class Future(concurrent.futures.Future):  # type: ignore[type-arg]
-    """The future of an output. `noted` is entered during each wait; see RemoteValue. Waits for several futures are
-    not noted, because they can be for any of them.
+    """The future of an output. The context manager `noted` is active during each wait for this future; see RemoteValue.
+    It is not active while a thread waits for several futures, because any of them can end the wait.
     """
 
     def __init__(self, noted: Callable[[], ContextManager[Any]] = contextlib.nullcontext) -> None:
@@ -40,7 +42,7 @@ class Future(concurrent.futures.Future):  # type: ignore[type-arg]
             self._waiters = _Waiters()
 
     def forked(self) -> None:
-        """Makes waits for an unfinished future raise RuntimeError, including `concurrent.futures.wait`."""
+        """Makes every wait for an unfinished future, including `concurrent.futures.wait`, raise RuntimeError."""
         if self._state not in (concurrent.futures._base.FINISHED, concurrent.futures._base.CANCELLED_AND_NOTIFIED):
             self._condition: Any = _forks.LostLock("future")
 

@@ -1,9 +1,9 @@
-"""The generation of a coordinator's scheduled calls. After an error or a cancel, the server drains it: it ends all
-calls of it. Then the next generation starts, and the error is raised once.
+"""The generation of a coordinator's scheduled calls. After an error or a cancel, the server drains the generation: it
+ends all calls of the generation. Then the next generation starts, and the error is raised once.
 
     settled --an error, or cancel()--> draining --drained--> settled, next generation
 
-Protected by the session's lock.
+The session's lock protects this data.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Generation:
         self._failures_of = 1
         self._first: ClosureError | None = None  # the first error, until the generation is drained
         self._error: ClosureError | None = None  # the error to raise
-        self._fetched: ClosureError | None = None  # one of the two, if the fetch of its value has raised it
+        self._fetched: ClosureError | None = None  # one of these two errors, if the fetch of its value has raised it
 
     @property
     def settled(self) -> bool:
@@ -44,7 +44,7 @@ class Generation:
         self.draining = self.cancelling = True
 
     def take(self, notice: Any) -> None:
-        """Processes a notice of the server. A notice that is repeated on another stream is ignored."""
+        """Processes a drain notice of the server. If the server repeats the notice on another stream, it is ignored."""
         if notice.generation < self.number:
             return
         if notice.kind == FAILED:
@@ -73,11 +73,11 @@ class Generation:
             self._first = failure
 
     def _noted(self, failure: ClosureError) -> ClosureError:
-        """Returns the error of the call itself, which states whether its exception may be unpickled."""
+        """Returns the error of the call itself, which contains whether its exception may be unpickled."""
         return next((f for f in self.failures if f.same(failure)), failure)
 
     def raise_error(self, stops: bool = True) -> None:
-        """Raises the error, if there is one, and forgets it. `stops`: see ClosureError.again."""
+        """Raises the pending error, if there is one, and clears it. `stops`: see ClosureError.again."""
         error, self._error = self._error, None
         if error is not None:
             raised = error.again(stops)
@@ -86,14 +86,16 @@ class Generation:
             raise raised
 
     def fetched(self, error: ClosureError) -> None:
-        """Notes that the fetch of a value has raised the error."""
+        """Records that `error` was already raised when a value was fetched."""
         if error is self._first or error is self._error:
             self._fetched = error
 
 
 def add_note(error: ClosureError, text: str) -> None:
-    """Adds a note to an error. Before Python 3.11, which has no notes, it adds a line to the message."""
-    attributes = dictionary(error)  # a user's class can forbid setting attributes
+    """Adds a note to an error. Python versions before 3.11 do not support notes; there the text is added to the
+    message.
+    """
+    attributes = dictionary(error)  # a user's exception class can forbid setting attributes
     if hasattr(error, "add_note"):
         attributes["__notes__"] = [*attributes.get("__notes__", ()), text]
     else:  # before Python 3.11

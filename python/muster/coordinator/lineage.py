@@ -1,9 +1,9 @@
-"""Keeps large arguments that may be needed again, to compute lost values.
+"""Keeps large arguments that may be needed to compute lost values again.
 
-A value can be in the memory of a single worker. If it is lost, the server runs its call again, and the calls whose
-values that call used, even if the program holds only the last handle. The server stores those calls. Their large
-arguments in the memory of this process are kept here. After KEPT_FOR seconds the server has a copy of the value.
-Methods can be called from any thread.
+A value can be stored only in the memory of one worker. If the value is lost, the server repeats its call, and the calls
+whose values that call used, even if the program has only the last handle. The server stores these calls. This module
+keeps those of their large arguments that are in shared memory of this process. After KEPT_FOR seconds the server has a
+copy of the value. Methods can be called from any thread.
 """
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CONTENTS_MAX = 64
 
 class Lineage:
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects all below
+        self._lock = threading.Lock()  # protects the fields below
         self._closed = False
         self._of: dict[int, tuple[float, tuple[Any, ...]]] = {}
         """Expiry and contents by the closure's token, in order of expiry."""
 
     def ended(self, token: int, contents: Sequence[Any], made_of: Iterable[int]) -> None:
-        """Keeps the contents of a closure that has ended with a large value, and those of the closures `made_of`
-        whose values it used.
+        """Keeps the contents of a closure that has ended with a large value, and the contents of the closures
+        `made_of`, whose values it used.
         """
         now = time.monotonic()
         with self._lock:
@@ -37,7 +37,7 @@ class Lineage:
                 self._of[token] = (now + KEPT_FOR, tuple(itertools.islice(all, CONTENTS_MAX)))
 
     def forget(self, token: int) -> None:
-        """Drops the contents of a closure whose value is no longer used."""
+        """Drops the contents of a closure whose value is no longer referenced."""
         with self._lock:
             gone = self._of.pop(token, None)
         del gone  # without the lock

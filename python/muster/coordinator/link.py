@@ -1,5 +1,5 @@
-"""The streams of a session, one after the other: connects, reads, and reconnects after a break as long as the
-server keeps the session.
+"""Opens the streams of a session, one after the other: connects, reads, and reconnects after a connection loss as long
+as the server keeps the session.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CANCELLED_AT_ONCE = 10_000
 """Number of tokens that the server accepts in one call."""
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
-# A broken connection, or a server that restarts. With other errors a retry would fail as well.
+# Errors of a broken connection or a restarting server. After any other error, a retry would fail as well.
 _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL,
              grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED}
 
@@ -43,7 +43,7 @@ _links: weakref.WeakSet[Link] = weakref.WeakSet()
 
 def _renew_lock() -> None:
     global _links_lock
-    _links_lock = threading.Lock()  # another thread of the parent may have held it
+    _links_lock = threading.Lock()  # another thread of the parent may have held the lock
 
 
 if hasattr(os, "register_at_fork"):
@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def end_sessions(server: str, reason: str) -> None:
-    """Ends the sessions of this process whose only server is `server`, which has ended permanently."""
+    """Ends the sessions of this process whose only server is `server`. This server has exited and will not restart."""
     with _links_lock:
         links = list(_links)
     for link in links:
@@ -60,7 +60,7 @@ def end_sessions(server: str, reason: str) -> None:
 
 
 class Link:
-    """Runs on its own thread until the session has ended."""
+    """Opens the streams of a session on its own thread until the session has ended."""
 
     def __init__(self, session: Session, servers: list[str]) -> None:
         self._session = session
@@ -68,11 +68,11 @@ class Link:
         self._lock = threading.Lock()  # protects _call and _channel
         self._call: Any = None
         self._channel: Any = None
-        self._server = ""  # where the last stream was opened
+        self._server = ""  # address of the server of the last stream
         self.said = ""
         """Error of the last attempt to open a stream. Empty: no attempt has failed."""
         self._give_up = threading.Event()
-        self._ended_for = ""  # why there is no server
+        self._ended_for = ""  # reason why there is no server
         with _links_lock:
             _links.add(self)
         self._given = session.options.connect_timeout
@@ -82,17 +82,17 @@ class Link:
 
     @property
     def is_forked(self) -> bool:
-        """Returns whether this process was forked from the session's."""
+        """Returns whether this process was forked from the process that opened the session."""
         return self._session.is_forked
 
     def end(self, reason: str) -> None:
-        """Ends the session without its server."""
+        """Ends the session without contacting its server."""
         self._ended_for = reason
         self._session.stop(reason)
         self._stop()
 
     def close(self) -> None:
-        """Ends the session, and returns when it has ended, after a few seconds at most."""
+        """Ends the session and waits until it has ended, at most a few seconds."""
         self._session.objects.settle()
         self._session.begin_close()
         opened = self._session.opened
@@ -117,14 +117,14 @@ class Link:
         return {c.task: states[c.state] for c in answer.component}
 
     def ask(self, method: str, request: Any, response: Any, timeout: float, patience: float = 0.0) -> Any:
-        """Makes a call outside of the stream. It also works after the session has ended.
+        """Makes a call outside of the stream. This is also possible after the session has ended.
 
         Args:
             timeout: Seconds for each attempt.
             patience: Seconds for which the call is repeated while no server can be reached and the session is open.
 
         Raises:
-            UnavailableError: No server could be reached, or it refused the call.
+            UnavailableError: No server could be reached, or the server rejected the call.
         """
         end = time.monotonic() + patience
         while True:
@@ -155,13 +155,13 @@ class Link:
 
     def cancel_queued(self, session: str, tokens: list[int], dry_run: bool, timeout: float
                       ) -> tuple[set[int], set[int]] | None:
-        """Cancels closures that no worker has started. `dry_run` only asks the server. `timeout`: seconds for each
-        message.
+        """Cancels closures that no worker has started. With `dry_run`, only asks the server which closures would be
+        cancelled. `timeout`: seconds for each message.
 
         Returns:
-            The tokens of closures that run or have ended other than by a cancel, and tokens that the session on the
-                server does not have. With `dry_run`, the second set also contains cancelled closures. None: an older
-                server does not have the method.
+            Two sets: the tokens of closures that are running or have ended without being cancelled, and the tokens that
+                the server does not know. With `dry_run`, the second set also contains cancelled closures. None if the
+                server is too old for this method.
 
         Raises:
             UnavailableError: There is no connection, or the server refused the call.
@@ -179,7 +179,7 @@ class Link:
         return started, unknown
 
     def capacity(self, session: str) -> int | None:
-        """Returns how many calls of Python functions can run at the same time. None: an older server does not
+        """Returns how many calls of Python functions can run at the same time, or None if the server is too old to
         report it.
 
         Raises:
@@ -190,7 +190,7 @@ class Link:
         return None if answer is None else int(answer.slots)
 
     def _ask_on_stream(self, method: str, request: Any, response: Any, timeout: float = ASK_TIMEOUT) -> Any:
-        """Makes a call on the connection of the stream. Returns None if the server does not have the method."""
+        """Makes a call on the connection of the stream. Returns None if the server does not support the method."""
         with self._lock:
             channel = self._channel
         if channel is None:
@@ -210,8 +210,9 @@ class Link:
         return ",".join(self.servers)
 
     def explain(self, session: str, tokens: list[int], timeout: float) -> tuple[str, int]:
-        """Returns why closures have not ended: the reason of the first one, or of one that no worker can run, with
-        its token or 0. Returns ("", 0) if the server does not answer.
+        """Returns why closures have not ended, and a token. If no worker can run one of the closures, the reason and
+        the token of this closure are returned; otherwise the reason for the first closure, and 0. Returns ("", 0) if
+        the server does not answer.
         """
         with self._lock:
             channel = self._channel
@@ -221,12 +222,12 @@ class Link:
                                   messages.ExplainResponse.FromString)
         try:
             said = ask(messages.ExplainRequest(session=session, token=tokens), timeout=timeout)
-        except (grpc.RpcError, ValueError):  # an older server, or the channel is being closed
+        except (grpc.RpcError, ValueError):  # the server is too old, or the channel is being closed
             return "", 0
         return said.why, said.token if said.no_worker else 0
 
     def _run(self) -> None:
-        reason = "the session's own thread has failed"  # ends all waits if the thread raises an exception
+        reason = "the session's own thread has failed"  # used to end all waits if the thread raises an exception
         try:
             reason = self._until_over()
         finally:
@@ -235,7 +236,7 @@ class Link:
             self._session.blobs.close()
 
     def _until_over(self) -> str:
-        """Serves one stream after the other. Returns why there is no further one."""
+        """Serves one stream after the other. Returns the reason why no further stream is opened."""
         self._give_up_in(self._session.options.connect_timeout)
         pause = 0.05
         tried = in_vain = 0
@@ -249,7 +250,7 @@ class Link:
                 pause = 0.05
                 self._give_up_in(self._session.grace)
             tried += 1
-            if in_vain % len(self.servers) == 0:  # one pause for all servers: one may have just become the leader
+            if in_vain % len(self.servers) == 0:  # pauses after trying all servers: any may be the new leader
                 self._give_up.wait(pause * random.uniform(0.5, 1.0))
                 pause = min(pause * 2, 2.0)
             if self._give_up.is_set() or self._session.closing:
@@ -286,7 +287,7 @@ class Link:
             channel.close()
 
     def _final_reason(self, error: Any) -> str | None:
-        """Returns why no other stream is tried, or None if one is."""
+        """Returns the reason why no further stream is opened, or None if the link tries again."""
         if self._ended_for:
             return self._ended_for
         if self._give_up.is_set() and not self._session.closing:

@@ -1,4 +1,6 @@
-"""Lines that functions print and log on workers. They are printed here while functions run, or read by value."""
+"""Lines that functions print and log on workers. The program prints them while the functions run, or requests the lines
+of one call.
+"""
 from __future__ import annotations
 
 import collections
@@ -26,9 +28,9 @@ PATIENCE = 0.2
 class LogLine(NamedTuple):
     """A line that a function printed or logged.
 
-    `level` is "debug", "info", "warning" or "error" for a line of logging, and "stdout" or "stderr" for a printed
-    line. It is "dropped" if the worker had no room for lines; `text` then contains their number. `time` is in UTC.
-    `worker` is for example "worker:0". `attempt` counts from 1.
+    `level` is "debug", "info", "warning" or "error" for a logged line, and "stdout" or "stderr" for a printed line. If
+    the worker had no room for some lines, `level` is "dropped" and `text` contains the number of dropped lines. `time`
+    is in UTC. `worker` is the task of the worker, for example "worker:0". `attempt` counts from 1.
     """
 
     time: datetime.datetime
@@ -56,7 +58,7 @@ def of_record(session: Any, record: Record, timeout: float) -> Logs:
                                           token=0 if record.closure else record.token,
                                           after=after, limit=PAGE_LINES)
         page = session.link.ask("GetLogs", request, messages.GetLogsResponse, timeout)
-        for wire in page.line:  # it can replace an unfinished line of an earlier page
+        for wire in page.line:  # the line can replace an unfinished line of an earlier page
             shown = unfinished.pop((wire.attempt, wire.level), None)
             if shown is not None:
                 lines.remove(shown)
@@ -80,14 +82,14 @@ def _level(wire: Any) -> str:
 
 
 def shown(asked: bool | None) -> bool:
-    """Returns whether lines are printed here. None: yes, unless MUSTER_LOG_TO_DRIVER is 0."""
+    """Returns whether this program prints the lines. If `asked` is None, it does unless MUSTER_LOG_TO_DRIVER is 0."""
     if asked is not None:
         return asked
     return os.environ.get("MUSTER_LOG_TO_DRIVER", "1").lower() not in ("0", "false", "off", "no")
 
 
 def _kernel() -> Any:
-    """Returns the kernel of the notebook that runs this, or None."""
+    """Returns the kernel of the notebook that runs this code, or None outside a notebook."""
     if "ipykernel" not in sys.modules:
         return None
     from IPython import get_ipython  # type: ignore[import-not-found, unused-ignore]
@@ -95,13 +97,13 @@ def _kernel() -> Any:
 
 
 class Printer:
-    """Prints the lines of a session, on its own thread, so that a blocked terminal delays no outcome. `take` and
-    `ask` are called by the thread that reads the session's stream.
+    """Prints the lines of a session on its own thread, so that a blocked terminal delays no outcome for long. `take`
+    and `ask` are called by the thread that reads the session's stream.
     """
 
     def __init__(self) -> None:
         self._last = 0
-        self._changed = threading.Condition()  # protects all below
+        self._changed = threading.Condition()  # protects the fields below
         self._waiting: collections.deque[Any] = collections.deque()
         self._dropped = 0
         self._printing = False
@@ -115,10 +117,12 @@ class Printer:
         open.log_lines_after = self._last
 
     def take(self, m: Any) -> None:
-        """Takes the lines of a SessionResponse. Returns when they are printed, or after PATIENCE."""
+        """Queues the lines of a SessionResponse for printing. Returns when the lines are printed, or after PATIENCE
+        seconds.
+        """
         lines, dropped = list(m.log), 0
         for line in lines:
-            if line.number > self._last:  # otherwise the server has restarted its numbers
+            if line.number > self._last:  # otherwise the server has restarted and numbers the lines from the beginning
                 dropped += line.number - self._last - 1
             self._last = line.number
         if m.log_last > self._last and not lines:
@@ -176,7 +180,7 @@ def _print(lines: Iterable[Any], dropped: int) -> None:
     for stream, some in ((sys.stdout, out), (sys.stderr, err)):
         if some and stream is not None:
             if kernel is not None and hasattr(stream, "set_parent"):
-                stream.set_parent(kernel.get_parent())  # print below the running cell
+                stream.set_parent(kernel.get_parent())  # prints below the running cell
             stream.write("".join(_texts(some, stream)))
             stream.flush()
 
@@ -194,8 +198,8 @@ _SHOWN_MAX = 256
 
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
-    """Yields the text of the lines. On a terminal, the next line of the same closure, attempt and level replaces an
-    unfinished one. Other text starts on the line below. Only the first unfinished line of each other source is
+    """Yields the text of the lines. On a terminal, an unfinished line is replaced by the next line of the same closure,
+    attempt and level. Other text starts on the line below. Of each other source, only the first unfinished line is
     printed, so that several progress bars do not fill the terminal.
     """
     global _unfinished
@@ -219,7 +223,7 @@ def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
             yield line
         elif terminal and line.text.endswith(UNFINISHED):
             _unfinished = weakref.ref(stream), source
-            yield "\x1b[?7l" + _text(line) + "\x1b[?7h" + UNFINISHED  # cut at the right edge of the terminal
+            yield "\x1b[?7l" + _text(line) + "\x1b[?7h" + UNFINISHED  # the terminal cuts the line at its right edge
         else:
             yield _text(line) + "\n"
 

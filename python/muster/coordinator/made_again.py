@@ -1,7 +1,7 @@
-"""Values that were lost with the only worker that had them. The server runs their calls again when they are
-fetched.
+"""Values that were lost with the only worker that stored them. When such a value is fetched, the server repeats its
+call.
 
-Never imports grpc: functions on workers use RemoteValues as well.
+This module never imports grpc, because functions on workers use RemoteValues as well.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_READY, READY = 0, 1
 
 
 class LostValue(UnavailableError):
-    """The value was lost, and its call can be repeated."""
+    """Raised if a value was lost and its call can be repeated."""
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: float | None = None) -> Any:
@@ -52,10 +52,10 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
                 closure=record.closure, timeout_ms=max(1, int(left * 1000))), messages.FetchResponse, left + 10,
                 min(left, session.patience))
             if answer.state == NOT_READY and timeout is not None:
-                continue  # not computed in time; the next turn raises WaitTimeout if no time is left
+                continue  # not computed in time; the next iteration raises WaitTimeout if no time is left
             if answer.state != READY or answer.HasField("failure"):
                 raise lost
-            if answer.value == raw:  # the server still waits for the worker
+            if answer.value == raw:  # the server is still waiting for the worker
                 time.sleep(LOOK_EVERY)
             else:
                 raw = answer.value
@@ -63,7 +63,7 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
 
 
 class Apart:
-    """Threads that exist while there is work."""
+    """A pool of threads that exist only while there is work."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -96,8 +96,8 @@ _apart = Apart()
 
 
 def when_here(is_large: bool, f: Callable[[], None]) -> None:
-    """Calls `f`, which fetches a value that has ended. It is called at once, or on a separate thread if it can take
-    long, so that other outcomes are not delayed.
+    """Calls `f`, which fetches a value whose call has ended. If the value is large, `f` is called on a separate thread,
+    so that it does not delay other outcomes.
     """
     if is_large:
         _apart.run(f)

@@ -1,4 +1,4 @@
-"""The iterator that `map` returns. Several calls can share a closure, but each has its own error."""
+"""The iterator that `map` returns. Several calls can share a closure, but each call can fail on its own."""
 from __future__ import annotations
 
 import collections
@@ -60,14 +60,14 @@ class Mapped(NamedTuple):
 class MapIterator(itertools.chain[T]):
     """Iterates over the results of :meth:`muster.ClusterCoordinator.map`. Use it on one thread at a time."""
 
-    # Neither refers to the iterator or to the generator, so that everything is freed with the last reference.
+    # Neither field refers back to the iterator, so that everything is freed with the last reference to the iterator.
     _each: Generator[Iterator[Any], None, None]
     _results: _Results
 
     def close(self) -> None:
-        """Ends the iteration. Cancels the remaining calls if a result has been requested."""
+        """Ends the iteration. Cancels the remaining calls if at least one result has been requested."""
         self._each.close()
-        collections.deque(self._results.left, maxlen=0)  # consumes it
+        collections.deque(self._results.left, maxlen=0)  # consumes the rest of the current results
 
     def __enter__(self) -> MapIterator[T]:
         return self
@@ -111,7 +111,7 @@ class _Results:
         """Submits up to `count` closures. Returns False when the iterables are exhausted."""
         requests: list[Request] = []
         firsts: list[int] = []
-        # Each is packed before the next one is read, because an iterable can yield the same object each time.
+        # Each chunk is packed before the next chunk is read, because an iterable can yield the same object each time.
         while len(requests) < count and (chunk := list(itertools.islice(self.of.calls, self.of.chunksize))):
             requests.append(self.of.pack(chunk, self.submitted))
             firsts.append(self.submitted)
@@ -129,22 +129,22 @@ class _Results:
         return list(zip(values, firsts, requests))
 
     def each(self) -> Generator[Iterator[Any], None, None]:
-        """Yields an iterator over the results of each closure. The garbage collector can close this on any thread,
-        so closing takes no lock.
+        """Yields an iterator over the results of each closure. The garbage collector can close this generator on any
+        thread, so closing it takes no lock.
         """
         parts = self._parts
         try:
             while parts:
                 results = self._take(*parts[0])
                 if results is None:
-                    continue  # it was divided
+                    continue  # the part was divided
                 parts.popleft()
                 if self.of.buffersize is not None:
                     self._submit(1)
                 self._bar.add(len(results))
                 results.reverse()
                 self.left = itertools.repeat(-1, len(results))
-                # The iterator keeps no reference to a result that it has given.
+                # The iterator keeps no reference to a result that it has returned.
                 yield map(results.pop, self.left)
         finally:
             self._bar.close()
@@ -172,7 +172,7 @@ class _Results:
         return results  # type: ignore[no-any-return]
 
     def _divide(self, first: int, calls: Sequence[Any], results: list[Any], failed: Sequence[int]) -> None:
-        """Replaces the first part by other parts: results, and closures that repeat the failed calls."""
+        """Replaces the first part with several parts: available results, and closures that repeat the failed calls."""
         parts: list[Part] = []
         begin = 0
         for part in self._made([self.of.pack([calls[i]], first + i) for i in failed], [first + i for i in failed]):
@@ -184,7 +184,7 @@ class _Results:
         self._parts.extendleft(reversed(parts))
 
     def _items(self, first: int, calls: Sequence[Any], error: ClosureError) -> str:
-        """Names the items of a failed closure."""
+        """Returns a description of the items of a failed closure, for an error note."""
         if len(calls) > 1 or not calls:
             return f"items from {first} of map" if not calls else f"items {first} to {first + len(calls) - 1} of map"
         # The worker has added a note with the arguments; see muster.worker.failures.
@@ -196,7 +196,7 @@ class _Results:
 
 def _drop(record: Record, request: Request) -> None:
     """Drops the arguments of a closure if all of its calls have succeeded."""
-    # The output is not unpickled, because this runs on the receiving thread. A large output can be elsewhere.
+    # The output is not unpickled, because this runs on the receiving thread. A large output can be stored elsewhere.
     raw = record.raw
     if record.error is None and not record.is_large and 0 < len(raw) <= _SCANNED_MAX and _PARTIAL not in bytes(raw):
         request.drop()

@@ -1,4 +1,6 @@
-"""Objects on tasks in a session: creates, finds and deletes them, and sends their calls on its stream."""
+"""Creates, finds and deletes the objects of a session, which exist on tasks, and sends their calls on the session's
+stream.
+"""
 from __future__ import annotations
 
 import collections
@@ -35,7 +37,9 @@ class Asked:
 
 
 class SessionObjects(Calls):
-    """The objects of a session. `lost`: see Calls. `reads`: whether this thread processes the server's messages."""
+    """The objects of a session. `lost`: see Calls. `reads`: returns whether the current thread processes the server's
+    messages.
+    """
 
     WHAT = "coordinator"
 
@@ -65,7 +69,9 @@ class SessionObjects(Calls):
         self._owner = weakref.ref(owner)
 
     def tell_drops(self, to: Callable[[int], None]) -> None:
-        """Sets a method that is called with each deleted object, as long as the method's own object exists."""
+        """Sets a bound method that is called with the number of each deleted object. Only a weak reference to the
+        method is kept.
+        """
         self._dropped = weakref.WeakMethod(to)
 
     def reason_of(self, call: Call, timeout: float | None) -> str:
@@ -76,8 +82,8 @@ class SessionObjects(Calls):
         return None if self._owner is None else self._owner()
 
     def create(self, words: dict[str, Any], function: bytes, arguments: list[Any]) -> RemoteObject:
-        """Creates an object of a pickled class, and waits until the server has accepted it. `words` are fields of
-        NewObject. Raises the server's error, or UnavailableError.
+        """Creates an object of a pickled class, and waits until the server has accepted the object. `words` are fields
+        of NewObject. Raises the server's error, or UnavailableError.
         """
         args = packing.pack(function, arguments, True)
         if len(args) > handle.ARGUMENT_BYTES_MAX:
@@ -86,7 +92,9 @@ class SessionObjects(Calls):
         return self.handle_of(self.make(words, packing.FUNCTION, args, BYTES), words["class_name"])
 
     def make(self, words: dict[str, Any], function: str, args: bytes, encoding: int) -> Any:
-        """Creates an object of a named function of workers, and returns an ObjectFound. See `create`."""
+        """Creates an object with a function that workers provide under a name, and returns an ObjectFound. See
+        `create`.
+        """
         found = self._ask(NewObject(function=function, args=args, encoding=encoding, **words))
         if not words["detached"]:
             self._ends_with_it.add(found.object)
@@ -96,7 +104,7 @@ class SessionObjects(Calls):
         return call.object not in self._ends_with_it
 
     def make_dataset(self, name: str, splits: list[bytes], epochs: int, position: Any) -> int:
-        """Creates a dataset, and returns its number. Raises the server's error, or UnavailableError."""
+        """Creates a dataset and returns its number. Raises the server's error, or UnavailableError."""
         asked = NewDataset(name=name, split=splits, epochs=epochs)
         if position is not None:
             asked.position.epoch = position["epoch"]
@@ -104,11 +112,11 @@ class SessionObjects(Calls):
         return int(self._ask(asked).object)
 
     def look_for(self, name: str) -> Any:
-        """Returns the ObjectFound of a name. Raises NotServedError if there is no such object."""
+        """Returns the ObjectFound for a name. Raises NotServedError if no object has this name."""
         return self._ask(FindObject(name=name))
 
     def create_named(self, words: dict[str, Any], cls: str, args: Any, kwargs: Any) -> NamedObject:
-        """Creates an object of a class that its worker has registered. See `create`."""
+        """Creates an object of a class that the worker of the task has registered. See `create`."""
         found = self.make(words, cls, arguments(cls, args, kwargs), JSON)
         return NamedObject(found.object, found.task, words["class_name"], self.ticket, self, self.owner())
 
@@ -127,7 +135,7 @@ class SessionObjects(Calls):
             self._asked[message.number] = asked
             self._asks.append(asked)
         self._tell()
-        asked.answered.wait()  # ends with the session at the latest
+        asked.answered.wait()  # the wait ends with the session at the latest
         if asked.error is not None:
             raise asked.error.again()
         return asked.found
@@ -151,7 +159,7 @@ class SessionObjects(Calls):
             message = self._asks[0].message
             size = message.ByteSize()
             if room is not None and size > room:
-                break  # sent with the next message: the server accepts one large request and a little more
+                break  # left for the next message: one can contain a single large request and a little more
             room = (ASKED_BYTES_MAX if room is None else room) - size
             (m.create if isinstance(message, NewObject) else
              m.create_dataset if isinstance(message, NewDataset) else m.find).append(message)

@@ -1,4 +1,4 @@
-"""Options of coordinators and of calls. Times are in seconds."""
+"""Options of coordinators and of calls. All times are in seconds."""
 from __future__ import annotations
 
 import dataclasses
@@ -17,18 +17,19 @@ WORKER_FAILURES_MAX = 255
 _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py")
 
 
-# Returns the name of the program; empty for `python -c` and embedded Python.
+# Returns the name of the program, or an empty string for `python -c` and embedded Python.
 def _script() -> str:
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     if name in _NOTEBOOKS:
         return "notebook"
-    if name == "__main__.py":  # python -m package
+    if name == "__main__.py":  # run as `python -m package`
         name = os.path.basename(os.path.dirname(sys.argv[0]))
     return "" if name == "-c" else name.encode(errors="replace").decode()
 
 
 def _check_message(of: str, make: Callable[[], Any]) -> None:
-    """Raises ValueError if `make` cannot create its message. The thread of the session would fail later."""
+    """Raises ValueError if `make` cannot create its message. Without this check, the session thread would fail later.
+    """
     try:
         make()
     except (TypeError, ValueError, OverflowError) as error:
@@ -117,7 +118,7 @@ class CoordinatorOptions:
                              f"{WORKER_FAILURES_MAX}")
         if (self.shm_bytes_max or 0) < 0:
             raise ValueError(f"shm_bytes_max: {self.shm_bytes_max}, must not be negative")
-        self.tls  # noqa: B018  raises ValueError for files that cannot be used
+        self.tls  # noqa: B018  reading the property raises ValueError for files that cannot be used
         for of in ("name", "cluster", "token"):
             as_text(of, getattr(self, of))
         _check_message("the coordinator's options", self.open)
@@ -128,11 +129,11 @@ class CoordinatorOptions:
 
     @property
     def shown_name(self) -> str:
-        """Returns the name that operators see: `name`, or the name of the script."""
+        """Returns the display name of the session: `name`, or the name of the script."""
         return self.name or _script()
 
     def open(self) -> Any:
-        """Returns these options as the message that opens a session. Internal."""
+        """Returns the message that opens a session with these options. Internal."""
         return messages.SessionRequest(open={
             "name": self.shown_name, "cluster": self.cluster, "hold_values": True,
             "continue_on_error": self.continue_on_error, "queue_capacity": self.queue_capacity,
@@ -151,7 +152,7 @@ class ClosureOptions:
     seconds.
 
     Raises:
-        ValueError: A value is negative or cannot be sent, or `task` is not of the form "worker" or "worker:3".
+        ValueError: A value is negative or cannot be encoded, or `task` does not have the form "worker" or "worker:3".
     """
 
     priority: int = 0
@@ -188,8 +189,8 @@ class ClosureOptions:
         self._check_wire()
 
     def _check_wire(self) -> None:
-        """Raises ValueError for a value that cannot be sent. The thread of the session sends the options later, and
-        could only end the session.
+        """Raises ValueError for a value that cannot be encoded. Without this check, the session thread would fail when
+        it sends the options, and the session would end.
         """
         for of, texts in (("task", [self.task or ""]), ("labels", [*self.labels, *self.labels.values()]),
                           ("resources", self.resources)):
@@ -200,13 +201,13 @@ class ClosureOptions:
         _check_message(f"the options {self}", self.to_wire)
 
     def to_wire(self) -> Any:
-        """Returns these options as a message of the protocol. Internal."""
+        """Returns these options as a protocol message. Internal."""
         wire = messages.ClosureOptions(
             priority=self.priority, delay_ms=_ms(self.delay), deadline_ms=_ms(self.timeout),
             max_retries=self.retries, label=dict(self.labels), resource=dict(self.resources))
         if self.retries:
             initial, most = _ms(self.retry_delay), _ms(self.retry_delay_max)
-            if (initial, most) != (1000, 60_000):  # the defaults are not sent
+            if (initial, most) != (1000, 60_000):  # default values are not sent
                 wire.retry_initial_ms, wire.retry_max_ms = initial, max(most, initial)
         if self.task is not None:
             job, _, index = self.task.partition(":")
@@ -257,7 +258,7 @@ class ClosureWords(TypedDict, total=False):
 
 
 def check_names(of: str, given: Iterable[str], options: type) -> None:
-    """Raises TypeError if an option does not exist. The error suggests a similar name."""
+    """Raises TypeError if an option does not exist. The error message suggests a similar name."""
     known = {f.name for f in dataclasses.fields(options)}
     for name in given:
         if name in known:

@@ -1,8 +1,8 @@
-"""The data that a session has to send on its stream, and its conversion to messages.
+"""Collects the data that a session must send on its stream, and converts the data to messages.
 
-Closures are sent in the order of their tokens, so everything that names a token waits until that closure has been
-sent. A message contains up to 1000 closures and 256 KiB; a larger closure is sent alone. Protected by the session's
-lock.
+Closures are sent in the order of their tokens. Data that refers to a token is sent only after the closure with this
+token. A message contains up to 1000 closures and 256 KiB; a larger closure is sent alone. The session's lock protects
+this data.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTES_PER_MESSAGE = 256 << 10
 
 
 class Outbox:
-    """Its size is limited by the session's pending_max, and by the number of handles."""
+    """Unsent data of a session. Its size is limited by the session's pending_max and by the number of handles."""
 
     def __init__(self) -> None:
         self.records: collections.deque[Record] = collections.deque()
@@ -40,7 +40,7 @@ class Outbox:
 
     def add(self, record: Record) -> None:
         self.bytes += len(record.args)
-        self.records.append(record)  # last, because Ctrl-C can interrupt after this call
+        self.records.append(record)  # this call must be the last, because Ctrl-C can interrupt the method after it
 
     def drop(self, tokens: set[int]) -> int:
         """Removes unsent closures. Returns their number."""
@@ -80,8 +80,8 @@ class Outbox:
         return data if said else None
 
     def _add_closures(self, m: Any) -> bytes | None:
-        """Adds closures to a message. Returns the arguments of a single large closure, which are not in the
-        message.
+        """Adds closures to a message. If the message contains a single large closure, returns its arguments, which are
+        not in the message.
         """
         taken: list[Record] = []
         size = 0
@@ -130,7 +130,7 @@ class Outbox:
 
 
 def _move(tokens: list[int], to: Any, last_sent: int) -> bool:
-    """Moves the tokens of sent closures to a message."""
+    """Moves the tokens of closures that were sent from `tokens` to a message."""
     ready = [t for t in tokens if t <= last_sent]
     tokens[:] = [t for t in tokens if t > last_sent]
     to.extend(ready)

@@ -1,4 +1,4 @@
-"""Closes a session when it is no longer used."""
+"""Closes a session when the program no longer uses it."""
 from __future__ import annotations
 
 import threading
@@ -10,8 +10,8 @@ from muster.coordinator.session import Session
 
 
 class Owner:
-    """Shared by a coordinator, its options, its values, per-worker values and datasets. The session stays open
-    while one of them exists. The session has no reference to its owner.
+    """Keeps a session open. A coordinator, its options, its values, per-worker values and datasets share one owner, and
+    the session stays open while one of them exists. The session has no reference to its owner.
     """
 
     __slots__ = ("session", "_beside", "_finalizer", "__weakref__")
@@ -22,12 +22,11 @@ class Owner:
         self._finalizer = weakref.finalize(self, _let_go, link, self._beside)
 
     def keep(self, beside: Any) -> None:
-        """Keeps an object until the session has been closed."""
+        """Keeps a reference to an object until the session has been closed."""
         self._beside.append(beside)
 
     def close(self) -> None:
-        """Ends the session, and returns when it has ended. Does nothing if it was called before, or in a forked
-        process.
+        """Ends the session and waits until it has ended. Does nothing in a forked process or if it was called before.
         """
         found = self._finalizer.detach()
         if found is not None and not self.session.is_forked:
@@ -36,8 +35,9 @@ class Owner:
 
 
 def _let_go(link: Link, beside: list[Any]) -> None:
-    """Closes the session on a new thread. The garbage collector calls this on any thread at any time, so it must
-    not wait or take a lock. At the end of the program it closes directly, because no thread can be started then.
+    """Closes the session on a new thread. The garbage collector calls this function on any thread at any time, so it
+    must not wait or take a lock. At the end of the program it closes the session on the current thread, because no
+    thread can be started then.
     """
     if link.is_forked:
         return

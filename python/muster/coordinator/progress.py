@@ -5,10 +5,10 @@ from typing import Any
 
 
 class Bar:
-    """A progress bar, or nothing if it is not `shown` or tqdm is missing. Use it on one thread at a time."""
+    """A progress bar. Shows nothing if `shown` is False or tqdm is not installed. Use it on one thread at a time."""
 
     def __init__(self, shown: bool, total: int | None) -> None:
-        """`total`: None if it is unknown."""
+        """Creates the bar. `total` is the number of steps, or None if it is unknown."""
         self._bar: Any = None
         if not shown:
             return

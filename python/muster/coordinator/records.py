@@ -1,5 +1,5 @@
-"""The data that a session stores about a closure, and about a value of workers. Protected by the session's lock. An
-ended record does not change, so its output needs no lock.
+"""The data that a session stores about a closure or a per-worker value. The session's lock protects the data. A record
+does not change after its closure has ended, so its output can be read without the lock.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PICKLE_IN_JSON = 3
 
 
 class Record:
-    """A closure. The fields up to `generation` are sent again after a broken stream."""
+    """A closure. The fields up to `generation` are sent again after the stream was broken."""
 
     __slots__ = ("token", "function", "args", "encoding", "inputs", "per_worker", "options",
                  "generation", "contents", "called", "cancelled", "ended", "raw", "value", "error", "closure",
@@ -57,7 +57,7 @@ class Record:
 
 
 class Built:
-    """A value of workers."""
+    """A per-worker value."""
 
     __slots__ = ("token", "function", "args", "name", "contents", "handle", "error", "references",
                  "answered")

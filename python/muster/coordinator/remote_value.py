@@ -1,4 +1,4 @@
-"""Handles of outputs: values of calls, and values that each worker keeps."""
+"""Handles of outputs: values of calls, and per-worker values."""
 from __future__ import annotations
 
 import asyncio
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Session(Protocol):
-    """The members of a session that values use. See `muster.coordinator.session`."""
+    """The members of a session that handles of values use. See `muster.coordinator.session`."""
 
     link: Any
     is_forked: bool
@@ -53,8 +53,8 @@ class Owner(Protocol):
 
 
 class RemoteValueStatus(enum.Enum):
-    """State of a value. READY: the call has ended, with a result or an error. ABORTED: the call lost its worker too
-    often, or its object was lost with its task.
+    """State of a value. READY: the call has ended, with a result or an error. ABORTED: the worker of the call was lost
+    too often, or its object was lost with its task.
     """
 
     NOT_READY = "NOT_READY"
@@ -65,11 +65,11 @@ class RemoteValueStatus(enum.Enum):
 
 
 class RemoteValue(Hints, Generic[T]):
-    """The output of a call, which can be pending.
+    """The output of a call. The call may not have ended yet.
 
-    Values can be arguments of other calls, at any depth. ``await value`` waits in a coroutine; cancelling the
-    awaiting task cancels the call. The server deletes a value when its last handle is garbage-collected. A handle
-    keeps its coordinator open.
+    Values can be arguments of other calls, at any nesting depth. In a coroutine, ``await value`` waits for the value;
+    cancelling the awaiting task cancels the call. The server deletes a value when its last handle is garbage-collected.
+    A handle keeps its coordinator open.
     """
 
     __slots__ = ("_owner", "_record", "__weakref__")
@@ -83,11 +83,12 @@ class RemoteValue(Hints, Generic[T]):
     def __del__(self) -> None:
         try:
             self._owner.session.drop(self._record)
-        except AttributeError:  # its constructor has failed
+        except AttributeError:  # the constructor has failed
             pass
 
     def fetch(self, timeout: float | None = None) -> T:
-        """Waits for the value and returns it. Each use returns the same object. `get` is the same method.
+        """Waits for the value and returns it. Every call of `fetch` returns the same object. `get` is an alias of
+        `fetch`.
 
         Args:
             timeout: Seconds to wait. None: no limit.
@@ -96,8 +97,9 @@ class RemoteValue(Hints, Generic[T]):
             The result of the function.
 
         Raises:
-            ClosureError: The error of the call. It is also an instance of the class that the function raised, or a
-                subclass such as CancelledError, InputError, AbortedError or UnavailableError.
+            ClosureError: The error of the call. The error is also an instance of the exception class that the function
+                raised, or it belongs to a subclass of ClosureError such as CancelledError, InputError, AbortedError or
+                UnavailableError.
             WaitTimeout: The value is not available within `timeout`. The call continues.
         """
         return self._fetch(timeout, True)
@@ -125,15 +127,15 @@ class RemoteValue(Hints, Generic[T]):
     get = fetch
 
     def _warn(self) -> None:
-        """Logs why the call waits, if no worker can run it or the server is unreachable."""
+        """Logs why the call is waiting, if no worker can run it or the server is unreachable."""
         self._owner.session._warn([self._record])
 
     def _reason(self, timeout: float | None) -> str:
-        """Returns why the call has not ended, as the end of a sentence, or "" if that is unknown."""
+        """Returns the reason why the call has not ended, as the end of a sentence, or "" if the reason is unknown."""
         return self._owner.session.reason_of(timeout, [self._record.token])
 
     def done(self) -> bool:
-        """Returns whether the call has ended, with a result or an error. Does not wait."""
+        """Returns whether the call has ended, with a result or an error. Does not block."""
         if not self._record.ended:
             self._owner.session.check_process()
         return self._record.ended
@@ -154,8 +156,8 @@ class RemoteValue(Hints, Generic[T]):
     def logs(self, timeout: float = 10.0) -> log_lines.Logs:
         """Returns the lines that the call has printed and logged so far, in all its attempts, oldest first.
 
-        The server keeps the newest 5,000 lines of each call. After the end of the session it keeps them as long as
-        it lists the session, by default one day.
+        The server keeps the newest 5,000 lines of each call. After the session has ended, the server keeps the lines as
+        long as it lists the session, by default one day.
 
         Args:
             timeout: Seconds to wait for the server.
@@ -170,20 +172,23 @@ class RemoteValue(Hints, Generic[T]):
         return log_lines.of_record(self._owner.session, self._record, timeout)
 
     def cancel(self) -> None:
-        """Cancels this call only, whether it waits or runs. Only `fetch` of this value raises the CancelledError."""
+        """Cancels only this call, whether it is waiting or running. Only `fetch` of this value then raises
+        CancelledError.
+        """
         self._owner.session.cancel_one(self._record)
 
     def add_done_callback(self, f: Callable[[], None]) -> None:
-        """Calls `f` when the call has ended: at once if it has, otherwise on a thread of the library.
+        """Calls `f` when the call has ended: immediately if it has already ended, otherwise on a thread of the library.
 
         Args:
-            f: A function without parameters. It must be short. It cannot wait for other values, because its thread
-                delivers them; this raises RuntimeError. An exception of `f` on that thread is logged.
+            f: A function without parameters. It must return quickly. It cannot wait for other values, because its
+                thread delivers these values; such a wait raises RuntimeError. If `f` raises an exception on that
+                thread, the exception is logged.
         """
         self._owner.session.when_ended(self._record, f)
 
     def _forget_callback(self, f: Callable[[], None]) -> None:
-        """Removes a callback that has not been called, if possible."""
+        """Removes a callback if it has not been called yet."""
         self._owner.session.forget_callback(self._record, f)
 
     def __await__(self) -> Generator[Any, None, T]:
@@ -197,23 +202,23 @@ class RemoteValue(Hints, Generic[T]):
         def ended() -> None:
             try:
                 loop.call_soon_threadsafe(set_result)
-            except RuntimeError:  # the loop was closed
+            except RuntimeError:  # the event loop was closed
                 pass
 
         self.add_done_callback(ended)
         try:
             with waiting(), self._noted():
                 yield from future
-        except asyncio.CancelledError:  # such as by asyncio.wait_for
+        except asyncio.CancelledError:  # for example by asyncio.wait_for
             self.cancel()
             raise
-        if self._is_large:  # so that other coroutines run while it is fetched
+        if self._is_large:  # so that other coroutines can run while the value is fetched
             return (yield from loop.run_in_executor(None, self._fetch).__await__())
         return self._fetch()
 
     def future(self) -> concurrent.futures.Future[T]:
-        """Returns a future of the standard library with the result or the error of this call. The future cannot be
-        cancelled; use `cancel` of the value.
+        """Returns a ``concurrent.futures.Future`` with the result or the error of this call. The future cannot be
+        cancelled; call `cancel` of the value instead.
         """
         made = Future(self._noted)
         made.set_running_or_notify_cancel()
@@ -223,24 +228,28 @@ class RemoteValue(Hints, Generic[T]):
                 made.set_result(self._fetch())
             except BaseException as error:
                 made.set_exception(error)
-            made._noted = contextlib.nullcontext  # `self._noted` would keep this handle
+            made._noted = contextlib.nullcontext  # a reference to `self._noted` would keep this handle alive
 
         self.add_done_callback(lambda: made_again.when_here(self._is_large, fetch))
         _forks.notify_in_forks(made)
         return made
 
     def _noted(self) -> ContextManager[Any]:
-        """Returns a context for a wait for this value. Subclasses report to the server which call waits for which."""
+        """Returns a context manager for a wait for this value. Subclasses use it to report to the server which call is
+        waiting for this value.
+        """
         return contextlib.nullcontext()
 
     @property
     def _is_large(self) -> bool:
-        """Returns whether fetching the value can take long: the call has ended, and its bytes are stored elsewhere."""
+        """Returns whether it can take long to fetch the value, because the call has ended and its output is stored
+        elsewhere.
+        """
         return values.may_be_name(self._record.raw)
 
     @property
     def _is_pickled(self) -> bool:
-        """Returns whether the value comes from a pickled function, so that its bytes are a pickle unless they are
+        """Returns whether the value is the output of a pickled function. If so, its bytes are a pickle, unless they are
         JSON.
         """
         return self._owner.session.is_pickled(self._record)
@@ -253,7 +262,7 @@ class RemoteValue(Hints, Generic[T]):
 
 
 def _unreadable(error: Exception, record: Record) -> Exception:
-    """Returns an error of the same class that names the call whose value cannot be unpickled."""
+    """Returns an error of the same class whose message identifies the call whose value cannot be unpickled."""
     call = record.called.name if record.called is not None else "the call"
     text = f"the value of {call} cannot be unpickled here: {type(error).__name__}: {error}"
     if getattr(error, "name", "") == "__dict__":
@@ -276,10 +285,10 @@ def _decoded(encoding: int, raw: Data, blobs: Any) -> Any:
 
 
 class PerWorkerValues:
-    """A value that each worker builds and keeps. Each worker has one component of it.
+    """A value that each worker builds and keeps. The part of one worker is called a component.
 
-    As an argument, at any depth, it is the component of the worker that runs the call. It is deleted when its
-    handle is garbage-collected and no call needs it.
+    When the value is passed as an argument, at any nesting depth, the function receives the component of the worker
+    that runs it. The value is deleted when its handle is garbage-collected and no call needs it.
     """
 
     def __init__(self, owner: Owner, built: Built) -> None:
@@ -289,12 +298,14 @@ class PerWorkerValues:
     def __del__(self) -> None:
         try:
             self._owner.session.drop(self.built)
-        except AttributeError:  # its constructor has failed
+        except AttributeError:  # the constructor has failed
             pass
 
     @property
     def handle(self) -> int:
-        """Returns its number at the server. As text it is "pw_" and 16 hexadecimal digits."""
+        """Returns the number of the value at the server. As text, the number is shown as "pw_" and 16 hexadecimal
+        digits.
+        """
         return self.built.handle
 
     def components(self, timeout: float = 10.0) -> dict[str, RemoteValueStatus]:
@@ -320,9 +331,9 @@ class PerWorkerValues:
 
 
 class PerWorkerDataset(PerWorkerValues):
-    """A dataset of each worker, made by `ClusterCoordinator.create_per_worker_dataset`. Each ``iter()`` of it
-    returns new iterators, which start at the beginning of the dataset. A worker that was lost starts again at the
-    beginning.
+    """A dataset that each worker builds. `ClusterCoordinator.create_per_worker_dataset` returns it. Each call of
+    ``iter()`` with the dataset creates new iterators, which start at the beginning of the dataset. After a worker was
+    lost, its iterator starts at the beginning again.
     """
 
     def __init__(self, owner: Owner, built: Built,
@@ -335,15 +346,15 @@ class PerWorkerDataset(PerWorkerValues):
 
     @property
     def element_spec(self) -> Any:
-        """Raises NotImplementedError: elements can be Python objects of any type. TensorFlow has a specification
-        here.
+        """Raises NotImplementedError, because elements can be Python objects of any type. In TensorFlow this property
+        is the type specification of the elements.
         """
         raise NotImplementedError("element_spec: a dataset of workers has no specification of its elements")
 
 
 class PerWorkerIterator(PerWorkerValues):
-    """Iterators of a PerWorkerDataset, one on each worker. In a function it is the iterator of the worker that runs
-    the function.
+    """Iterators of a PerWorkerDataset, one on each worker. A function that receives it as an argument gets the iterator
+    of the worker that runs the function.
     """
 
     def __next__(self) -> Any:

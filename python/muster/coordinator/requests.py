@@ -1,4 +1,4 @@
-"""Calls of users as the arguments of closures."""
+"""Converts the calls that users make to the requests of closures."""
 from __future__ import annotations
 
 import base64
@@ -60,13 +60,13 @@ class Request:
         """Handles that keep `inputs`, if the arguments can be read again: see `arguments_of`."""
 
     def drop(self) -> None:
-        """Drops the arguments."""
+        """Drops the arguments, to free their memory."""
         self.args = b""
         self.contents = self.outputs = ()
 
 
 class Along(NamedTuple):
-    """Data that is sent with every call of a pickled callable."""
+    """Data and settings for every call of a pickled callable."""
 
     uploads: Sequence[PerWorkerValues] = ()
     output_in_bytes: bool = False
@@ -87,8 +87,9 @@ NOTHING = Along()
 
 
 class Callables:
-    """Pickled callables. A plain function is pickled when it is first scheduled, so workers see the variables that
-    it captured then. Other callables are pickled each time. Use it on one thread at a time.
+    """A cache of pickled callables. A plain function is pickled only when it is first scheduled, so workers see the
+    values that captured variables had at that time. Other callables are pickled each time. Use the cache on one thread
+    at a time.
     """
 
     def __init__(self) -> None:
@@ -105,7 +106,7 @@ class Callables:
             while len(self._known) > CALLABLES_MAX:
                 try:
                     self._known.popitem(last=False)
-                except KeyError:  # another thread has taken it
+                except KeyError:  # another thread has removed the entry
                     break
         return data
 
@@ -115,7 +116,8 @@ def call_of(callables: Callables, f: str | Callable[..., Any], args: Sequence[An
     """Returns the request for a call.
 
     Raises:
-        TypeError: Something cannot be pickled or is not JSON, or the function cannot be called this way.
+        TypeError: The function or an argument cannot be pickled, an argument cannot be encoded as JSON, or the function
+            cannot be called with these arguments.
         ValueError: The arguments are too large.
     """
     if isinstance(f, str):
@@ -128,7 +130,7 @@ _NO_PLAIN_FUNCTION = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_AS
 
 
 def check_returns(f: Callable[..., Any]) -> None:
-    """Raises TypeError if calling `f` returns a coroutine or a generator, which a worker cannot return."""
+    """Raises TypeError if a call of `f` returns a coroutine or a generator, because a worker cannot return these."""
     if not (isinstance(f, types.FunctionType) and f.__code__.co_flags & _NO_PLAIN_FUNCTION):
         return
     if f.__code__.co_flags & inspect.CO_COROUTINE:
@@ -139,7 +141,7 @@ def check_returns(f: Callable[..., Any]) -> None:
 
 
 def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
-    """Returns the arguments of `schedule`, which are passed as one sequence. Raises TypeError if they are not."""
+    """Returns the arguments for `schedule`. Raises TypeError if `args` is not a sequence."""
     if args is None:
         args = ()
     wrong = isinstance(args, (str, bytes)) or not isinstance(args, collections.abc.Iterable)
@@ -156,8 +158,8 @@ def given(call: str, f: Any, args: Any, kwargs: Any) -> tuple[Sequence[Any], Map
 def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any] | None,
                 along: Along = NOTHING, shown_args: Sequence[Any] | None = None,
                 item: int | None = None) -> Request:
-    """Returns the request that calls `pickled`. `shown_args`: shown to people instead of `args`. `item`: for `map`,
-    the number of the first item in `args`.
+    """Returns the request that calls `pickled`. `shown_args`: arguments to display instead of `args`. `item`: for
+    `map`, the number of the first item in `args`.
     """
     function, called = pickled
     if along.name:
@@ -165,7 +167,7 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
     naming = along.blobs.naming() if along.blobs is not None and along.blobs.limit(SERVER_WAIT) else None
     if naming is not None and len(function) > calls.CALLABLE_BLOB_MIN:
         function = calls.CALLABLE + naming.take_callable(function)
-    args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # an iterator can be read only once
+    args, kwargs = tuple(args), dict(kwargs) if kwargs else {}  # copied, because an iterator can be read only once
     try:
         data, slots = calls.dump_arguments(args, kwargs, None if naming is None else naming.take)
     except Exception as error:
@@ -173,7 +175,8 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
         if named is None:
             raise
         raise named from error
-    # No argument names uploads. The worker uses them because they are among the per-worker values.
+    # No argument refers to the uploads. The worker uses them because they are among the per-worker values of the
+    # request.
     per_worker = [*along.uploads, *reversed(slots.of_workers)]
     beside = along.beside(SERVER_WAIT)
     if along.show_arguments:
@@ -192,8 +195,9 @@ def packed_call(pickled: Pickled, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def arguments_of(request: Request, blobs: Blobs) -> tuple[Any, ...] | None:
-    """Returns the positional arguments of a packed call as they were when it was packed, because objects can have
-    changed since. Returns None if they were dropped, or are in JSON for an older server.
+    """Returns the positional arguments of a packed call with the content that they had when the call was packed; the
+    program can have changed the objects since. Returns None if the arguments were dropped, or are encoded as JSON for
+    an older server.
     """
     if not request.args or request.encoding != BYTES:
         return None
@@ -218,11 +222,11 @@ def _in_json(packed: bytes, outputs: Sequence[RemoteValue[Any]],
 
 def plain_call(callables: Callables, f: Callable[..., Any], args: Sequence[Any],
                kwargs: Mapping[str, Any] | None, blobs: Blobs | None = None) -> Request:
-    """Returns the request of a builder, which runs again when a worker reconnects. Raises TypeError if a
-    RemoteValue or PerWorkerValues is among the arguments.
+    """Returns the request for a function that builds a per-worker value. The function runs again when a worker
+    reconnects. Raises TypeError if a RemoteValue or PerWorkerValues is among the arguments.
     """
     request = packed_call(callables.pickled(f), args, kwargs, Along(blobs=blobs))
-    if request.encoding != BYTES:  # the arguments contain values
+    if request.encoding != BYTES:  # the arguments contain RemoteValues or PerWorkerValues
         raise TypeError("the arguments of a builder must be plain values, because it runs again when a worker "
                         "reconnects")
     return request
@@ -263,5 +267,7 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
 
 
 def chunks_of(count: int | None) -> int:
-    """Returns how many calls `map` puts into one closure: enough for about 256 closures in total, at most 512."""
+    """Returns the number of calls that `map` puts into one closure: as many as result in about 256 closures, but at
+    most 512.
+    """
     return 16 if count is None else max(1, min(512, math.ceil(count / 256)))

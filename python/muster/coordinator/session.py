@@ -1,4 +1,4 @@
-"""The session of a coordinator, as its users see it. Methods can be called from any thread."""
+"""The session of a coordinator, with the methods that other modules call. Methods can be called from any thread."""
 from __future__ import annotations
 
 import time
@@ -40,7 +40,7 @@ class Session(SessionWaits):
 
     def put(self, requests: Sequence[Request], options: ClosureOptions | None,
             own_errors: bool = False, stops: bool = True) -> list[Record]:
-        """Adds closures in order, and returns their records. Waits while there is no room.
+        """Adds closures in order and returns their records. Blocks while the queue or the outbox is full.
 
         Args:
             own_errors: Whether each closure has its own error.
@@ -48,8 +48,8 @@ class Session(SessionWaits):
 
         Raises:
             UnavailableError: The session has ended.
-            ClosureError: Without `own_errors`: the pending error of this generation. Then only closures were added
-                for which there was room earlier.
+            ClosureError: Without `own_errors`: the pending error of this generation. In this case only some of the
+                closures may have been added.
         """
         own_errors &= self.own_errors or not self._heard.is_set()
         may = self._may_submit if own_errors else self._may_schedule
@@ -63,7 +63,7 @@ class Session(SessionWaits):
                                            "have ended, because its thread receives their outcomes; use a thread of "
                                            "your own")
                     self._signal()
-                    with waiting():  # back-pressure; ends with the session
+                    with waiting():  # back-pressure; the wait ends with the session at the latest
                         self._changed.wait_for(may)
                 self._throw_if_over() if own_errors else self._raise_pending(stops)
                 added.append(self._add(request, options, own_errors))
@@ -94,7 +94,7 @@ class Session(SessionWaits):
             for b in r.per_worker:
                 b.references += 1
         if self._streaming:
-            self._out.add(r)  # first, so that Ctrl-C here leaves no unsent closure for which others wait
+            self._out.add(r)  # must be first: after Ctrl-C, no thread may wait for a closure that is never sent
             if self._bounded:
                 self._queue.add()
         self._records[token] = r
@@ -110,10 +110,10 @@ class Session(SessionWaits):
         return number
 
     def create(self, request: Request, name: str) -> Built:
-        """Creates a value of workers, and waits until the server has accepted it.
+        """Creates a per-worker value and waits until the server has accepted it.
 
         Raises:
-            InputError: The server refused it.
+            InputError: The server rejected the value.
             ValueError: `name` is not valid Unicode text.
         """
         as_text("name", name)
@@ -131,14 +131,14 @@ class Session(SessionWaits):
             if self._streaming:
                 self._out.built.append(b)
             self._signal()
-        b.answered.wait()  # ends with the session at the latest
+        b.answered.wait()  # the wait ends with the session at the latest
         if b.error is not None:
             raise b.error.again()
         return b
 
     def objects_known(self, datasets: bool = False) -> SessionObjects:
         """Returns the objects of the session. Raises UnavailableError if the server is too old or unreachable."""
-        self._heard.wait()  # ends with the session at the latest
+        self._heard.wait()  # the wait ends with the session at the latest
         if not self.has_objects:
             self._throw_if_over()
             raise unavailable("the server does not support objects on tasks; upgrade it")
@@ -158,7 +158,7 @@ class Session(SessionWaits):
         with self._lock:
             if self._ended or self.closing or self._generation.cancelling:
                 return
-            if not self._generation.settled:  # an error cancels scheduled closures, but not submitted ones
+            if not self._generation.settled:  # an error cancels scheduled closures, but not submitted closures
                 for r in self._records.values():
                     if r.generation == 0:
                         self._cancel_one(r)
@@ -173,10 +173,11 @@ class Session(SessionWaits):
             self._cancel_one(record)
 
     def cancel_queued(self, records: Sequence[Record], dry_run: bool = False) -> Cancelled:
-        """Cancels closures that no worker has started. `dry_run` only asks the server. Can be called from any
-        thread.
+        """Cancels closures that no worker has started. With `dry_run`, only asks the server which closures would be
+        cancelled. Can be called from any thread.
 
-        While there is no connection, the cancel is repeated. `dry_run` and callbacks do not wait.
+        While there is no connection, the cancel is repeated. With `dry_run`, and in callbacks, the method does not wait
+        for a connection.
         """
         started: set[int] = set()
         asked: list[int] = []
@@ -201,7 +202,7 @@ class Session(SessionWaits):
         while asked:
             try:
                 answer = self.link.cancel_queued(self._id, asked, dry_run, limit)
-            except UnavailableError:  # their state is unknown
+            except UnavailableError:  # the state of the closures is unknown
                 if time.monotonic() >= end:
                     self._cancel_limit = CANCEL_AGAIN_LIMIT
                 unknown = set(asked)
@@ -213,7 +214,7 @@ class Session(SessionWaits):
                     self._note_cancelled(set(asked) - running - unknown, answer is None)
                 elif unknown:
                     break
-            # The server does not know these yet, or they have ended and the outcome has not arrived.
+            # The server does not know these closures yet, or they have ended and their outcome has not arrived.
             asked = [token for token in unknown if not by_token[token].ended]
             started.update(token for token in unknown.difference(asked)
                            if not isinstance(by_token[token].error, CancelledError))
@@ -229,12 +230,12 @@ class Session(SessionWaits):
             for token in tokens:
                 if (r := self._records.get(token)) is None:
                     continue
-                if tell:  # an older server, which also stops running calls
+                if tell:  # an older server, on which a cancel also stops running calls
                     self._cancel_one(r)
-                r.cancelled = True  # sent again on the next stream
+                r.cancelled = True  # the cancel is sent again on the next stream
 
     def _drop_unsent(self, records: Sequence[Record], ready: list[Callable[[], None]]) -> None:
-        """Ends closures that were not sent."""
+        """Ends those of the closures that were not sent."""
         dropped = {r.token for r in records}
         self._queue.remove(self._out.drop(dropped))
         for r in records:
@@ -243,7 +244,7 @@ class Session(SessionWaits):
         self._changed.notify_all()
 
     def fetched(self, error: ClosureError) -> None:
-        """Notes that the fetch of a value has raised the error."""
+        """Records that `error` was already raised when a value was fetched."""
         with self._lock:
             self._generation.fetched(error)
 
@@ -253,7 +254,7 @@ class Session(SessionWaits):
         return [f.again() for f in failures]
 
     def stop(self, reason: str) -> None:
-        """Refuses new closures, because there is no server."""
+        """Rejects new closures from now on, because there is no server."""
         with self._lock:
             if not self._ended:
                 self._reason = reason
@@ -261,7 +262,7 @@ class Session(SessionWaits):
                 self._changed.notify_all()
 
     def begin_close(self) -> None:
-        """Refuses new closures, and tells the server that the session closes."""
+        """Rejects new closures from now on, and notifies the server that the session closes."""
         with self._lock:
             if self.closing or self._ended:
                 return

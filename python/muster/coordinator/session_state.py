@@ -1,7 +1,8 @@
-"""The state of a session, and its handles. The session stores every unfinished closure with the data to send it
-again after a broken stream, and every output that has a handle.
+"""The state of a session, and its handles. The session stores every unfinished closure, with the data that is needed to
+send it again after the stream was broken, and every output that has a handle.
 
-The lock protects everything. Handles can be garbage-collected on any thread at any time, so `drop` only notes that.
+The lock protects the whole state. Handles can be garbage-collected on any thread at any time, so `drop` takes no lock
+and only queues the handle.
 """
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from muster.errors import FailureKind, UnavailableError
 
 
 class Cut:
-    """The closures that a join waits for: those that were scheduled before it."""
+    """The closures that a join waits for: all closures that were scheduled before the join."""
 
     def __init__(self, last_token: int, left: int) -> None:
         self.last_token = last_token
@@ -31,7 +32,7 @@ class Cut:
 
 
 class ToCancel(NamedTuple):
-    """A closure that the writing thread cancels."""
+    """A closure that the writing thread must cancel."""
 
     record: Record
 
@@ -44,7 +45,7 @@ class SessionState:
         self.blobs: Any = None
         self.objects = SessionObjects(self._wake_for_objects, self._lost_objects, self._is_reading,
                                       lambda: None if self.blobs is None else self.blobs.memory)
-        self._lock = threading.Lock()  # protects all below, except _drops and _wake
+        self._lock = threading.Lock()  # protects the fields below, except _drops and _wake
         self._changed = threading.Condition(self._lock)
         self._records: dict[int, Record] = {}
         self._built: dict[int, Built] = {}
@@ -61,9 +62,9 @@ class SessionState:
         self._cancel_sent = False
         self._streaming = False
         self._stream = 0
-        self._warned_of: set[int] = set()  # functions that no worker has; each is logged once
+        self._warned_of: set[int] = set()  # functions that no worker provides; each is logged once
         self._warned_of_break = 0.0
-        self._away_since: float | None = time.monotonic()  # None: a stream is open
+        self._away_since: float | None = time.monotonic()  # time at which the last stream ended; None: a stream is open
         self._id = ""
         self._incarnation = 0
         self.grace = 0.0
@@ -71,15 +72,15 @@ class SessionState:
         self.has_objects = False  # the server supports objects on tasks
         self.has_datasets = False  # the server supports datasets
         self.inputs_beside_bytes = False  # the server accepts inputs of closures with arguments in bytes
-        self._heard = threading.Event()  # the server has answered, or there will be no server
+        self._heard = threading.Event()  # set when the server has answered, or when the session ends without an answer
         self._waited = False
         self.closing = False
         self._ended = False
-        self._refuses = False  # the session closes, has ended, or will end because there is no server
+        self._refuses = False  # True if the session is closing, has ended, or will end because there is no server
         self._reason = ""
-        self._held = 0  # number of `quiet` blocks, which hold back new closures
-        self._reading: int | None = None  # the thread that processes a message and runs its callbacks
-        self._lost_with: set[tuple[int, str]] = set()  # streams and tasks whose loss was reported
+        self._held = 0  # number of active `quiet` blocks, which delay new closures
+        self._reading: int | None = None  # the thread that is processing a message and running its callbacks
+        self._lost_with: set[tuple[int, str]] = set()  # pairs of stream and task for which the loss was reported
         self._told: BaseException | None = None  # an error that the next schedule, join or done raises
         self._signalled = False
         self._drops: collections.deque[Record | Built | ToCancel] = collections.deque()
@@ -96,31 +97,33 @@ class SessionState:
         self.link._lock = self.blobs._lock = lost
 
     def check_process(self) -> None:
-        """Raises RuntimeError in a process that was forked from the session's, because the session's threads do not
-        exist there.
+        """Raises RuntimeError in a process that was forked from the session's process, because the session's threads do
+        not exist there.
         """
         if self.is_forked:
             raise _forks.of_parent("coordinator")
 
     @property
     def id(self) -> str:
-        """Returns the id of the session as REST shows it, or "" if the server has not opened it yet."""
+        """Returns the session id as in the REST API, or "" if the server has not opened the session yet."""
         return self._id
 
     @property
     def patience(self) -> float:
-        """Returns for how many seconds a call outside of the stream is repeated while the server cannot be reached:
-        as long as the session can be resumed.
+        """Returns the number of seconds for which a call outside of the stream is repeated while the server cannot be
+        reached. This is the time for which the session can be resumed.
         """
         return max(self.options.connect_timeout, self.grace)
 
     @property
     def over(self) -> bool:
-        """Returns whether the session refuses new closures."""
+        """Returns whether the session rejects new closures."""
         return self._refuses
 
     def takes_inputs_beside(self, timeout: float) -> bool:
-        """Returns whether arguments in bytes can have inputs. False while the server has not answered."""
+        """Returns whether the server accepts inputs of closures with arguments in bytes. False if the server has not
+        answered within `timeout` seconds.
+        """
         if not self._heard.is_set() and not self._waited:
             self._waited = not self._heard.wait(timeout)  # only the first caller waits
         return self.inputs_beside_bytes
@@ -133,14 +136,14 @@ class SessionState:
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
-        """Returns whether a closure with its own error can be added. It waits only while a cancel is processed,
-        which would cancel it too.
+        """Returns whether a closure with its own error can be added. An error of other closures does not prevent this,
+        but a cancel in progress does, because it would also cancel the new closure.
         """
         return self._refuses or not (self._generation.cancelling or (self._held and self._holds()) or self._full())
 
     def _holds(self) -> bool:
-        """Returns whether this thread has to wait while submissions are held back. Callbacks do not wait, because
-        they run on the thread that receives outcomes.
+        """Returns whether this thread must wait because new closures are delayed. Callbacks do not wait, because they
+        run on the thread that receives outcomes.
         """
         return not self._is_reading()
 
@@ -155,7 +158,9 @@ class SessionState:
                 (self._bounded and self._queue_is_full()))
 
     def _queue_is_full(self) -> bool:
-        """Returns whether the queue is full. False in a callback, because its thread receives the server's reports."""
+        """Returns whether the queue is full. Always False in a callback, because the thread of callbacks receives the
+        server's reports.
+        """
         return self._queue.is_full(self._streaming, self._unfinished) and not self._is_reading()
 
     def _throw_if_over(self) -> None:
@@ -176,16 +181,20 @@ class SessionState:
     # Handles.
 
     def drop(self, record: Record | Built) -> None:
-        """Notes that a handle was garbage-collected. It takes no lock, because the collector calls it at any time."""
+        """Queues the record of a handle that was garbage-collected. Takes no lock, because the garbage collector can
+        call it at any time.
+        """
         self._drops.append(record)
         if isinstance(record, Record) and record.is_large:
-            self._wake.put(False)  # at once, so that the next large output can reuse the memory
+            self._wake.put(False)  # wakes the writing thread now, so that the next large output can reuse the memory
         elif not self._drops_told:
             self._drops_told = True
             self._wake.put(True)
 
     def cancel_later(self, record: Record) -> None:
-        """Cancels a closure. It takes no lock, because the garbage collector can call it on any thread at any time."""
+        """Requests the cancellation of a closure. Takes no lock, because the garbage collector can call it on any
+        thread at any time.
+        """
         self._drops.append(ToCancel(record))
         if not self._drops_told:
             self._drops_told = True
@@ -232,7 +241,7 @@ class SessionState:
                 self._signal()
 
     def _lost_objects(self, task: str, error: BaseException) -> None:
-        """Reports a lost task: the next schedule, join or done raises the error, once per task and stream."""
+        """Reports the loss of a task. The next schedule, join or done raises the error, once per task and stream."""
         with self._lock:
             if (self._stream, task) not in self._lost_with:
                 self._lost_with = {one for one in self._lost_with if one[0] == self._stream}

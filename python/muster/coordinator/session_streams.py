@@ -1,5 +1,5 @@
-"""The streams of a session: `messages` runs on the thread that writes a stream, everything else on the thread that
-reads it.
+"""The streams of a session. `messages` runs on the thread that writes a stream; all other methods run on the thread
+that reads the stream.
 """
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ DROPS_WAIT = 0.05
 
 
 class SessionStreams(SessionState):
-    # The thread that writes.
+    # Methods of the writing thread.
 
     def messages(self, stream: int) -> Iterator[bytes]:
-        """Yields the messages of one stream, until the session has another stream."""
+        """Yields the messages of one stream, until the session opens another stream."""
         while True:
             with self._lock:
                 if stream != self._stream:
                     return
                 wake = self._wake
                 self._take_drops()
-                full = self._full()  # waits for a drain are woken by `take`
+                full = self._full()  # `take` wakes the threads that wait for a drain
                 data = self._out.next_message(self._names)
                 self._last_sent = max(self._last_sent, self._out.last_sent)
                 if data is None:
@@ -46,16 +46,16 @@ class SessionStreams(SessionState):
                     self._changed.notify_all()
             if data is not None:
                 yield data
-            elif wake.get():  # only values were dropped, and more drops usually follow
+            elif wake.get():  # only values were dropped, and usually more are dropped soon
                 try:
                     wake.get(timeout=DROPS_WAIT)
                 except queue.Empty:
                     pass
 
-    # The thread that reads.
+    # Methods of the reading thread.
 
     def connected(self) -> int:
-        """Starts a new stream, and returns its number."""
+        """Starts a new stream and returns its number."""
         with self._lock:
             self._take_drops()
             self._out = out = Outbox()
@@ -108,7 +108,7 @@ class SessionStreams(SessionState):
         return bool(self._id)
 
     def take(self, m: Any, values: Sequence[Data]) -> None:
-        """Processes a SessionResponse. `values` is its column of values."""
+        """Processes a SessionResponse. `values` is the value column of the response."""
         self._reading = threading.get_ident()
         try:
             self._take(m, values)
@@ -155,7 +155,7 @@ class SessionStreams(SessionState):
             self.blobs.patience = self.patience
         self.inputs_beside_bytes = o.inputs_beside_bytes
         self._heard.set()
-        # The cancel may have been lost with the old stream. If it was not, the generation has ended.
+        # The cancel may have been lost with the old stream. If the server received it, the generation has ended.
         g = self._generation
         if g.cancelling and not self._cancel_sent and o.generation == g.number:
             self._cancel_sent = self._out.cancel = True
@@ -169,7 +169,7 @@ class SessionStreams(SessionState):
         b = self._built.get(p.token)
         if b is None:
             if p.value:
-                self._out.release_built.append(p.value)  # dropped before it was answered
+                self._out.release_built.append(p.value)  # the handle was dropped before the server answered
         elif not b.answered.is_set():
             if p.HasField("failure"):
                 b.error = from_wire(p.failure)
@@ -188,7 +188,7 @@ class SessionStreams(SessionState):
                 zip(m.token, values, encodings, m.closure)):
             r = records.get(token)
             if r is None or r.ended:
-                continue  # an outcome that the server has repeated
+                continue  # the server has repeated this outcome
             r.closure = closure
             own = r.function == python
             if failures is not None and i in failures:
@@ -208,7 +208,7 @@ class SessionStreams(SessionState):
         return cut_ended
 
     def _end(self, r: Record, ready: list[Callable[[], None]]) -> bool:
-        """Ends a closure. Returns whether a join has nothing left to wait for."""
+        """Ends a closure. Returns whether this ends the wait of a join."""
         r.ended = True
         self._unfinished -= 1
         cut_ended = False
@@ -222,8 +222,8 @@ class SessionStreams(SessionState):
         r.args = b""
         r.is_large = may_be_name(r.raw)
         if r.is_large and self.blobs is not None and self.blobs.outputs_may_stay():
-            # The closure may have to run again until the value has been fetched, and for closures that use the value.
-            # The server itself keeps its blobs longer.
+            # The closure may have to run again until its value has been fetched, or to provide the value to other
+            # closures. The server keeps the closure's blobs longer by itself.
             self.blobs.lineage.ended(r.token, [c for c in r.contents if isinstance(c, SharedContent)],
                                      (used.token for used, _, _, _ in r.inputs if used is not None))
         else:
@@ -236,7 +236,7 @@ class SessionStreams(SessionState):
             if self.blobs is not None:
                 self.blobs.lineage.forget(r.token)
             if self._streaming and not self._ended:
-                self._out.release.append(r.token)  # an earlier release may have preceded the closure
+                self._out.release.append(r.token)  # an earlier release may have been sent before the closure
         for used, _, _, _ in inputs:
             if used is not None:
                 self._unreference(used)
@@ -245,7 +245,7 @@ class SessionStreams(SessionState):
         return cut_ended
 
     def ended(self, reason: str) -> None:
-        """Ends the session: there will be no further stream. `reason` is "" after an orderly end."""
+        """Ends the session; no further stream will be opened. `reason` is "" if the session was closed normally."""
         ready: list[Callable[[], None]] = []
         self._heard.set()
         if self._printer is not None:
@@ -275,14 +275,14 @@ class SessionStreams(SessionState):
 
 
 def _cause(failure: Any, r: Record) -> ClosureError | None:
-    """Returns the error of an input, for a closure that failed because of it. The input's error was received
-    earlier.
+    """Returns the error of the input because of which closure `r` failed, or None. The error of the input was received
+    before the failure of the closure.
     """
     if failure.kind != FailureKind.INPUT:
         return None
     ended = [used.error for used, _, _, _ in r.inputs if used is not None and used.error is not None]
     said = (failure.type, failure.worker, failure.attempt)
-    # Several inputs may have failed. The failure describes the first one.
+    # Several inputs may have failed. The failure describes the first failed input.
     for error in sorted(ended, key=lambda e: (e.type, e.worker, e.attempt) != said)[:1]:
         return error._failure.cause or error
     return None

@@ -1,6 +1,6 @@
-"""Waits of a session: for a closure, for all closures, for the server. A long wait asks the server for the reason.
-It logs a warning (logger ``muster``), once, if the wait cannot end: no worker has the function, or the server is
-unreachable.
+"""Waits of a session for a closure, for all closures or for the server. During a long wait, the session asks the server
+for the reason. It logs a warning (logger ``muster``) once if the wait cannot end because no worker provides the
+function or the server is unreachable.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SessionWaits(SessionStreams):
             return made
 
     def leave(self, cut: Cut) -> None:
-        """Ends the wait for a cut: its join returns, and raises no pending error."""
+        """Ends the wait for a cut: the join of this cut returns, and does not raise the pending error."""
         with self._lock:
             if cut in self._cuts:
                 self._cuts.remove(cut)
@@ -59,10 +59,10 @@ class SessionWaits(SessionStreams):
 
     @contextlib.contextmanager
     def quiet(self, timeout: float | None = None) -> Iterator[bool]:
-        """Runs the block while no scheduled closure runs. Threads that schedule wait until the block ends.
-        Callbacks do not wait, and end before the block starts.
+        """Runs the block while no scheduled closure is running. Other threads that call `schedule` block until the
+        block ends. Callbacks do not wait, but they end before the block starts.
 
-        Yields False if an error has cancelled the closures, and has not been raised yet. Raises WaitTimeout.
+        Yields False if an error has cancelled the closures and has not been raised yet. Raises WaitTimeout.
         """
         with self._lock:
             self._held += 1
@@ -83,8 +83,8 @@ class SessionWaits(SessionStreams):
                 self._changed.notify_all()
 
     def over_within(self, timeout: float, stopped: Callable[[], bool]) -> bool:
-        """Waits `timeout` seconds, or until the session refuses new closures, or until `notify` is called and
-        `stopped()` is True. Returns whether one of the two conditions holds.
+        """Waits at most `timeout` seconds, until the session rejects new closures or until `notify` is called and
+        `stopped()` is True. Returns False if the time is up.
         """
         with self._lock:
             return self._changed.wait_for(lambda: self.over or stopped(), timeout)
@@ -99,12 +99,14 @@ class SessionWaits(SessionStreams):
         return self._generation.failed or (self._unfinished == 0 and self._reading is None)
 
     def tell(self, error: BaseException) -> None:
-        """Makes the next schedule, join or done raise the error."""
+        """Makes the next schedule, join or done raise `error`."""
         with self._lock:
             self._told = error
 
     def untell(self, error: BaseException) -> bool:
-        """Takes the error back, so that the caller can raise it. Returns False if it has been raised."""
+        """Withdraws an error that was passed to `tell`, so that the caller can raise it. Returns False if the error has
+        already been raised.
+        """
         with self._lock:
             pending = self._told is error
             if pending:
@@ -131,14 +133,14 @@ class SessionWaits(SessionStreams):
 
     def done(self) -> bool:
         with self._lock, waiting():
-            # No deadline: running closures are asked to stop and answer, or their workers are lost.
+            # No deadline is needed: running closures are asked to stop, and each one answers or loses its worker.
             self._changed.wait_for(lambda: self._ended or self._generation.settled)
             self._raise_pending()
             return self._unfinished == 0
 
     def wait_open(self) -> str:
         with self._lock:
-            self._changed.wait_for(lambda: self._ended or bool(self._id))  # connect_timeout ends it
+            self._changed.wait_for(lambda: self._ended or bool(self._id))  # connect_timeout ends the wait
             if not self._id:
                 self._throw_if_over()
             return self._id
@@ -149,7 +151,7 @@ class SessionWaits(SessionStreams):
         try:
             in_time = self._wait(ended.wait, timeout, lambda: [record])
         finally:
-            if not record.ended:  # otherwise repeated waits would add callbacks without a limit
+            if not record.ended:  # otherwise repeated waits would add more and more callbacks
                 self.forget_callback(record, ended.set)
         if not in_time:
             raise WaitTimeout(f"the closure has not finished within {timeout:g} s" +
@@ -185,7 +187,7 @@ class SessionWaits(SessionStreams):
                 self._warn(of())
 
     def _warn(self, records: Sequence[Record]) -> None:
-        """Logs why the wait cannot end, if that is so, once for each lost connection and function."""
+        """Logs the reason if the wait cannot end. Logs only once for each lost connection and each function."""
         away = self._away_since
         if away is not None:
             if time.monotonic() - away >= LOOK_EVERY and away != self._warned_of_break:
@@ -203,12 +205,12 @@ class SessionWaits(SessionStreams):
         return self.reason_of(timeout, [r.token for r in records])
 
     def reason_of(self, timeout: float | None, numbers: Sequence[int]) -> str:
-        """Returns why a wait has timed out, as the end of a sentence, or "" if that is unknown.
+        """Returns the reason why a wait has timed out, as the end of a sentence, or "" if the reason is unknown.
 
         Args:
             timeout: The timeout of the wait.
-            numbers: Tokens of closures, or numbers of objects. The reason is that of the first one, or of one that
-                no worker can run.
+            numbers: Tokens of closures, or numbers of objects. If no worker can run one of them, the reason of this one
+                is returned, otherwise the reason of the first.
         """
         away = self._away_since
         if away is not None:
@@ -227,6 +229,8 @@ class SessionWaits(SessionStreams):
                 f"again for {self.grace:g} s")
 
     def _explained(self, records: Sequence[Record]) -> tuple[str, int]:
-        """Returns the server's reason, and the token of a closure that no worker can run, or 0."""
+        """Returns the server's reason and the token of a closure that no worker can run. The token is 0 if there is no
+        such closure.
+        """
         found: tuple[str, int] = self.link.explain(self._id, [r.token for r in records], ASK_TIMEOUT)
         return found

@@ -1,9 +1,10 @@
-"""Large arguments of a coordinator in memory that workers of its host map, and values that are mapped here.
+"""Shared memory of a coordinator: large arguments that workers of the same host map, and values that this process maps.
 
-If a buffer is passed again and its content is still stored, the content is compared and reused. The last few
-contents are kept a little longer than the closures that name them, for calls that follow each other. But they are
-dropped with the object that owns the bytes, which cannot be passed again. So a loop that creates an array for each
-call writes to the same memory again. Methods can be called from any thread.
+If a buffer is passed again while its content is still stored, the buffer is compared with the stored content, which is
+reused if it is equal. The last few contents are kept a little longer than the closures that refer to them, so that
+successive calls can reuse them. A content is dropped earlier if the object that owns the bytes is garbage-collected,
+because that object cannot be passed again. A loop that creates a new array for each call therefore reuses the same
+memory. Methods can be called from any thread.
 """
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def _check_size(size: int) -> None:
 
 
 class SharedContent:
-    """A content that unfinished closures name. It is freed with the last reference."""
+    """Shared content that unfinished closures refer to. The memory is freed with the last reference."""
 
     __slots__ = ("digest", "view", "__weakref__")
 
@@ -58,8 +59,8 @@ class _Staying(NamedTuple):
 
 
 def _owner(data: Data) -> Any | None:
-    """Returns the object that owns the bytes, or None if it is unknown: some objects make a new object each time
-    they are asked for their bytes.
+    """Returns the object that owns the bytes. Returns None if the owner is unknown, because some objects create a new
+    object each time their bytes are requested.
     """
     found: Any = memoryview(data).obj
     for _ in range(VIEWS_MAX):
@@ -73,14 +74,16 @@ def _owner(data: Data) -> Any | None:
 
 
 class Shared:
-    """The shared memory of a coordinator. It starts with the first large argument or value."""
+    """The shared memory of a coordinator. It is set up for the first large argument or value."""
 
     def __init__(self, channels: Channels, bytes_max: int, make_room: Callable[[], bool] = lambda: False) -> None:
-        """`make_room` releases contents that are not strictly needed. It returns False if there are none."""
+        """Creates the object. `make_room` releases contents that are not strictly needed, and returns False if there
+        are no such contents.
+        """
         self._channels = channels
         self._make_room = make_room
         self._bytes_max = bytes_max
-        self._lock = threading.Lock()  # protects all below
+        self._lock = threading.Lock()  # protects the fields below
         self._process: Process | None = None
         self._closed = False
         self._by_place: weakref.WeakValueDictionary[tuple[int, int], SharedContent] = weakref.WeakValueDictionary()
@@ -93,13 +96,15 @@ class Shared:
         return bool(self._bytes_max)
 
     def put(self, name: bytes) -> bool:
-        """Stores a content at the server as well. Returns False if it is not held here, or cannot be stored."""
+        """Also stores a content of this process at the server. Returns False if this process does not have the content,
+        or it cannot be stored.
+        """
         process = self._process
         return process is not None and process.holding.put(name)
 
     def content(self, data: Data, timeout: float) -> SharedContent | None:
-        """Returns the stored content of a buffer, or None if it must be sent to the server. `timeout`: seconds to
-        wait, the first time, until the server has reported that it supports shared memory.
+        """Returns the shared content of a buffer, or None if the buffer must be sent to the server. `timeout`: seconds
+        that the first call waits until the server has reported whether it supports shared memory.
         """
         process = self._started(timeout)
         if process is None:
@@ -108,9 +113,9 @@ class Shared:
         with self._lock:
             found = self._by_place.get(place)
             known = None if found is None else self._staying.get(found.digest)
-        is_same = known is not None and known.source is not None  # the source exists, so its place was not reused
+        is_same = known is not None and known.source is not None  # the source exists, so its address was not reused
         if found is None or not (is_same or memory.same(found.view, data)):
-            if found is not None:  # the memory of the buffer has new content
+            if found is not None:  # the buffer has new content at the same address
                 with self._lock:
                     known = self._staying.pop(found.digest, None)
             del known
@@ -123,7 +128,7 @@ class Shared:
         return found
 
     def unchanged(self, yes: bool) -> None:
-        """Sets whether the program leaves arguments unchanged from now on."""
+        """Sets whether the program promises not to change arguments from now on."""
         with self._lock:
             self._unchanged = yes
             before = list(self._staying.items())
@@ -132,7 +137,7 @@ class Shared:
         del before  # without the lock
 
     def get(self, name: bytes, timeout: float) -> memoryview | None:
-        """Returns the mapped value, or None if it must be fetched from the server."""
+        """Returns the mapped value, or None if the value must be fetched from the server."""
         process = self._started(timeout)
         if process is None:
             return None
@@ -154,12 +159,14 @@ class Shared:
         return views[0] if views else None
 
     def by_server(self, size: int, seconds: float) -> None:
-        """Reports that a value was fetched from the server."""
+        """Records that a value of `size` bytes was fetched from the server in `seconds`."""
         if self._process is not None:
             self._process.by_server(size, seconds)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether values can stay with the worker that computed them, as far as the server has reported."""
+        """Returns whether values can be stored only on the worker that computed them, according to the server's last
+        report.
+        """
         process = self._process
         return process is not None and process.holding.outputs_may_stay
 
@@ -169,22 +176,24 @@ class Shared:
         return process is not None and process.is_lost(name)
 
     def put_names(self) -> list[bytes]:
-        """Returns the names of contents that are held here and were stored at the server as well."""
+        """Returns the names of the contents of this process that were also stored at the server."""
         process = self._process
         return [] if process is None else process.holding.all_put()
 
     def gone(self, names: list[bytes]) -> None:
-        """Notes that the server no longer has these contents. It requests them again when needed."""
+        """Records that the server no longer has these contents. The server requests these contents again when it needs
+        them.
+        """
         if self._process is not None:
             self._process.holding.gone(names)
 
     def look(self) -> None:
-        """Called when the connection to the server is a new one."""
+        """Called after a new connection to the server is opened."""
         if self._process is not None:
             self._process.holding.look()
 
     def tick(self, now: float) -> bool:
-        """Drops contents that have not been used for a while. Returns whether some are left."""
+        """Drops contents that have not been used for a while. Returns whether any contents are left."""
         with self._lock:
             gone = [self._staying.pop(name) for name, each in list(self._staying.items()) if each.until <= now]
         del gone  # without the lock
@@ -248,7 +257,7 @@ class Shared:
     def _stays(self, content: SharedContent, data: Data, process: Process) -> None:
         name, until = content.digest, time.monotonic() + STAYS
 
-        def source_gone(_: Any) -> None:  # called by the garbage collector, so it takes no lock
+        def source_gone(_: Any) -> None:  # takes no lock, because the garbage collector calls it
             self._sources_gone.put(name)
             process.soon(self._forget_sources)
 
@@ -262,7 +271,7 @@ class Shared:
         del before, gone  # without the lock
 
     def _forget_sources(self) -> None:
-        """Runs on the store's thread."""
+        """Drops the contents whose sources were garbage-collected. Runs on the store's thread."""
         while not self._sources_gone.empty():
             with self._lock:
                 found = self._staying.pop(self._sources_gone.get(), None)

@@ -1,4 +1,4 @@
-"""Nested structures of values."""
+"""Waits for the values in nested structures, and iterates over values as they end."""
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +15,7 @@ from muster.worker.context import waiting
 
 
 def fetch_structure(structure: Any, timeout: float | None, stops: bool = True) -> Any:
-    """Returns the structure with values in place of RemoteValues. `stops`: see ClosureError.again."""
+    """Returns the structure with the fetched values in place of RemoteValues. `stops`: see ClosureError.again."""
     end = None if timeout is None else time.monotonic() + timeout
     return _fetch(structure, end, stops)
 
@@ -29,14 +29,14 @@ def _fetch(s: Any, end: float | None, stops: bool) -> Any:
     if isinstance(s, list):
         return [_fetch(item, end, stops) for item in s]
     if isinstance(s, dict):
-        made = copy.copy(s)  # keeps class, order and default_factory
+        made = copy.copy(s)  # a copy keeps the class, the order and default_factory
         for key, item in s.items():
             made[key] = _fetch(item, end, stops)
         return made
     if _is_dataclass(s) and _has_values(s):
         made = copy.copy(s)
         for name, item in _fields(s):
-            object.__setattr__(made, name, _fetch(item, end, stops))  # it may be frozen
+            object.__setattr__(made, name, _fetch(item, end, stops))  # works for frozen dataclasses too
         return made
     return s
 
@@ -72,12 +72,12 @@ class as_completed:
     """Iterates over values in the order in which their calls end, with ``for`` or ``async for``.
 
     Args:
-        values: RemoteValues, also of several coordinators.
-        timeout: Seconds from now until all calls must have ended. None: no limit.
+        values: RemoteValues. They can belong to several coordinators.
+        timeout: Seconds from the creation of the iterator within which all calls must end. None: no limit.
         progress: Whether to show a progress bar, if tqdm is installed.
 
     Raises:
-        WaitTimeout: While iterating: some calls have not ended within `timeout`.
+        WaitTimeout: Raised during iteration if some calls have not ended within `timeout`.
 
     Example:
         ```python
@@ -96,7 +96,7 @@ class as_completed:
         self._timeout = timeout
         self._left = 0
         self._open: dict[int, RemoteValue[Any]] = {}
-        self._wakes: set[Callable[[], None]] = set()  # wake waiting coroutines
+        self._wakes: set[Callable[[], None]] = set()  # functions that wake waiting coroutines
         for value in values:
             self._left += 1
             self._open[id(value)] = value
@@ -119,7 +119,7 @@ class as_completed:
         return self._taken(value)
 
     def _came(self, value: RemoteValue[Any]) -> None:
-        """Called on a thread of the library when a value has ended."""
+        """Adds a value whose call has ended. Called on a thread of the library."""
         self._ended.put(value)
         for wake in list(self._wakes):
             wake()
@@ -146,7 +146,7 @@ class as_completed:
             raise StopAsyncIteration
         with waiting():
             while True:
-                # No await follows before the return, so a cancelled coroutine loses no value.
+                # There is no await between here and the return, so a cancelled coroutine loses no value.
                 try:
                     return self._taken(self._ended.get_nowait())
                 except queue.Empty:
@@ -155,7 +155,7 @@ class as_completed:
                     raise self._too_late()
 
     async def _wait_for_one(self) -> bool:
-        """Returns whether a value has ended in time."""
+        """Waits for the next value. Returns False if the time is up."""
         left = None if self._end is None else max(0.0, self._end - time.monotonic())
         loop = asyncio.get_running_loop()
         came = asyncio.Event()
@@ -163,12 +163,12 @@ class as_completed:
         def wake() -> None:
             try:
                 loop.call_soon_threadsafe(came.set)
-            except RuntimeError:  # the loop was closed
+            except RuntimeError:  # the event loop was closed
                 pass
 
         self._wakes.add(wake)
         try:
-            if self._ended.empty():  # a value may have ended before `wake` was added
+            if self._ended.empty():  # checked again, because a value may have ended before `wake` was added
                 await asyncio.wait_for(came.wait(), left)
             return True
         except asyncio.TimeoutError:

@@ -14,13 +14,13 @@ from muster.coordinator.work import Large
 
 
 class Uploads:
-    """Creates, for each digest, the per-worker value that installs an upload on each worker once. Methods can be
-    called from any thread.
+    """Creates one per-worker value for each upload digest. The per-worker value installs the upload once on each
+    worker. Methods can be called from any thread.
     """
 
     def __init__(self, build: Callable[[Upload], PerWorkerValues]) -> None:
         self._build = build
-        self._lock = threading.Lock()  # protects _values; held while waiting for the server
+        self._lock = threading.Lock()  # protects _values; it is also held while waiting for the server
         self._values: dict[str, PerWorkerValues] = {}
         self._named: dict[bytes, AnyContent] = {}
         """Blobs of uploads for objects, which are needed when the task of the object connects."""
@@ -34,8 +34,8 @@ class Uploads:
 
     def along(self, uploads: Sequence[Upload], function: bytes, arguments: bytes,
               blobs: Blobs | None) -> list[Data]:
-        """Returns the arguments of `work.make_with_uploads`. `blobs`: large uploads are sent once, and kept at the
-        server as long as the session. None: they are part of the arguments.
+        """Returns the arguments of `work.make_with_uploads`. With `blobs`, large uploads are sent once and stored at
+        the server until the session ends. If `blobs` is None, the uploads are part of the arguments.
         """
         naming = blobs.naming() if blobs is not None and blobs.limit(SERVER_WAIT) else None
         install = [(u.digest, Large(u.data)) for u in uploads]

@@ -1,4 +1,4 @@
-"""Waits for some of several values."""
+"""Functions that wait until some of several values have ended."""
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +15,7 @@ Values = list[RemoteValue[Any]]
 
 def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
          ) -> tuple[Values, Values]:
-    """Waits until `num_returns` values have ended, with a result or an error.
+    """Waits until the calls of `num_returns` values have ended, with a result or an error.
 
     The values can belong to several coordinators.
 
@@ -31,7 +31,8 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
     Raises:
         ValueError: `num_returns` is less than 1 or larger than the number of values, or a value occurs twice.
         TypeError: An element is not a RemoteValue.
-        RuntimeError: A callback of a value calls this. It would block the thread that delivers the results.
+        RuntimeError: `wait` was called in a callback of a value, where it would block the thread that delivers the
+            results.
 
     Example:
         ```python
@@ -61,7 +62,7 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
 
 async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: float | None = None
                      ) -> tuple[Values, Values]:
-    """Asynchronous version of `wait`. Cancelling the awaiting task does not cancel the calls.
+    """Asynchronous version of `wait`. If the awaiting task is cancelled, the calls continue.
 
     Args:
         values: Different values.
@@ -69,7 +70,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
         timeout: Seconds to wait. None: no limit.
 
     Returns:
-        The values that have ended, at most `num_returns`, and the others, as for `wait`.
+        Two lists, as for `wait`: at most `num_returns` values that have ended, and all other values.
 
     Raises:
         ValueError, TypeError: As for `wait`.
@@ -81,7 +82,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
     def wake() -> None:
         try:
             loop.call_soon_threadsafe(ended.set)
-        except RuntimeError:  # the loop was closed
+        except RuntimeError:  # the event loop was closed
             pass
 
     with _Counter(each, num_returns, wake) as counter, waiting():
@@ -94,7 +95,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
 
 
 class _Counter:
-    """Calls `notify` once `count` of the values have ended. Removes its callbacks at the end."""
+    """Calls `notify` once when `count` of the values have ended. Removes its callbacks when the wait ends."""
 
     def __init__(self, values: Values, count: int, notify: Callable[[], None]) -> None:
         self._values = values
@@ -112,7 +113,7 @@ class _Counter:
             if self.enough:
                 break
             self._added.append((value, self._ended))
-            value.add_done_callback(self._ended)  # called at once if the value has ended
+            value.add_done_callback(self._ended)  # called immediately if the value has ended
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -1,4 +1,4 @@
-"""Callables that run on workers for the coordinator."""
+"""Callables that the coordinator runs on workers."""
 from __future__ import annotations
 
 import itertools
@@ -12,20 +12,20 @@ from muster.worker.context import current
 
 
 class Chunk:
-    """Makes several calls of a function in one closure, for `map`. If one raises an exception, the others are still
-    made.
+    """Makes several calls of a function in one closure, for `map`. If a call raises an exception, the remaining calls
+    are still made.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
-        self.__qualname__ = calls.name_of(fn)  # for notes on errors
+        self.__qualname__ = calls.name_of(fn)  # used in the notes of errors
 
     @property
     def __wrapped__(self) -> Callable[..., Any]:
         return self.fn
 
     def __call__(self, *arguments: tuple[Any, ...]) -> list[Any] | PartialResults:
-        """Returns the results in order. With a single call it raises the exception of the function."""
+        """Returns the results in order. If the chunk has a single call, an exception of the function is raised."""
         fn = self.fn
         if len(arguments) == 1:
             return [fn(*arguments[0])]
@@ -34,20 +34,20 @@ class Chunk:
         remaining = iter(arguments)
         while True:
             try:
-                results.extend(itertools.starmap(fn, remaining))  # keeps what it has appended before an error
+                results.extend(itertools.starmap(fn, remaining))  # after an error, appended results remain
             except Exception:
                 running = current()
                 if running is not None and running.cancelled():
                     raise
             if len(results) == len(arguments):
                 break
-            failed.append(len(results))  # includes a StopIteration of the function, which ends `extend`
+            failed.append(len(results))  # this branch also handles a StopIteration of the function, which ends `extend`
             results.append(None)
         return PartialResults(results, failed) if failed else results
 
 
 class PartialResults(NamedTuple):
-    """The result of a chunk in which some calls have raised exceptions. The client repeats these calls, each in its
+    """The result of a chunk in which some calls have raised exceptions. The client repeats each of these calls in its
     own closure, which reports the error.
     """
 
@@ -73,7 +73,7 @@ class InstallUpload:
 
 
 class Large:
-    """Bytes that are pickled out of band, so that they can be a blob."""
+    """Bytes that are pickled out of band, so that they can be stored as a blob."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -88,7 +88,8 @@ def install_upload(digest: str, data: Any) -> Any:
 
 
 class WithUploads:
-    """A pickled builder with its uploads, because its arguments cannot contain them."""
+    """A pickled function that builds an object, with its uploads. The arguments of the function cannot contain uploads.
+    """
 
     def __init__(self, install: list[InstallUpload], function: bytes, arguments: bytes) -> None:
         self.install = install
@@ -104,12 +105,12 @@ class WithUploads:
 
 
 def make_with_uploads(install: list[tuple[str, Any]], function: bytes, arguments: bytes) -> Any:
-    """Creates an object after installing its uploads."""
+    """Installs the uploads of an object and then creates the object."""
     return WithUploads([InstallUpload(digest, bytes(data)) for digest, data in install], function, arguments)()
 
 
 class MakeDataset:
-    """Returns the result of a function, or another object itself."""
+    """Builds a dataset on a worker: returns the result if `dataset` is a function, otherwise `dataset` itself."""
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -119,8 +120,8 @@ class MakeDataset:
 
 
 class IterateDataset:
-    """Returns a new iterator over a new dataset. It has a lock, because several calls can use it at the same time:
-    in a threaded worker, and in a process where one call waits for values.
+    """Creates a dataset and returns an iterator over it. The iterator has a lock, because several calls can use it at
+    the same time, in a threaded worker or in a process where one call is waiting for values.
     """
 
     def __init__(self, make: MakeDataset) -> None:
@@ -131,7 +132,7 @@ class IterateDataset:
 
 
 class OneAtATime:
-    """An iterator with a lock. It can be used on any thread."""
+    """An iterator with a lock. It can be used by several threads at the same time."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
