@@ -1,2 +1,3 @@
-"""Variables on tasks: arrays that parameter servers hold, whole or in shards, and checkpoints of them. numpy
-is imported when it is first used."""
+"""Variables on tasks: arrays that parameter servers hold, either whole or in shards, and checkpoints of variables.
+numpy is imported only when it is first used.
+"""

@@ -1,6 +1,7 @@
-"""Checkpoints on disk. ``PATH/checkpoint-7`` contains a file ``data`` and, written last, ``manifest.json`` with the
-offsets and SHA-256 of all data and of the manifest itself. A checkpoint is written as ``checkpoint-7.tmp``, synced
-to disk, and then renamed. So earlier checkpoints survive any crash. This module is independent of clusters.
+"""Checkpoints on disk. ``PATH/checkpoint-7`` contains the files ``data`` and ``manifest.json``. The manifest is written
+last and contains the offsets and SHA-256 digests of all data, and its own digest. A checkpoint is written as
+``checkpoint-7.tmp``, synced to disk, and then renamed, so earlier checkpoints survive any crash. This module is
+independent of clusters.
 """
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ Saved = tuple[str, Any]
 
 
 class Torn(Exception):
-    """The checkpoint is incomplete or damaged. The text says why."""
+    """Raised if a checkpoint is incomplete or damaged. The message contains the reason."""
 
 
 def numbers(path: Path, unfinished: bool = False) -> list[int]:
-    """Returns the numbers of existing checkpoints, complete or not, or with `unfinished` of those that were not
-    renamed. Oldest first.
+    """Returns the numbers of the existing checkpoints, oldest first, whether they are complete or not. With
+    `unfinished`, returns the numbers of checkpoints that have not been renamed yet.
     """
     try:
         names = os.listdir(path)
@@ -44,8 +45,8 @@ def numbers(path: Path, unfinished: bool = False) -> list[int]:
 
 
 class Writer:
-    """Writes the next checkpoint, until `finish` or `abandon`. Only one thread, and one program at a time per path,
-    may use it. Raises OSError.
+    """Writes the next checkpoint, until `finish` or `abandon` is called. Must be used by only one thread, and by one
+    program at a time for each path. Raises OSError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +67,7 @@ class Writer:
         self._variables[name] = {"shape": list(shape), "dtype": dtype, "parts": []}
 
     def rows(self, name: str, begin: int, saved: Sequence[Saved], version: int) -> None:
-        """Writes a part of a variable from row `begin` on, with the matching part of its slots."""
+        """Writes rows of a variable, starting at row `begin`, with the matching part of the variable's slots."""
         kept = []
         for slot, array in saved:
             place = self._put(memoryview(arrays.numpy().ascontiguousarray(array).reshape(-1).view("uint8"))
@@ -75,8 +76,8 @@ class Writer:
         self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
 
     def object(self, name: str, state: Any) -> None:
-        """Writes the state of an object: as JSON if that preserves it, so that other languages can read it,
-        otherwise as a pickle.
+        """Writes the state of an object. The state is written as JSON, which other languages can read, if JSON
+        preserves it, and otherwise as a pickle.
         """
         if is_plain(state, set()):
             self._objects[name] = {**self._put(json.dumps(state).encode()), "encoding": JSON}
@@ -91,7 +92,7 @@ class Writer:
         return {"offset": self._at - size, "bytes": size}
 
     def finish(self) -> int:
-        """Completes the checkpoint, and returns its number once it is on disk."""
+        """Completes the checkpoint. Returns its number once the checkpoint is on disk."""
         self._data.flush()
         os.fsync(self._data.fileno())
         self._data.close()
@@ -113,7 +114,7 @@ class Writer:
 
 
 def is_plain(state: Any, seen: set[int], depth: int = 0) -> bool:
-    """Returns whether JSON preserves the state: it has only JSON types, and contains no object twice."""
+    """Returns whether JSON preserves the state: the state has only JSON types and does not contain any object twice."""
     kind = type(state)
     if kind is dict or kind is list:
         if id(state) in seen or depth == DEPTH_MAX:
@@ -137,19 +138,19 @@ def check_keep(keep: int | None) -> None:
 
 
 def tidy(path: Path, newest: int, keep: int | None) -> None:
-    """Removes unfinished checkpoints before `newest`, and all complete ones except the newest `keep`."""
+    """Removes unfinished checkpoints that precede `newest`, and all complete checkpoints except the newest `keep`."""
     whole = numbers(path)
     old = [] if keep is None else whole[:max(0, len(whole) - keep)]
     for number in old:
         folder = pathlib.Path(path) / f"checkpoint-{number}"
-        os.rename(folder, f"{folder}.tmp")  # so that a partly deleted checkpoint does not look complete
+        os.rename(folder, f"{folder}.tmp")  # a partly deleted checkpoint must not look complete
     for number in numbers(path, unfinished=True):
         if number < newest:
             shutil.rmtree(pathlib.Path(path) / f"checkpoint-{number}.tmp", ignore_errors=True)
 
 
 class Reader:
-    """Reads a checkpoint. The constructor reads all data once to verify it. Raises Torn or OSError."""
+    """Reads a checkpoint. The constructor reads all data once to verify the checkpoint. Raises Torn or OSError."""
 
     def __init__(self, path: Path, number: int) -> None:
         folder = pathlib.Path(path) / f"checkpoint-{number}"
@@ -180,12 +181,12 @@ class Reader:
             raise Torn(f"{folder}/data was changed after it was written: {size} bytes of {manifest['bytes']}")
 
     def arrays_of(self, name: str) -> int:
-        """Returns how many arrays a part of the variable has: itself and its slots."""
+        """Returns the number of arrays in each part of a variable: the content and its slots."""
         return max((len(part["arrays"]) for part in self.variables[name]["parts"]), default=1)
 
     def rows(self, name: str, begin: int, end: int) -> tuple[list[Saved], int]:
-        """Returns rows of a variable with their slots, and its version. The shards can differ from those that were
-        saved.
+        """Returns rows of a variable with their slots, and the variable's version. The rows can span several of the
+        saved shards.
         """
         v = self.variables[name]
         np = arrays.numpy()
@@ -231,7 +232,7 @@ class Reader:
 
 
 def newest(path: Path) -> tuple[Reader | None, list[str]]:
-    """Returns the newest complete checkpoint or None, and the faults of newer ones."""
+    """Returns the newest complete checkpoint, or None, and a list of the errors found in newer checkpoints."""
     while True:
         wrong: list[str] = []
         there = numbers(path)
@@ -241,7 +242,7 @@ def newest(path: Path) -> tuple[Reader | None, list[str]]:
             except Torn as error:
                 wrong.append(str(error))
         if numbers(path) == there:
-            return None, wrong  # otherwise the writer has added checkpoints and removed these; look again
+            return None, wrong  # otherwise the writer has replaced these checkpoints by newer ones; search again
 
 
 def _hash_of(manifest: dict[str, Any]) -> str:

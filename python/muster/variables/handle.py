@@ -1,4 +1,4 @@
-"""Handles of variables. Values that are too large for one call are sent in pieces of rows."""
+"""Handles of variables. Values that are too large for one call are divided by rows and sent in pieces."""
 from __future__ import annotations
 
 import math
@@ -21,8 +21,8 @@ ADAM = (0.9, 0.999, 1e-7)
 
 
 def given(value: Any, dtype: Any) -> Any:
-    """Returns the array of an argument. It waits for RemoteValues, and converts numbers and lists to the variable's
-    dtype.
+    """Returns an argument as an array. Waits for the value of a RemoteValue, and converts numbers and lists to the
+    variable's dtype.
 
     Raises:
         TypeError, ValueError: The conversion would change the numbers.
@@ -40,7 +40,7 @@ def given(value: Any, dtype: Any) -> Any:
 
 
 def number(field: str, value: Any, low: float = -math.inf, below: float = math.inf) -> float:
-    """Returns a finite number in a range. Raises TypeError or ValueError."""
+    """Converts `value` to a finite float and checks that `low` <= `value` < `below`. Raises TypeError or ValueError."""
     if isinstance(value, RemoteValue):
         value = value.fetch()
     array = arrays.numpy().asarray(value)
@@ -59,14 +59,14 @@ def adam_numbers(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> tu
 
 
 def check_bytes(method: str, size: int) -> None:
-    """Raises ValueError if the arguments are too large for a call."""
+    """Raises ValueError if the arguments are too large for one call."""
     if size > ARGUMENT_BYTES_MAX:
         raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}: divide the "
                          "variable among tasks by a partitioner")
 
 
 class Ranged:
-    """The common part of whole and sharded variables. `_dtype` is numpy's name of the dtype."""
+    """Base class of the handles of whole and sharded variables. `_dtype` is numpy's name for the dtype."""
 
     __slots__ = ()
     _shape: tuple[int, ...]
@@ -80,12 +80,12 @@ class Ranged:
 
     @property
     def dtype(self) -> Any:
-        """Returns the numpy dtype."""
+        """Returns the variable's numpy dtype."""
         return arrays.numpy().dtype(self._dtype)
 
     @property
     def name(self) -> str:
-        """Returns the name by which others find the variable, or ""."""
+        """Returns the name by which others find the variable, or "" if it has none."""
         return self._name
 
     @property
@@ -97,14 +97,15 @@ class Ranged:
 
     @property
     def _indexed_bytes(self) -> int:
-        """Returns the bytes of a row and its index."""
+        """Returns the size of a row and its index in bytes."""
         return self._row_bytes + 8
 
     @property
     def _bytes(self) -> int:
         return self._row_bytes * self._shape[0] if self._shape else self._row_bytes
 
-    # Arguments are checked before a call is sent, because callers often do not wait for the answer of an update.
+    # Arguments are checked before a call is sent, because callers often do not wait for the result
+    # of an update.
 
     def _whole(self, value: Any, adds: bool = True) -> Any:
         """Returns an array of the variable's shape and dtype, or a scalar. Raises ValueError or TypeError."""
@@ -114,7 +115,9 @@ class Ranged:
         return self._typed(array, adds)
 
     def _some(self, indices: Any, rows: Any, adds: bool = True) -> tuple[Any, Any]:
-        """Returns indices, and a row for each. Raises ValueError, TypeError or IndexError."""
+        """Returns an array of indices, and an array with one row for each index. Raises ValueError, TypeError or
+        IndexError.
+        """
         indices, rows = self._indices(indices), given(rows, self._dtype)
         wanted = (len(indices), *self._shape[1:])
         if rows.shape != wanted:
@@ -122,7 +125,7 @@ class Ranged:
         return indices, self._typed(rows, adds)
 
     def _rows_from(self, begin: Any, value: Any) -> tuple[int, Any]:
-        """Returns `begin` and an array of the rows from there on. Raises ValueError, TypeError or IndexError."""
+        """Returns `begin`, and an array of the rows that start there. Raises ValueError, TypeError or IndexError."""
         begin, array = arrays.integer("begin", begin), self._typed(given(value, self._dtype), adds=False)
         if not array.ndim or array.shape[1:] != self._shape[1:]:
             raise ValueError(f"shape: rows have {self._shape[1:]}, the argument has {array.shape}")
@@ -176,9 +179,9 @@ class Ranged:
 class RemoteVariable(Ranged, RemoteObject):
     """The handle of a variable on a task: an array that many functions read and update.
 
-    Each method sends a call to the task, and returns a RemoteValue at once. A handle can be an argument of
-    functions and methods, at any depth. Each call is atomic. Without shared memory, data above 24 MiB is sent in
-    pieces of rows; then each piece is atomic, but the whole call is not.
+    Each method sends a call to the task and returns a RemoteValue at once. A handle can be passed to functions and
+    methods as an argument, at any nesting depth. Each call is atomic. Without shared memory, more than 24 MiB of data
+    is divided by rows and sent in pieces; each piece is then atomic, but the whole call is not.
 
     Methods raise ValueError, TypeError or IndexError if an argument has the wrong shape, dtype or index.
     """
@@ -197,11 +200,11 @@ class RemoteVariable(Ranged, RemoteObject):
 
     @property
     def task(self) -> str:
-        """Returns the task, such as "ps:0"."""
+        """Returns the name of the task, for example "ps:0"."""
         return self._task
 
     def read(self) -> RemoteValue[Any]:
-        """Returns a value of the whole array."""
+        """Reads the whole array. Returns a RemoteValue of it."""
         return self._whole_call("read", gives=self._bytes) or self._read_pieces(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
@@ -209,10 +212,10 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             begin: First row.
-            end: Row after the last one.
+            end: Row after the last row to read.
 
         Returns:
-            A value of the array of these rows.
+            A RemoteValue of an array with these rows.
         """
         begin, end = self._checked_range(begin, end)
         return (self._whole_call("read_rows", begin, end, gives=(end - begin) * self._row_bytes) or
@@ -224,28 +227,28 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        """Replaces the content.
+        """Replaces the whole content.
 
         Args:
-            value: An array of the variable's shape and dtype, a list, a number for all elements, or a RemoteValue
-                of these.
+            value: An array of the variable's shape and dtype, a list, a number for all elements, or a RemoteValue of
+                one of these.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         array = self._whole(value, adds=False)
         return (self._whole_call("assign", array) or
                 self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b])))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        """Replaces rows.
+        """Replaces some rows.
 
         Args:
             begin: First row.
-            value: The new rows. Their number determines how many are replaced.
+            value: The new rows. Their number determines how many rows are replaced.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         begin, array = self._rows_from(begin, value)
         return self._whole_call("assign_rows", begin, array) or self._all(
@@ -253,24 +256,24 @@ class RemoteVariable(Ranged, RemoteObject):
              for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds to the content.
+        """Adds to the whole content.
 
         Args:
-            delta: As for `assign`.
+            delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         return self._update("assign_add", "scatter_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts from the content.
+        """Subtracts from the whole content.
 
         Args:
-            delta: As for `assign`.
+            delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         return self._update("assign_sub", "scatter_sub", delta)
 
@@ -278,10 +281,10 @@ class RemoteVariable(Ranged, RemoteObject):
         """Reads rows by index.
 
         Args:
-            indices: Row numbers in one dimension. A number can occur several times.
+            indices: Row numbers in one dimension. A row number can occur several times.
 
         Returns:
-            A value of an array with one row for each index.
+            A RemoteValue of an array with one row for each index.
         """
         indices = self._indices(indices)
         made = self._whole_call("gather", indices, gives=len(indices) * self._indexed_bytes if len(indices) > 1 else 0)
@@ -294,26 +297,26 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds to rows. Rows with the same index add up.
+        """Adds to some rows. If an index occurs several times, all its rows are added.
 
         Args:
             indices: Row numbers in one dimension.
             rows: One row for each index.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         return self._scatter("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts from rows. Rows with the same index add up.
+        """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
 
         Args:
             indices: Row numbers in one dimension.
             rows: One row for each index.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         return self._scatter("scatter_sub", indices, rows)
 
@@ -325,7 +328,7 @@ class RemoteVariable(Ranged, RemoteObject):
             rows: One row for each index.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         return self._scatter("scatter_update", indices, rows, adds=False)
 
@@ -335,10 +338,10 @@ class RemoteVariable(Ranged, RemoteObject):
         Args:
             gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
             learning_rate: A finite number.
-            momentum: Decay of the momentum, whose slot is kept with the variable. None: no momentum.
+            momentum: Decay factor of the momentum. The momentum is stored with the variable. None: no momentum.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         self._check_steps()
         rate = number("learning_rate", learning_rate)
@@ -348,51 +351,51 @@ class RemoteVariable(Ranged, RemoteObject):
 
     def adam(self, gradient: Any, learning_rate: float = 0.001, beta1: float = ADAM[0], beta2: float = ADAM[1],
              epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """Performs a step of Adam on the task. The moments are kept with the variable.
+        """Performs a step of Adam on the task. The moments are stored with the variable.
 
         Args:
             gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
             learning_rate: A finite number.
-            beta1: Decay of the first moment, from 0 to below 1.
-            beta2: Decay of the second moment, from 0 to below 1.
+            beta1: Decay factor of the first moment, at least 0 and below 1.
+            beta2: Decay factor of the second moment, at least 0 and below 1.
             epsilon: A number for numerical stability, at least 0.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         self._check_steps()
         return self._step("adam", gradient, *adam_numbers(learning_rate, beta1, beta2, epsilon))
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
-        """Performs a step of gradient descent for some rows, for example of embeddings. Gradients of the same index
-        are summed first.
+        """Performs a step of gradient descent for some rows, for example of embeddings. Gradients for the same row are
+        first summed.
 
         Args:
             indices: Row numbers in one dimension.
-            rows: The gradient of each of these rows.
+            rows: One gradient for each index.
             learning_rate: A finite number.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         self._check_steps()
         return self._scatter("sgd_rows", indices, rows, number("learning_rate", learning_rate))
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """Performs a step of Adam for some rows. Gradients of the same index are summed first. The moments of other
-        rows are unchanged.
+        """Performs a step of Adam for some rows. Gradients for the same row are first summed. The moments of other rows
+        remain unchanged.
 
         Args:
             indices: Row numbers in one dimension.
-            rows: The gradient of each of these rows.
+            rows: One gradient for each index.
             learning_rate: A finite number.
-            beta1: Decay of the first moment, from 0 to below 1.
-            beta2: Decay of the second moment, from 0 to below 1.
+            beta1: Decay factor of the first moment, at least 0 and below 1.
+            beta2: Decay factor of the second moment, at least 0 and below 1.
             epsilon: A number for numerical stability, at least 0.
 
         Returns:
-            A value that is None when the task has executed the call.
+            A RemoteValue of None, available when the task has executed the call.
         """
         self._check_steps()
         more = (*self._some(indices, rows), *adam_numbers(learning_rate, beta1, beta2, epsilon))
@@ -403,7 +406,9 @@ class RemoteVariable(Ranged, RemoteObject):
                               self._name)
 
     def _whole_call(self, method: str, *args: Any, gives: int = 0) -> RemoteValue[Any] | None:
-        """Returns the value of a single call, or None if it is too large. `gives`: bytes of its result."""
+        """Sends a single call and returns its RemoteValue, or None if the call would be too large. `gives`: bytes of
+        the result.
+        """
         size = max(gives, sum(getattr(arg, "nbytes", 0) for arg in args))
         if size > large.MIN:
             made = self._large_call(method, *args)
@@ -414,8 +419,8 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._call(method, *args) if size <= WHOLE_MAX else None
 
     def _large_call(self, method: str, *args: Any) -> CallValue | None:
-        """Returns the value of a call whose arguments and result stay in shared memory, or None if that is not
-        possible.
+        """Sends a call whose arguments and result remain in shared memory. Returns its RemoteValue, or None if such a
+        call is not possible.
         """
         keeping = self._calls.large.keeping(self._id, self._ticket, self._of())
         if keeping is None:
@@ -429,7 +434,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return CallValue(self._calls, call, self._owner)
 
     def _pieces_of(self, method: str, *args: Any) -> RemoteValue[Any]:
-        """Repeats a read in pieces because there was no memory for its result."""
+        """Repeats a read in pieces because there was not enough memory for its result."""
         if method == "gather":
             return self._gather_pieces(*args)
         return self._read_pieces(*args) if args else self._read_pieces(0, self._shape[0])
@@ -451,7 +456,7 @@ class RemoteVariable(Ranged, RemoteObject):
             lambda a, b: (of_rows, arange(a, b), array[a:b], *more))
 
     def _step(self, method: str, gradient: Any, *more: Any) -> RemoteValue[None]:
-        """Sends a step of an optimizer. It cannot be divided, because each piece would be a step."""
+        """Sends a step of an optimizer. The step cannot be divided, because each piece would count as a step."""
         array = self._whole(gradient)
         return self._whole_call(method, array, *more) or self._call(method, array, *more)
 
@@ -487,6 +492,6 @@ class RemoteVariable(Ranged, RemoteObject):
 
 
 def restored(id: int, task: str, ticket: bytes, shape: Sequence[int], dtype: str, name: str) -> RemoteVariable:
-    """Called when a handle is unpickled."""
+    """Recreates a handle. Called when a handle is unpickled."""
     calls = calls_of(ticket, f"the variable {name!r} on {task}")
     return RemoteVariable(id, task, ticket, calls, getattr(calls, "owner", lambda: None)(), shape, dtype, name)

@@ -1,5 +1,5 @@
-"""The variables, objects and datasets of a coordinator that its checkpoints contain, and how they are saved and
-loaded.
+"""The variables, objects and datasets of a coordinator that are included in its checkpoints, and the code that saves
+and loads them.
 """
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ _VARIABLES = (RemoteVariable, ShardedVariable)
 
 
 class Known:
-    """Methods can be called from any thread. Only one thread at a time saves or loads."""
+    """The known handles of a coordinator. Methods can be called on any thread. Only one thread at a time can save or
+    load.
+    """
 
     def __init__(self) -> None:
         self._turn = threading.Lock()  # held while saving or loading
@@ -57,7 +59,7 @@ class Known:
             self._named[name] = handle._unowned()  # must not keep the session open
 
     def forget(self, id: int) -> None:
-        """Notes that an object was deleted."""
+        """Records that an object was deleted."""
         with self._lock:
             self._unnamed.pop(id, None)
             for name in [n for n, h in self._named.items() if id in _ids(h)]:
@@ -67,7 +69,9 @@ class Known:
                     self._deleted.popitem(last=False)
 
     def _listed(self) -> dict[str, Handle]:
-        """Returns what a checkpoint contains. Called under the lock. Raises ValueError if something has no name."""
+        """Returns the handles that a checkpoint must contain. Called under the lock. Raises ValueError if an object or
+        variable has no name.
+        """
         if self._unnamed:
             raise ValueError(f"{next(iter(self._unnamed.values()))} has no name; checkpoints find variables by name, "
                              "so create it with name=, or delete it first")
@@ -80,11 +84,13 @@ class Known:
             return self._save(path, keep, handles)
 
     def save_unless_restarted(self, path: Path, keep: int | None) -> int | None:
-        """Saves, or returns None if newly created content would replace content that should be restored first."""
+        """Saves a checkpoint. Returns None if newly created content would replace content that should be restored
+        first.
+        """
         with self._turn:
             try:
                 before = checkpoint.numbers(path)
-                with self._lock:  # things that are created again after this are not among these handles
+                with self._lock:  # handles that are recreated after this point are not included
                     if self._restarted or (before and os.path.abspath(path) not in self._continued):
                         return None
                     handles = self._listed()
@@ -99,8 +105,8 @@ class Known:
         out = Writer(path)
         try:
             shards = []
-            # Positions of datasets are saved before variables. So after a restore, data can be read twice, but no data
-            # is skipped.
+            # Positions of datasets are saved before variables. After a restore, data can therefore
+            # be read twice, but no data is skipped.
             for name, handle in sorted(handles.items(), key=lambda one: not isinstance(one[1], DistributedDataset)):
                 if not isinstance(handle, _VARIABLES):
                     out.object(name, handle.save_state().fetch())
@@ -143,8 +149,8 @@ class Known:
             return reader.number
 
     def _may_go_on(self, path: Path, loaded: dict[str, Handle]) -> None:
-        """Allows saving again. Called under the lock. Things that were created again in the meantime were not
-        loaded.
+        """Allows saving again, unless a handle was recreated while the checkpoint was being loaded: its content was not
+        loaded. Called under the lock.
         """
         self._restarted = any(name in self._named and _ids(self._named[name]) != _ids(handle)
                               for name, handle in loaded.items())
@@ -155,7 +161,7 @@ class Known:
     def _load(self, reader: Reader, handles: dict[str, Handle]) -> None:
         pending: list[Any] = []
         for name, handle in handles.items():
-            if isinstance(handle, DistributedDataset):  # first, because the server refuses it while functions read
+            if isinstance(handle, DistributedDataset):  # first: the server rejects it while functions are reading
                 handle.load_state(reader.object(name)).fetch()
         for name, handle in handles.items():
             if isinstance(handle, DistributedDataset):
@@ -174,7 +180,7 @@ def _ids(handle: Handle) -> list[int]:
 
 
 def _shards(handle: RemoteVariable | ShardedVariable) -> list[tuple[RemoteVariable, int]]:
-    """Returns the shards, each with its first row."""
+    """Returns the shards of a variable, each with its first row."""
     if isinstance(handle, ShardedVariable):
         return list(zip(handle.shards, handle.bounds))
     return [(handle, 0)]
@@ -194,7 +200,8 @@ def _check(reader: Reader, name: str, handle: Handle) -> None:
 
 
 def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> None:
-    """Saves shards. Some are requested ahead. A shard executes the calls that are in progress before it is saved."""
+    """Saves shards. Several shards are requested in advance. A shard finishes its calls in progress before it is saved.
+    """
     ahead: collections.deque[tuple[str, int, Any, int]] = collections.deque()
 
     def write_one() -> int:
@@ -221,7 +228,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
         number = shard._call("begin_cut").fetch()
     except UnavailableError:
         raise
-    except ClosureError:  # a worker of another language cannot copy, and returns the whole shard
+    except ClosureError:  # a worker in another language cannot make a copy, and returns the whole shard
         _write(out, name, low, shard._call("save").fetch())
         return
     ahead: collections.deque[tuple[int, Any]] = collections.deque()

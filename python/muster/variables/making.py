@@ -1,4 +1,4 @@
-"""Creates and finds variables, whole or in shards."""
+"""Creates and finds variables, either whole or in shards."""
 from __future__ import annotations
 
 import math
@@ -26,7 +26,7 @@ shard. So clients find the shards, and no other object can use the name.
 
 
 def task_of(task: str) -> tuple[str, int]:
-    """Returns job and index of a task. Raises ValueError."""
+    """Returns the job and the index of a task. Raises ValueError."""
     job, _, index = task.rpartition(":")
     if not job or not index.isdecimal() or len(index) > 9:
         raise ValueError(f"task: {task!r}, must be as 'ps:0'")
@@ -35,8 +35,8 @@ def task_of(task: str) -> tuple[str, int]:
 
 def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
          partitioner: Partitioner | None, detached: bool) -> AnyVariable:
-    """Creates a variable of `array`, which can be an Initial. Waits until the server has accepted it, and until all
-    pieces of a large array have arrived. Raises InputError, ValueError, TypeError or UnavailableError.
+    """Creates a variable with the content `array`, which can be an Initial. Waits until the server has accepted the
+    variable and all pieces of a large array have arrived. Raises InputError, ValueError, TypeError or UnavailableError.
     """
     initial = array if isinstance(array, Initial) else _Given(array)
     row = math.prod(initial.shape[1:]) * arrays.numpy().dtype(initial.dtype).itemsize
@@ -55,7 +55,7 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
     try:
         for i, (low, high, part) in enumerate(zip(bounds, bounds[1:], named)):
             parts.append(_make_one(objects, initial, low, high, part, tasks[i % len(tasks)], detached))
-        if name:  # last, so that a client that finds the index finds all shards
+        if name:  # the index is created last, so that a client that finds it also finds all shards
             index = _make_one(objects, _Given(arrays.numpy().asarray(bounds, "int64")), 0, len(bounds), name,
                               tasks[0], detached, IN_SHARDS)
     except BaseException:
@@ -66,7 +66,7 @@ def make(objects: SessionObjects, array: Any, name: str, tasks: Sequence[str],
 
 
 def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: str | None) -> Any:
-    """Returns the array with `dtype`. Raises ValueError if `shape` or `initializer` contradicts the array."""
+    """Returns the array, converted to `dtype`. Raises ValueError if `shape` or `initializer` contradicts the array."""
     if initializer is not None:
         raise ValueError("initializer: must not be given with an array; it fills a variable that is made from a shape")
     if isinstance(array, RemoteValue):
@@ -78,7 +78,7 @@ def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: st
 
 
 class Initial:
-    """A variable of `shape` filled with "zeros" or "ones" on its own task."""
+    """Describes a variable of `shape` that its own task fills with "zeros" or "ones"."""
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float32", initializer: str = "zeros") -> None:
         try:
@@ -105,7 +105,7 @@ class _Given(Initial):
     def __init__(self, array: Any) -> None:
         array = arrays.numpy().asarray(array)
         super().__init__(array.shape, array.dtype)
-        self._array = array.astype(self.dtype, copy=False)  # in the byte order of this machine
+        self._array = array.astype(self.dtype, copy=False)  # converted to this machine's byte order
 
     def arguments(self, low: int, high: int) -> bytes:
         rows = self._array[low:high] if self.shape else self._array
@@ -128,7 +128,7 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
     rows = initial.rows(low, high)
     if rows is not None:
         try:
-            made.assign(rows).fetch()  # nothing else would report the error of a piece
+            made.assign(rows).fetch()  # otherwise the error of a piece would not be reported
         except BaseException:
             made.delete()
             raise
@@ -136,15 +136,15 @@ def _make_one(objects: SessionObjects, initial: Initial, low: int, high: int, na
 
 
 def find(objects: SessionObjects, name: str) -> AnyVariable:
-    """Returns the variable with the name. Raises NotServedError if there is none, and TypeError if the object is
-    not a variable.
+    """Returns the variable with the given name. Raises NotServedError if no object has this name, and TypeError if the
+    object is not a variable.
     """
     return handle_of(objects, objects.look_for(name), name)
 
 
 def handle_of(objects: SessionObjects, found: Any, name: str) -> AnyVariable:
-    """Returns the variable of an object. Waits for its shape. Raises TypeError if it is not a variable, and the
-    errors of its calls.
+    """Returns the variable handle of an object. Waits for the variable's shape. Raises TypeError if the object is not a
+    variable, and the exceptions of its calls.
     """
     if found.class_name == IN_SHARDS:
         index = _one_of(objects, found, name)

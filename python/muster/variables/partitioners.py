@@ -1,6 +1,6 @@
-"""Partitioners: how many shards a variable has, by the rules of tf.distribute.experimental.partitioners.
+"""Partitioners determine the number of shards of a variable by the rules of tf.distribute.experimental.partitioners.
 
-A partitioner is called with a shape and a dtype, and returns the number of parts of each dimension. Only the first
+A partitioner is called with a shape and a dtype, and returns the number of parts along each dimension. Only the first
 dimension can have more than one part.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ Partitioner = Callable[[Sequence[int], Any], Sequence[int]]
 
 
 class FixedShardsPartitioner:
-    """Divides a variable into a fixed number of shards, or into one per row if it has fewer rows.
+    """Divides a variable into a fixed number of shards, or into one shard per row if it has fewer rows.
 
     Args:
         num_shards: Number of shards, at least 1.
@@ -28,14 +28,14 @@ class FixedShardsPartitioner:
 
 
 class MinSizePartitioner:
-    """Divides a variable by a minimum size of shards.
+    """Divides a variable into shards of a minimum size.
 
     The number of shards is the size of the variable divided by `min_shard_bytes`, rounded up. It is at most
     `max_shards` and at most the number of rows.
 
     Args:
-        min_shard_bytes: Bytes per shard.
-        max_shards: Largest number of shards.
+        min_shard_bytes: Intended minimum size of a shard in bytes.
+        max_shards: Maximum number of shards.
         bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
     """
 
@@ -50,11 +50,11 @@ class MinSizePartitioner:
 
 
 class MaxSizePartitioner:
-    """Divides a variable into as few shards as possible, each with at most `max_shard_bytes`.
+    """Divides a variable into as few shards as possible, each of at most `max_shard_bytes`.
 
     Args:
-        max_shard_bytes: Largest size of a shard in bytes.
-        max_shards: Largest number of shards, even if they exceed `max_shard_bytes`. None: no limit.
+        max_shard_bytes: Maximum size of a shard in bytes.
+        max_shards: Maximum number of shards, even if the shards are then larger than `max_shard_bytes`. None: no limit.
         bytes_per_string: Accepted for compatibility with TensorFlow. Variables cannot contain strings.
     """
 
@@ -87,11 +87,11 @@ def _parts(shape: Sequence[int], axis: int, count: int) -> list[int]:
 
 
 def bounds_of(partitioner: Partitioner | None, shape: Sequence[int], dtype: Any) -> list[int]:
-    """Returns the first row of each shard, and at last the number of rows. If the rows cannot be divided equally,
-    the first shards have one row more. Two elements: the variable is not divided.
+    """Returns the first row of each shard, followed by the number of rows. If the rows cannot be divided equally, the
+    first shards have one more row. If the list has two elements, the variable is not divided.
 
     Raises:
-        ValueError: The result of the partitioner is invalid.
+        ValueError: The partitioner returned an invalid result.
     """
     if partitioner is None or not shape:
         return [0, shape[0] if shape else 0]

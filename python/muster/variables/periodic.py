@@ -18,7 +18,7 @@ log = logging.getLogger("muster")
 
 
 class Checkpoints:
-    """Saves checkpoints until `stop`, the end of a ``with`` block, or the end of the coordinator. Returned by
+    """Saves checkpoints until `stop` is called, the ``with`` block is exited, or the coordinator is closed. Returned by
     :meth:`ClusterCoordinator.checkpoints`. `last` is the number of the last checkpoint, or None.
     """
 
@@ -37,12 +37,12 @@ class Checkpoints:
         self._timeout = timeout
         self._error: Exception | None = None
         self._stopped = False
-        self._waits_for_restore = False  # this has been logged
+        self._waits_for_restore = False  # whether the missing restore has been logged
         self._thread = threading.Thread(target=self._run, name="muster-checkpoints", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops saving. Returns when no save is in progress."""
+        """Stops saving checkpoints. Waits for a save in progress."""
         self._stopped = True
         self._session.notify()
         self._thread.join()
@@ -51,7 +51,7 @@ class Checkpoints:
         while not self._session.over_within(self._every, lambda: self._stopped):
             try:
                 self._save()
-            except UnavailableError as error:  # the session reports it
+            except UnavailableError as error:  # the session reports this error
                 log.warning("no checkpoint was made: %s", error)
             except Exception as error:
                 log.warning("no checkpoint was made: %s", error)

@@ -1,4 +1,4 @@
-"""A variable that is divided into shards of rows, each on a task."""
+"""A variable that is divided by rows into shards, each of which is on one task."""
 from __future__ import annotations
 
 from typing import Any, Callable, Sequence
@@ -14,13 +14,13 @@ HEAD_BYTES = 1024
 
 
 class ShardedVariable(Ranged):
-    """The handle of a variable in shards of rows. It has the methods of a :class:`RemoteVariable`.
+    """The handle of a variable that is divided by rows into shards. It has the methods of a :class:`RemoteVariable`.
 
-    Each method calls all shards that it concerns at the same time. It is atomic per shard, but not across shards.
+    Each method calls all affected shards at the same time. A call is atomic within a shard, but not across shards.
 
     Attributes:
         shards: Handles of the shards.
-        bounds: First row of each shard, and at last the number of rows.
+        bounds: First row of each shard, followed by the number of rows.
     """
 
     def __init__(self, shards: Sequence[RemoteVariable], bounds: Sequence[int], shape: Sequence[int], dtype: str,
@@ -30,7 +30,7 @@ class ShardedVariable(Ranged):
         self._shape = tuple(int(n) for n in shape)
         self._dtype = dtype
         self._name = name
-        self._index = index  # others find the shards by it
+        self._index = index  # others find the shards through the index
 
     @property
     def tasks(self) -> list[str]:
@@ -38,7 +38,7 @@ class ShardedVariable(Ranged):
         return [shard.task for shard in self.shards]
 
     def read(self) -> RemoteValue[Any]:
-        """Returns a value of the whole array."""
+        """Reads the whole array. Returns a RemoteValue of it."""
         return self._joined([shard.read() for shard in self.shards],
                             lambda parts: arrays.numpy().concatenate(parts))
 
@@ -47,10 +47,10 @@ class ShardedVariable(Ranged):
 
         Args:
             begin: First row.
-            end: Row after the last one.
+            end: Row after the last row to read.
 
         Returns:
-            A value of the array of these rows.
+            A RemoteValue of an array with these rows.
         """
         begin, end = self._checked_range(begin, end)
         parts = []
@@ -61,49 +61,49 @@ class ShardedVariable(Ranged):
         return self._joined(parts, lambda found: arrays.numpy().concatenate(found))
 
     def assign(self, value: Any) -> RemoteValue[None]:
-        """Replaces the content. See `RemoteVariable.assign`.
+        """Replaces the whole content. See `RemoteVariable.assign`.
 
         Args:
             value: An array, a list, a number or a RemoteValue.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._each("assign", value, adds=False)
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        """Replaces rows.
+        """Replaces some rows.
 
         Args:
             begin: First row.
-            value: The new rows.
+            value: The new rows. Their number determines how many rows are replaced.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         begin, array = self._rows_from(begin, value)
         parts = [(shard, max(begin, low), min(begin + len(array), high), low) for shard, low, high in self._ranges()]
         return self._all([shard.assign_rows(a - low, array[a - begin:b - begin]) for shard, a, b, low in parts if a < b])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds to the content.
+        """Adds to the whole content.
 
         Args:
-            delta: As for `assign`.
+            delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._each("assign_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts from the content.
+        """Subtracts from the whole content.
 
         Args:
-            delta: As for `assign`.
+            delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._each("assign_sub", delta)
 
@@ -113,13 +113,13 @@ class ShardedVariable(Ranged):
         Args:
             gradient: An array of the variable's shape and dtype.
             learning_rate: A finite number.
-            momentum: Decay of the momentum. None: no momentum.
+            momentum: Decay factor of the momentum. None: no momentum.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
 
         Raises:
-            ValueError: With `momentum`, the part of a shard is too large for one call.
+            ValueError: With `momentum`, a shard's part of the step is too large for one call.
         """
         return self._each("sgd", gradient, learning_rate, momentum)
 
@@ -130,15 +130,15 @@ class ShardedVariable(Ranged):
         Args:
             gradient: An array of the variable's shape and dtype.
             learning_rate: A finite number.
-            beta1: Decay of the first moment.
-            beta2: Decay of the second moment.
+            beta1: Decay factor of the first moment.
+            beta2: Decay factor of the second moment.
             epsilon: A number for numerical stability.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
 
         Raises:
-            ValueError: The part of a shard is too large for one call.
+            ValueError: A shard's part of the step is too large for one call.
         """
         return self._each("adam", gradient, learning_rate, beta1, beta2, epsilon)
 
@@ -149,7 +149,7 @@ class ShardedVariable(Ranged):
             indices: Row numbers in one dimension.
 
         Returns:
-            A value of an array with one row for each index.
+            A RemoteValue of an array with one row for each index.
         """
         indices = self._indices(indices)
         places = []
@@ -169,26 +169,26 @@ class ShardedVariable(Ranged):
         return self._joined(parts, join)
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds to rows. Rows with the same index add up.
+        """Adds to some rows. If an index occurs several times, all its rows are added.
 
         Args:
             indices: Row numbers in one dimension.
             rows: One row for each index.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._divided("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts from rows. Rows with the same index add up.
+        """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
 
         Args:
             indices: Row numbers in one dimension.
             rows: One row for each index.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._divided("scatter_sub", indices, rows)
 
@@ -200,47 +200,46 @@ class ShardedVariable(Ranged):
             rows: One row for each index.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._divided("scatter_update", indices, rows, adds=False)
 
     def sgd_rows(self, indices: Any, rows: Any, learning_rate: float) -> RemoteValue[None]:
-        """Performs a step of gradient descent for some rows. Gradients of the same index are summed first.
+        """Performs a step of gradient descent for some rows. Gradients for the same row are first summed.
 
         Args:
             indices: Row numbers in one dimension.
-            rows: The gradient of each of these rows.
+            rows: One gradient for each index.
             learning_rate: A finite number.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
         """
         return self._divided("sgd_rows", indices, rows, learning_rate)
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: float = 0.001, beta1: float = ADAM[0],
                   beta2: float = ADAM[1], epsilon: float = ADAM[2]) -> RemoteValue[None]:
-        """Performs a step of Adam for some rows. It counts as a step of all shards, so that their step counts stay
-        equal.
+        """Performs a step of Adam for some rows. The step counts as a step of every shard, so that the step counts of
+        all shards remain equal.
 
         Args:
             indices: Row numbers in one dimension.
-            rows: The gradient of each of these rows.
+            rows: One gradient for each index.
             learning_rate: A finite number.
-            beta1: Decay of the first moment.
-            beta2: Decay of the second moment.
+            beta1: Decay factor of the first moment.
+            beta2: Decay factor of the second moment.
             epsilon: A number for numerical stability.
 
         Returns:
-            A value that is None when all shards have executed the call.
+            A RemoteValue of None, available when all shards have executed the call.
 
         Raises:
-            ValueError: The part of a shard is too large for one call.
+            ValueError: A shard's part of the step is too large for one call.
         """
         return self._divided("adam_rows", indices, rows, learning_rate, beta1, beta2, epsilon, all_shards=True)
 
     def delete(self) -> None:
-        """Deletes all shards. Calls that are not answered fail with CancelledError. Only a coordinator can delete
-        variables.
+        """Deletes all shards. Unanswered calls fail with CancelledError. Only a coordinator can delete variables.
 
         Raises:
             TypeError: The handle is used in a function on a worker.
@@ -257,14 +256,14 @@ class ShardedVariable(Ranged):
         return list(zip(self.shards, self.bounds, self.bounds[1:]))
 
     def _each(self, method: str, value: Any, *more: Any, adds: bool = True) -> RemoteValue[None]:
-        array = self._whole(value, adds)  # raises before the first shard has changed
+        array = self._whole(value, adds)  # raises before any shard has changed
         parts = [array[low:high] if array.ndim else array for _, low, high in self._ranges()]
         if method == "adam" or (method == "sgd" and more[1] is not None):
             self._check_steps_whole(method, self.shards, [(part,) for part in parts])
         return self._all([getattr(shard, method)(part, *more) for shard, part in zip(self.shards, parts)])
 
     def _check_steps_whole(self, method: str, shards: list[RemoteVariable], parts: list[tuple[Any, ...]]) -> None:
-        """Raises ValueError if the step of a shard is too large for one call. Called before any shard has made the
+        """Raises ValueError if a shard's part of a step is too large for one call. Called before any shard executes the
         step.
         """
         for shard, part in zip(shards, parts):

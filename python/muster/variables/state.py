@@ -1,4 +1,4 @@
-"""The methods of a coordinator for variables and for objects with names."""
+"""The methods of a coordinator for variables and for named objects."""
 from __future__ import annotations
 
 import contextlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class State:
-    """A base class of ClusterCoordinator."""
+    """Base class of ClusterCoordinator."""
 
     @property
     def _session(self) -> Session:
@@ -38,27 +38,27 @@ class State:
                  partitioner: Partitioner | None = None, tasks: Sequence[str] = (),
                  shape: Sequence[int] | None = None, dtype: Any = None, initializer: str | None = None,
                  detached: bool = False) -> AnyVariable:
-        """Creates a variable on a task, or in shards on several tasks.
+        """Creates a variable on a single task, or divided into shards on several tasks.
 
-        It waits for a task only if more than 24 MiB are sent there.
+        Waits for a task only if more than 24 MiB must be sent to it.
 
         Args:
-            array: The content. None: it is made on the task, of `shape`, `dtype` and `initializer`.
-            name: Name by which others find it with :meth:`get_variable`.
-            task: The task. Default: "ps:0".
-            partitioner: A function of shape and dtype that determines the shards, such as
+            array: The content. None: the task creates it from `shape`, `dtype` and `initializer`.
+            name: Name by which others find the variable with :meth:`get_variable`.
+            task: The task that holds the variable. Default: "ps:0".
+            partitioner: A function that determines the number of shards from the shape and dtype, such as
                 :class:`muster.FixedShardsPartitioner`.
-            tasks: Tasks of the shards, which are placed in turn. It can have one element.
-            shape: Shape, without `array`.
-            dtype: Numpy dtype. Default: that of `array`, or float32. An array is converted to it.
-            initializer: "zeros" (default) or "ones", without `array`.
-            detached: Whether the variable outlives this coordinator. It then needs a name.
+            tasks: Tasks that hold the shards, assigned in turn. The list can have a single element.
+            shape: Shape of the variable if `array` is not given.
+            dtype: Numpy dtype. Default: the dtype of `array`, or float32. An array is converted to `dtype`.
+            initializer: "zeros" (default) or "ones" if `array` is not given.
+            detached: Whether the variable outlives this coordinator. A detached variable must have a name.
 
         Returns:
-            A RemoteVariable, or a ShardedVariable if the partitioner makes several shards.
+            A RemoteVariable, or a ShardedVariable if the partitioner requests several shards.
 
         Raises:
-            InputError: The server refused it, for example because the name is in use.
+            InputError: The server rejected the variable, for example because the name is in use.
             TypeError: Neither `array` nor `shape` is given, or the dtype is not supported.
             ValueError: Arguments contradict each other, or a row is larger than 7 MiB.
             UnavailableError: The session has ended.
@@ -92,17 +92,17 @@ class State:
         return made
 
     def get_variable(self, name: str) -> AnyVariable:
-        """Returns the handle of an existing variable, whole or in shards. Waits until the variable has reported its
-        shape.
+        """Returns the handle of an existing variable, either whole or in shards. Waits until the variable has reported
+        its shape.
 
         Args:
-            name: The name that a coordinator has given it.
+            name: The name under which a coordinator created the variable.
 
         Returns:
             A RemoteVariable or a ShardedVariable.
 
         Raises:
-            NotServedError: There is no object of this name.
+            NotServedError: No object has this name.
             TypeError: The object is not a variable.
         """
         found = making.find(self._session.objects_known(), name)
@@ -110,19 +110,20 @@ class State:
         return found
 
     def get_object(self, name: str) -> Any:
-        """Returns the handle of an existing object, or of a variable as `get_variable` does.
+        """Returns the handle of an existing object. For a variable, returns the same handle as `get_variable`.
 
-        Results of its methods can be unpickled here, so the process that runs the object must be trusted.
+        The results of the object's methods can be pickles that this process unpickles, so the process that runs the
+        object must be trusted.
 
         Args:
-            name: The name that a coordinator has given it.
+            name: The name under which a coordinator created the object.
 
         Returns:
             A RemoteObject, RemoteVariable or ShardedVariable.
 
         Raises:
-            NotServedError: There is no object of this name.
-            InputError: The object belongs to another token.
+            NotServedError: No object has this name.
+            InputError: The object belongs to a client with another token.
         """
         objects = self._session.objects_known()
         found = objects.look_for(name)
@@ -136,25 +137,26 @@ class State:
              timeout: float | None = None) -> int:
         """Writes a checkpoint.
 
-        It contains the variables that this coordinator has created or found, the objects that it has created whose
-        class has ``save_state(self)``, and the positions of named datasets. All of them need names. A state must be
-        picklable. Each shard is saved between two of its calls.
+        The checkpoint contains the variables that this coordinator has created or found, the objects that it has
+        created whose class defines ``save_state(self)``, and the positions of named datasets. All of them must have
+        names. A state must be picklable. Each shard is saved between two of its calls.
 
         Args:
-            path: Directory of the checkpoints. Only this program must be able to access it. Only one program at a
-                time can write there.
-            keep: Number of newest checkpoints to keep. None: all.
-            quiesce: Whether to save everything at the same moment: scheduled calls end first, and new calls wait.
+            path: Directory of the checkpoints. Other programs must not have access to it. Only one program at a time
+                can write there.
+            keep: Number of newest checkpoints to keep. None: all checkpoints are kept.
+            quiesce: Whether to save everything at the same point in time: scheduled calls first finish, and new calls
+                wait.
             timeout: Seconds that `quiesce` waits. None: no limit.
 
         Returns:
-            The number of the checkpoint, once it is on disk.
+            The number of the checkpoint, which is then on disk.
 
         Raises:
-            ValueError: Something that must be saved has no name.
+            ValueError: A variable, object or dataset that must be saved has no name.
             OSError: The checkpoint cannot be written.
             ClosureError: A call has failed; with `quiesce`, also the pending error of scheduled calls.
-            WaitTimeout: With `quiesce`, calls have not ended within `timeout`.
+            WaitTimeout: With `quiesce`, calls have not finished within `timeout`.
         """
         with self._session.quiet(timeout) if quiesce else contextlib.nullcontext(True) as good:
             if not good:
@@ -164,36 +166,36 @@ class State:
     def restore(self, path: Path) -> int | None:
         """Loads the newest complete checkpoint.
 
-        It loads everything that this coordinator has created or found, by name, into any number of shards and any
-        tasks. Objects need a method ``load_state(self, state)``. Create everything first. States can be pickles, so
-        restore only checkpoints that you trust as much as code.
+        Loads everything that this coordinator has created or found, by name, into any number of shards on any tasks.
+        Objects must have a method ``load_state(self, state)``. Create all variables, objects and datasets first. States
+        can be pickles, so restore only checkpoints that you trust as much as code.
 
         Args:
             path: Directory of the checkpoints.
 
         Returns:
-            The number of the checkpoint, or None if there is none.
+            The number of the checkpoint, or None if there is no checkpoint.
 
         Raises:
-            ValueError: No checkpoint is complete, or the newest one lacks something or has other shapes. Nothing
-                was loaded.
+            ValueError: No checkpoint is complete, or the newest complete checkpoint lacks a variable, object or
+                dataset, or has another shape. In these cases, nothing was loaded.
         """
         return self._known.restore(path)
 
     def checkpoints(self, path: Path, *, every: float = 60.0, keep: int | None = 3,
                     quiesce: bool = False, timeout: float | None = None) -> Checkpoints:
-        """Saves a checkpoint periodically, on its own thread.
+        """Saves a checkpoint periodically, on a separate thread.
 
-        It ends with `stop`, the ``with`` block or the coordinator. Errors are logged, and raised by the next
-        `schedule`, `join` or `done`, otherwise by the end of the ``with`` block. The loss of a task is reported as
-        usual. After it nothing is saved until `restore` has been called.
+        The thread stops when `stop` is called, the ``with`` block is exited, or the coordinator is closed. Errors are
+        logged, and raised by the next call of `schedule`, `join` or `done`, or otherwise when the ``with`` block is
+        exited. The loss of a task is reported as usual; no checkpoint is then saved until `restore` has been called.
 
         Args:
             path: Directory of the checkpoints.
             every: Seconds between two checkpoints.
-            keep: Number of newest checkpoints to keep. None: all.
-            quiesce: As for `save`.
-            timeout: As for `save`.
+            keep: Number of newest checkpoints to keep. None: all checkpoints are kept.
+            quiesce: Whether to save everything at the same point in time, as for `save`.
+            timeout: Seconds that `quiesce` waits, as for `save`. None: no limit.
 
         Returns:
             An object with the method `stop` and the attribute `last`, the number of the last checkpoint or None.

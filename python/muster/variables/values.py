@@ -1,4 +1,4 @@
-"""Values that consist of several calls."""
+"""RemoteValues that consist of the results of several calls."""
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +22,7 @@ Request = tuple[str, bytes]
 
 
 class JoinedValue(CallValue):
-    """The result of `join` for the values of `parts`, once all are available."""
+    """The result of applying `join` to the values of `parts`, once all parts are available."""
 
     __slots__ = ("_parts", "_join", "_joined", "_lock", "_added")
 
@@ -33,7 +33,7 @@ class JoinedValue(CallValue):
         self._join = join
         self._lock = threading.Lock()  # protects _joined
         self._joined: list[Any] | None = None
-        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # callbacks, and those of the parts
+        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # each callback, and its parts' callback
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout
@@ -127,7 +127,7 @@ class OrPieces(CallValue):
 
 
 class Later(CallValue):
-    """A call that is made when an earlier call has been answered."""
+    """A call that is made after an earlier call has been answered."""
 
     __slots__ = ("_made", "_error", "_lock", "_waiters")
 
@@ -203,7 +203,7 @@ class _Window:
         self._of = of
         self.values = [Later(calls, owner) for _ in requests]
         self._left = iter(list(zip(requests, self.values)))
-        self._lock = threading.Lock()  # protects _left; calls are made under it, in order
+        self._lock = threading.Lock()  # protects _left; calls are made in order while it is held
         for _ in range(WINDOW):
             self._make_one()
 
@@ -227,5 +227,5 @@ class _Window:
 
 def in_window(calls: Calls, object: int, ticket: bytes, owner: Any, of: Of, requests: Sequence[Request],
               join: Callable[[list[Any]], Any]) -> RemoteValue[Any]:
-    """Makes the calls, WINDOW at a time, so that answers do not accumulate at the server."""
+    """Makes the calls, with at most WINDOW calls in progress, so that answers do not accumulate on the server."""
     return JoinedValue(_Window(calls, object, ticket, owner, of, requests).values, join, owner)

@@ -1,4 +1,4 @@
-"""The class behind "muster.variable" on workers. Each method is atomic. Never imports grpc."""
+"""The class that implements "muster.variable" on workers. Each method is atomic. Never imports grpc."""
 from __future__ import annotations
 
 import collections
@@ -32,7 +32,7 @@ class Shown(NamedTuple):
 
 
 def converted(number: Any, dtype: Any) -> Any:
-    """Converts numbers to a dtype. Raises ValueError if an integer does not fit."""
+    """Converts numbers to a dtype. Raises ValueError if an integer does not fit into the dtype."""
     if number.size and number.dtype.kind in "iu" and dtype.kind in "biu":
         low, high = (0, 1) if dtype.kind == "b" else (numpy().iinfo(dtype).min, numpy().iinfo(dtype).max)
         for n in (int(number.min()), int(number.max())):
@@ -48,13 +48,13 @@ def checked_dtype(dtype: Any) -> None:
 
 
 def checked_initializer(name: str) -> None:
-    """Raises ValueError if there is no such initializer."""
+    """Raises ValueError if the initializer does not exist."""
     if name not in FILLS:
         raise ValueError(f"a variable has no initializer {name!r}: {', '.join(FILLS)}")
 
 
 def make(args: bytes) -> Variable:
-    """Creates a variable of the arguments [array] or [shape, dtype, initializer]. Raises ValueError or TypeError."""
+    """Creates a variable from the arguments [array] or [shape, dtype, initializer]. Raises ValueError or TypeError."""
     given = decode(args)
     if len(given) == 3 and isinstance(given[1], str):
         shape, dtype, fill = given
@@ -79,7 +79,7 @@ def _answer(values: Sequence[Any]) -> Encoded:
 
 
 class Variable:
-    """A variable. It owns `array`."""
+    """A variable on its task. The variable owns `array`."""
 
     def __init__(self, array: Any) -> None:
         checked_dtype(array.dtype)
@@ -93,7 +93,7 @@ class Variable:
         """The answer of `read`, until the content changes."""
 
     def read(self) -> Encoded:
-        """Returns the array. A large array is copied once for all readers, until it changes."""
+        """Returns the array. A large array is copied once for all readers until it changes."""
         with self._lock:
             if within.shelf is None or self._array.nbytes <= LARGE:
                 return _answer([self._array])
@@ -107,7 +107,7 @@ class Variable:
             return self._shown.answer
 
     def _change_all(self) -> None:
-        """Called under the lock before all content is replaced."""
+        """Called under the lock before the whole content is replaced."""
         self._version += 1
         if self._shown is not None:
             shown, self._shown = self._shown, None
@@ -116,7 +116,7 @@ class Variable:
     def _change(self) -> None:
         """Called under the lock before a part of the content changes."""
         self._change_all()
-        if not self._array.flags.writeable:  # memory of the caller that assigned it
+        if not self._array.flags.writeable:  # the array is memory of the caller that assigned it
             self._array = self._array.copy()
 
     def read_rows(self, begin: Any, end: Any) -> Encoded:
@@ -133,7 +133,7 @@ class Variable:
             array = self._same(array, adds=False)
             if array.shape == self._array.shape and is_mapped(array):
                 array.flags.writeable = False
-                self._array = array  # without a copy, until a part of it changes
+                self._array = array  # not copied until a part of it changes
                 self._change_all()
                 return
             self._change()
@@ -181,7 +181,7 @@ class Variable:
             indices = self._indices(indices)
             rows = self._same_rows(rows, len(indices))
             self._change()
-            if (indices[1:] > indices[:-1]).all():  # no duplicates, so the much faster way is possible
+            if (indices[1:] > indices[:-1]).all():  # without duplicates, a much faster operation is possible
                 self._array[indices] = update(self._array[indices], rows)
             else:
                 update.at(self._array, indices, rows)
@@ -214,7 +214,7 @@ class Variable:
 
     def adam_rows(self, indices: Any, rows: Any, learning_rate: Any, beta1: Any, beta2: Any,
                   epsilon: Any) -> None:
-        """Performs a step of Adam for some rows. The moments of other rows are unchanged."""
+        """Performs a step of Adam for some rows. The moments of other rows remain unchanged."""
         with self._lock:
             indices, rows = self._summed(indices, rows)
             self._adam(indices, rows, learning_rate, beta1, beta2, epsilon)
@@ -231,7 +231,7 @@ class Variable:
         step += 1
         m[where] = own(b1) * m[where] + own(1 - b1) * g
         v[where] = own(b2) * v[where] + own(1 - b2) * (g * g)
-        root = (1 - b2 ** int(step)) ** 0.5  # the bias correction, moved out of the square root of v in the paper
+        root = (1 - b2 ** int(step)) ** 0.5  # the paper's bias correction of v, moved out of the square root
         rate = rate * root / (1 - b1 ** int(step))
         self._change()
         self._array[where] -= own(rate) * m[where] / (np.sqrt(v[where]) + own(epsilon * root))
@@ -243,7 +243,7 @@ class Variable:
             return Encoded(_saved(self._array, self._slots, self._version))
 
     def load(self, array: Any, *more: Any) -> None:
-        """Replaces the content, version and slots. Slots that are not given are dropped."""
+        """Replaces the content, version and slots. Slots that are not given are removed."""
         with self._lock:
             slots = self._given_slots(more)
             array = self._same(array, adds=False, scalar=False)
@@ -253,8 +253,8 @@ class Variable:
             self._version = int(more[-1])
 
     def begin_cut(self) -> int:
-        """Copies the content for `cut_rows`, until `end_cut`, and returns the number of the copy. If there are too
-        many, the oldest is dropped: its coordinator may have ended.
+        """Copies the content for `cut_rows`, until `end_cut` is called. Returns the number of the copy. If there are
+        too many copies, the oldest is dropped, because its coordinator may have exited.
         """
         with self._lock:
             while len(self._cuts) >= CUTS_MAX:
@@ -265,7 +265,9 @@ class Variable:
             return self._last_cut
 
     def cut_rows(self, number: Any, begin: Any, end: Any) -> Encoded:
-        """Returns some rows of a copy in the form of `save`. Slots of a different shape are returned whole."""
+        """Returns some rows of a copy in the format of `save`. Slots whose shape differs from the content's shape are
+        returned whole.
+        """
         with self._lock:
             cut = self._cuts.get(int(number))
             if cut is None:
@@ -280,7 +282,9 @@ class Variable:
             self._cuts.pop(int(number), None)
 
     def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
-        """Replaces some rows, as `load` does. With the first row, slots that are not given are dropped."""
+        """Replaces some rows, as `load` does for all rows. If the first row is included, slots that are not given are
+        removed.
+        """
         with self._lock:
             begin = int(begin)
             rows = self._rows(begin, begin + (len(array) if array.ndim else 0))
@@ -296,7 +300,7 @@ class Variable:
             self._array[rows] = array
             self._version = int(more[-1])
 
-    # Checks of arguments. All run under the lock.
+    # Checks of arguments, all of which run under the lock.
 
     def _given_slots(self, more: tuple[Any, ...]) -> dict[str, Any]:
         names, slots = more[:-1:2], more[1::2]
