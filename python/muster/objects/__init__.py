@@ -1,1 +1,2 @@
-"""Objects on tasks, for their callers: coordinators, and functions and objects on workers. Never imports grpc."""
+"""Objects on tasks, as seen by their callers: coordinators, and functions and objects on workers. Never imports grpc.
+"""

@@ -1,5 +1,5 @@
-"""Arrays on the wire of objects. Every language can read them: they contain no pickle, and each length is checked
-before it is used. All numbers are little endian::
+"""Wire format of the arrays that calls of objects contain. Every language can read it: it contains no pickles, and each
+length is checked before it is used. All numbers are little endian::
 
     8 bytes  b"\\x93ARRAYS\\x01"
     u32      count
@@ -8,8 +8,8 @@ before it is used. All numbers are little endian::
 
 Text has the dtype "utf8" and one dimension. None has the dtype "none" and no data.
 
-If large data can be elsewhere (see `muster.objects.large`), the magic ends in \\x02. The data length of each array
-is then followed by a u8, 0 or 32, and a name of that many bytes, which replaces the data.
+If large data can be stored elsewhere (see `muster.objects.large`), the magic ends in \\x02. The data length of each
+array is then followed by a u8 that is 0 or 32, and by a name of that many bytes, which replaces the data.
 """
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _U64 = struct.Struct("<Q")
 
 
 class Encoded(NamedTuple):
-    """The result of a method that was encoded when the method ran."""
+    """The result of a method that was encoded while the method ran."""
 
     data: bytes
 
 
 def numpy() -> Any:
-    """Returns the numpy module. Raises ImportError, which explains why it is needed."""
+    """Returns the numpy module. Raises ImportError with the reason why numpy is needed."""
     try:
         import numpy
     except ImportError as error:
@@ -48,7 +48,7 @@ def numpy() -> Any:
 
 
 def integer(field: str, value: Any) -> int:
-    """Returns an integer. Raises TypeError, which names the field."""
+    """Converts a value to an integer. Raises TypeError with the name of the field."""
     try:
         return operator.index(value)
     except TypeError:
@@ -64,8 +64,8 @@ def may_be_elsewhere(data: Any) -> bool:
 
 
 def encode(values: Sequence[Any], take: buffers.Take | None = None, above: int = 0) -> bytes:
-    """Returns arrays, scalars, texts and None in wire format. `take` stores data of more than `above` bytes
-    elsewhere, and returns its name. Raises TypeError if a dtype is not supported, and the errors of `take`.
+    """Encodes arrays, scalars, texts and None in the wire format. `take` stores data of more than `above` bytes
+    elsewhere and returns its name. Raises TypeError if a dtype is not supported, and the exceptions of `take`.
     """
     head = [MAGIC if take is None else MAGIC_ELSEWHERE, _U32.pack(len(values))]
     parts: list[Any] = []
@@ -134,10 +134,11 @@ class _Head(NamedTuple):
 
 
 def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) -> list[Any]:
-    """Returns arrays, texts and None.
+    """Decodes arrays, texts and None from the wire format.
 
-    Arrays are read-only views of `data`, or with `copies` writable copies. Data that is elsewhere is returned as
-    its memory, which is writable. Raises ValueError, which names the field, and the errors of `open`.
+    Arrays are read-only views of `data` or, with `copies`, writable copies. For data that is stored elsewhere, the
+    returned array is that memory, which is writable. Raises ValueError with the name of the field, and the exceptions
+    of `open`.
     """
     r = _Reader(data)
     heads = _heads(r)
@@ -145,12 +146,12 @@ def decode(data: Any, copies: bool = False, open: buffers.Open | None = None) ->
 
 
 def names_of(data: Any) -> list[bytes]:
-    """Returns the names of data that is elsewhere. Raises ValueError."""
+    """Returns the names of data that is stored elsewhere. Raises ValueError."""
     return [head.name for head in _heads(_Reader(data)) if head.name]
 
 
 def is_mapped(array: Any) -> bool:
-    """Returns whether the array's data is memory that is mapped in this process only for it."""
+    """Returns whether the array's data is a memory mapping that only this array uses in this process."""
     base = array
     while base is not None and not isinstance(base, memoryview):
         base = getattr(base, "base", None)
@@ -187,7 +188,7 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
     name, shape, size, elsewhere = head
     count = 1
     for n in shape:
-        count *= n  # can be huge: it is only compared
+        count *= n  # the count can be very large, so it is only compared
     if name in ("utf8", "none"):
         good = size == count and len(shape) == 1 if name == "utf8" else size == 0
         np = dtype = None
@@ -221,6 +222,6 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
 
 
 def answer_of(data: Any, open: buffers.Open | None = None) -> Any:
-    """Returns the result of a method: one array, or a list of several."""
+    """Returns the result of a method: a single array, or a list of several arrays."""
     values = decode(data, copies=True, open=open)
     return values[0] if len(values) == 1 else values

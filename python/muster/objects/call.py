@@ -1,4 +1,4 @@
-"""One call of an object, as its caller stores it."""
+"""A single call of an object, as stored by its caller."""
 from __future__ import annotations
 
 import logging
@@ -55,8 +55,8 @@ class Call:
 
 
 def run_all(callbacks: list[Callable[[], None]]) -> None:
-    """Calls all callbacks on the thread that reads answers. Logs their errors, so that one error stops neither the
-    others nor the session.
+    """Runs all callbacks on the thread that reads answers. Logs their exceptions, so that an exception stops neither
+    the other callbacks nor the session.
     """
     for f in callbacks:
         try:

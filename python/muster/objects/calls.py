@@ -1,9 +1,9 @@
-"""Calls of objects by one caller: their numbers, the queue of calls to send, and waiters for answers.
+"""Calls of objects by one caller: their numbers, the queue of calls to send, and the threads that wait for answers.
 
     add --> out --fill--> sent --take--> answered, and acknowledged by `taken`; `Large` first fetches large results
                   └── the stream broke: `again`, from the first unanswered call
 
-Functions can be called from any thread. Callers wait when they have too many unanswered calls.
+Functions can be called on any thread. Callers block when they have too many unanswered calls.
 """
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _beside = Apart()
 class Calls:
     """The calls of one caller.
 
-    `wake` is called from any thread, without a lock, when there is something to send. `memory` returns the memory
-    of this process for large arguments and results; see `Large`.
+    `wake` is called on any thread, without a lock, when there is something to send. `memory` returns the memory of this
+    process for large arguments and results; see `Large`.
     """
 
     WHAT = "handle"
@@ -70,20 +70,20 @@ class Calls:
         self._room = threading.Condition(self._lock)
         self._last = 0
         self._pending: dict[int, Call] = {}  # unanswered calls, in order
-        self._refused: list[Call] = []  # the server had no room; they are sent again with new numbers
+        self._refused: list[Call] = []  # calls for which the server had no room; they are sent again with new numbers
         self._repeats = False
         self._pause = REPEATED_AFTER[0]
         self._warned = -WARNED_EVERY
-        self._bytes = 0  # of _pending and _refused
+        self._bytes = 0  # total bytes of _pending and _refused
         self._kept_bytes = 0
-        self._taking: set[Call] = set()  # their large results are being fetched
+        self._taking: set[Call] = set()  # calls whose large results are being fetched
         self._out: collections.deque[Call | int] = collections.deque()
         """Calls to send, and numbers of objects to delete after the calls before them."""
         self._taken = Taken()
-        self._sent = 0  # the highest number that was ever in a message
+        self._sent = 0  # the highest call number that any message has contained
         self._told = False
         self._over: str | None = None
-        self._reader: int | None = None  # the thread that takes answers, and runs callbacks of them
+        self._reader: int | None = None  # the thread that processes answers and runs their callbacks
         self.is_forked = False
         """Whether this process was forked from the one that makes the calls."""
         _forks.notify_in_forks(self)
@@ -94,18 +94,18 @@ class Calls:
         self._lock = self._room = self.large._lock = lost
 
     def check_process(self) -> None:
-        """Raises RuntimeError in a process that was forked from the one that makes the calls."""
+        """Raises RuntimeError in a process that was forked from the process that makes the calls."""
         if self.is_forked:
             raise _forks.of_parent(self.WHAT)
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True,
             plain: bool = False, of: Of = ("", ""), loads: Callable[[bytes], Any] | None = None,
             kept: Sequence[Kept] = ()) -> Call:
-        """Adds a call, and returns it.
+        """Adds a call and returns it.
 
-        It waits while there is no room, unless `waits` is False; callers that make few calls pass False. `kept`:
-        memory that the arguments name, until the call is answered. Raises UnavailableError if the session has
-        ended, and ValueError if `method` is not valid Unicode text.
+        Waits while there is no room, unless `waits` is False; callers that make only few calls pass False. `kept`:
+        memory that the arguments refer to, which is kept until the call is answered. Raises UnavailableError if the
+        session has ended, and ValueError if `method` is not valid Unicode text.
         """
         as_text("method", method)
         while True:
@@ -138,12 +138,12 @@ class Calls:
         return call
 
     def _on_reader(self) -> bool:
-        """Returns whether this is the thread that takes answers, which must not wait for one."""
+        """Returns whether this thread processes answers. Such a thread must not wait for an answer."""
         return _callbacks.run or self._reader == threading.get_ident()
 
     def _is_callback_with_room(self) -> bool:
-        """Returns whether this is a callback. Callbacks have twice the room, because they cannot wait. Raises
-        RuntimeError if they have used it.
+        """Returns whether this thread is running a callback. Callbacks have twice the room, because they cannot wait.
+        Raises RuntimeError if a callback has used up this room.
         """
         if not self._on_reader():
             return False
@@ -154,8 +154,8 @@ class Calls:
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
-        """Waits until there is room, or until the oldest call is answered. This counts as a wait for that call. If
-        it creates a cycle of waits, the call fails.
+        """Waits until there is room, or until the oldest call is answered. This counts as a wait for that call. If the
+        wait closes a cycle of waits, the call fails.
         """
         wait = self.begin_wait(oldest)
         try:
@@ -171,7 +171,7 @@ class Calls:
             return bool(self._out) or self._has_more()
 
     def _has_more(self) -> bool:
-        """Under the lock."""
+        """Returns whether there is something to send. Called under the lock."""
         return False
 
     def _tell(self) -> None:
@@ -181,8 +181,8 @@ class Calls:
             self._wake()
 
     def fill(self, m: Any) -> bool:
-        """Adds calls of one ticket, up to a limit, and acknowledgements to an ObjectRequests message. Returns
-        whether it has added anything.
+        """Adds calls of a single ticket, up to a limit, and acknowledgements to an ObjectRequests message. Returns
+        whether anything was added.
         """
         with self._lock:
             if self._taken:
@@ -216,18 +216,18 @@ class Calls:
             return said
 
     def _name(self, m: Any, ticket: bytes) -> None:
-        """Writes the caller of a message's calls."""
+        """Writes the identity of the caller into a message with calls."""
 
     def _fill_more(self, m: Any) -> bool:
-        """Under the lock."""
+        """Adds further contents to a message. Called under the lock."""
         return False
 
     def lost(self, task: str, error: Any) -> None:
         """Called when a restarted server does not know an object."""
 
     def again(self) -> bool:
-        """Starts another stream: unanswered calls and acknowledgements are sent again. Returns whether there are
-        any.
+        """Prepares for a new stream: unanswered calls and acknowledgements will be sent again. Returns whether there
+        are any.
         """
         with self._lock:
             self._out = collections.deque(self._pending.values())
@@ -236,7 +236,7 @@ class Calls:
             return bool(self._out or self._taken)
 
     def _again_more(self) -> None:
-        """Under the lock."""
+        """Prepares further contents to be sent again. Called under the lock."""
 
     def take(self, m: Any) -> None:
         """Processes an ObjectAnswers message."""
@@ -313,19 +313,20 @@ class Calls:
             self._reader = None
 
     def _forget_kept(self, call: Call, to: list[Kept]) -> None:
-        """Under the lock."""
+        """Moves the call's memory to the list `to`, so that it can be released. Called under the lock."""
         self._kept_bytes -= sum(one.size for one in call.kept)
         to += call.kept
         call.kept = ()
 
     def _outlives(self, call: Call) -> bool:
-        """Returns whether the call is executed even if its caller has ended."""
+        """Returns whether the call will be executed even if its caller has exited."""
         return True
 
     def finish(self, call: Call, error: ClosureError | None = None) -> None:
-        """Marks a call as answered whose result was fetched. Must not run on the thread that reads."""
+        """Marks a call as answered after its large result was fetched. Must not run on the thread that reads answers.
+        """
         with self._lock:
-            if call not in self._taking:  # the caller has ended
+            if call not in self._taking:  # the caller's session has ended
                 return
             self._taking.discard(call)
             call.args = b""
@@ -340,7 +341,7 @@ class Calls:
             _callbacks.run = before
 
     def call_again(self, call: Call) -> bool:
-        """Repeats a call whose result could not be fetched. Returns False if it must not be executed again."""
+        """Repeats a call whose result could not be fetched. Returns False if the call must not be executed again."""
         with self._lock:
             if call not in self._taking or not call.plain or call.method not in reasons.READS or call.tries >= large.TRIES:
                 return False
@@ -353,7 +354,7 @@ class Calls:
         return True
 
     def settle(self) -> None:
-        """Makes sure that the arguments of unanswered calls outlive this process."""
+        """Ensures that the arguments of unanswered calls outlive this process."""
         if not self._kept_bytes:
             return
         with self._lock:
@@ -389,10 +390,10 @@ class Calls:
         self._tell()
 
     def _renumbered(self) -> None:
-        """Called under the lock when calls have got new numbers."""
+        """Called under the lock after calls have received new numbers."""
 
     def end(self, reason: str) -> None:
-        """Fails all unanswered calls, because there will be no further answers."""
+        """Fails all unanswered calls, because no further answers will arrive."""
         ready: list[Callable[[], None]] = []
         with self._lock:
             self._over = reason
@@ -428,7 +429,7 @@ class Calls:
                 call.waiters.remove(f)
 
     def wait(self, call: Call, timeout: float | None) -> None:
-        """Waits for the answer. Raises WaitTimeout."""
+        """Waits for the answer of a call. Raises WaitTimeout."""
         answered = threading.Event()
         self.when_answered(call, answered.set)
         if answered.is_set():
@@ -449,18 +450,20 @@ class Calls:
             self.end_wait(wait)
 
     def reason_of(self, call: Call, timeout: float | None) -> str:
-        """Returns why the call is not answered, as the end of a sentence, or "" if that is unknown."""
+        """Returns the reason why the call has not been answered, as the end of a sentence. Returns "" if the reason is
+        unknown.
+        """
         return ""
 
     def begin_wait(self, call: Call) -> Any:
-        """Notes that this thread waits for the call, until `end_wait` is called with the result."""
+        """Records that this thread is waiting for the call, until `end_wait` is called with the returned object."""
 
     def end_wait(self, wait: Any) -> None:
         pass
 
     def value_of(self, call: Call, stops: bool = False) -> Any:
-        """Returns the value of an answered call, always the same object. Raises its error. `stops`: see
-        ClosureError.again.
+        """Returns the value of an answered call, always as the same object. Raises the call's error if it has failed.
+        `stops`: see ClosureError.again.
         """
         if call.error is not None:
             raise call.error.again(stops)

@@ -22,7 +22,7 @@ Read = Callable[[Any], Iterable[Any]]
 
 
 class _Reading(threading.local):
-    """How far a function has read. Threads can share a handle, for example one that functions capture."""
+    """The reading position of a function. Threads can share a handle, for example if functions capture it."""
     of: Any = None
     """Closure and attempt."""
     elements: Iterator[Any] | None = None
@@ -31,11 +31,11 @@ class _Reading(threading.local):
 
 
 class DistributedDataset:
-    """A dataset whose splits the server distributes, made by :meth:`ClusterCoordinator.create_distributed_dataset`.
+    """A dataset whose splits the server distributes. Created by :meth:`ClusterCoordinator.create_distributed_dataset`.
 
-    As an argument of a function, at any depth, it is an iterator of splits, or of the elements that `read` returns
-    for each split. The iterator ends with the epoch. A split is done when the function that has read past its end
-    has succeeded. Otherwise the whole split is drawn again.
+    When it is passed to a function as an argument, at any nesting depth, it is an iterator over splits, or over the
+    elements that `read` returns for each split. The iterator ends with the epoch. A split is done once a function that
+    has read past the split's end has succeeded. Otherwise the whole split is drawn again.
     """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,
@@ -50,10 +50,10 @@ class DistributedDataset:
         self._owner = owner
         self._reading = _Reading()
 
-    # For functions on workers.
+    # Used by functions on workers.
 
     def __iter__(self) -> DistributedDataset:
-        context()  # raises here, not at the first split, if this is not a function on a worker
+        context()  # raises here rather than at the first split if no function on a worker is running
         return self
 
     def __next__(self) -> Any:
@@ -76,14 +76,14 @@ class DistributedDataset:
             r.elements = iter(self._read(split))
 
     def _draw(self, r: _Reading, running: Any) -> Any:
-        """Returns the next split. Waits while other functions may return splits. Raises StopIteration at the end,
+        """Returns the next split. Waits while other functions may still return splits. Raises StopIteration at the end,
         and ClosureError.
         """
         passed, r.passed = r.passed, []
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
         args += struct.pack(f"<{len(passed)}I", *passed)
         call = self._call("draw", args)
-        self._calls.wait(call, None)  # terminates when the other functions or the session end
+        self._calls.wait(call, None)  # returns when a split is available, or the other functions or the session end
         if call.error is not None:
             raise call.error.again()
         if call.encoding == JSON:
@@ -92,22 +92,22 @@ class DistributedDataset:
         (split,), _ = buffers.load(call.raw[_DEALT.size:])
         return split
 
-    # For functions and coordinators.
+    # Used by functions and coordinators.
 
     def epoch(self, number: int) -> DistributedDataset:
         """Returns the same dataset, limited to one epoch.
 
-        Its iterator waits until the epoch begins, and is empty once the epoch is over. Without a number, a function
-        that starts late reads the next epoch.
+        The dataset's iterator waits until the epoch begins, and is empty once the epoch is over. Without an epoch
+        number, a function that starts late reads the next epoch.
 
         Args:
             number: Index of the epoch, from 0.
 
         Returns:
-            A dataset for arguments.
+            A dataset to pass as an argument.
 
         Raises:
-            ValueError: There is no such epoch.
+            ValueError: The epoch does not exist.
         """
         if not 0 <= number < self._epochs:
             raise ValueError(f"epoch {number}: there are {self._epochs}, from 0")
@@ -118,8 +118,8 @@ class DistributedDataset:
         """Returns the progress of the current epoch.
 
         Returns:
-            A dict of numbers: the current `epoch`, from 0, which is equal to `epochs` at the end; `epochs`; and how
-                many of the `splits` are `queued`, `drawn` and `done`.
+            A dict of numbers: the current `epoch`, from 0, which equals `epochs` at the end; `epochs`; and the numbers
+            of `splits` that are `queued`, `drawn` and `done`.
 
         Raises:
             UnavailableError: The session has ended, or a restart of the server has lost the dataset.
@@ -127,45 +127,46 @@ class DistributedDataset:
         try:
             asked: dict[str, int] = self._ask("progress")
             return asked
-        except InputError:  # an older server does not have this method
+        except InputError:  # an older server does not support this method
             told = self._ask("position")
             return {**told, "done": len(told["done"])}
 
     def position(self) -> dict[str, Any]:
-        """Returns the epoch and its finished splits, for `go_to` or for ``create_distributed_dataset(...,
-        position=)``, also of another coordinator. Splits that functions are reading are not included.
+        """Returns the epoch and its finished splits. Pass the result to `go_to` or to
+        ``create_distributed_dataset(..., position=)``, which can also be called on another coordinator. Splits that
+        functions are still reading are not included.
 
         Returns:
-            A dict of plain values with `epoch` and `done`, the numbers of the finished splits.
+            A dict of plain values with `epoch` and with `done`, a list of the finished splits' numbers.
         """
         asked = self._ask("position")
         return {"epoch": asked["epoch"], "done": asked["done"]}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continues from a position.
+        """Continues reading from a position.
 
         Args:
-            position: A result of `position`.
+            position: A position that `position` has returned.
 
         Raises:
-            InputError: Functions that have drawn splits have not ended.
+            InputError: Functions that have drawn splits have not finished.
         """
         self.load_state(position).fetch()
 
-    # For checkpoints, with the interface of objects.
+    # Used by checkpoints; the interface is the same as for objects.
 
     def save_state(self) -> CallValue:
-        """Returns a value of the position. Checkpoints call it."""
+        """Requests the current position and returns it as a RemoteValue. Called when a checkpoint is saved."""
         return CallValue(self._calls, self._call("position", b""), self._owner)
 
     def load_state(self, position: Mapping[str, Any]) -> CallValue:
-        """Continues from a position, as `go_to` does, without waiting. Checkpoints call it.
+        """Continues from a position like `go_to`, but does not wait. Called when a checkpoint is restored.
 
         Args:
-            position: A result of `position`.
+            position: A position that `position` has returned.
 
         Returns:
-            A value that is None when the server has accepted the position.
+            A RemoteValue of None, available when the server has accepted the position.
         """
         done = position["done"]
         args = struct.pack(f"<{1 + len(done)}I", position["epoch"], *done)
@@ -176,12 +177,12 @@ class DistributedDataset:
         return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls)
 
     def done(self) -> bool:
-        """Returns whether all epochs are done. Asks the server."""
+        """Returns whether all epochs are done. Sends a request to the server."""
         return bool(self.progress()["epoch"] == self._epochs)
 
     def delete(self) -> None:
-        """Deletes the dataset. Functions that wait for a split fail with CancelledError. Only the coordinator that
-        created it can delete it.
+        """Deletes the dataset. Functions that are waiting for a split fail with CancelledError. Only the coordinator
+        that created the dataset can delete it.
 
         Raises:
             TypeError: The handle is used in a function on a worker.
@@ -192,7 +193,7 @@ class DistributedDataset:
         drop(self._id)
 
     def _ask(self, method: str) -> Any:
-        # This ends: the server answers at once, or the session ends.
+        # This wait always ends: the server answers at once, or the session ends.
         return CallValue(self._calls, self._call(method, b""), self._owner).fetch()
 
     def _call(self, method: str, args: bytes) -> Call:
@@ -210,7 +211,7 @@ class DistributedDataset:
 
 def restored(id: int, name: str, epochs: int, read: Read | None, ticket: bytes,
              epoch: int) -> DistributedDataset:
-    """Called when a handle is unpickled."""
+    """Recreates a handle. Called when a handle is unpickled."""
     calls = calls_of(ticket, f"dataset {name!r}")
     owner = getattr(calls, "owner", lambda: None)()
     return DistributedDataset(id, name, epochs, read, ticket, calls, epoch, owner)

@@ -1,4 +1,4 @@
-"""Restarts a program that has lost a task with its state."""
+"""Restarts a program after it has lost a task and the task's state."""
 from __future__ import annotations
 
 import contextlib
@@ -11,11 +11,11 @@ from muster.errors import UnavailableError
 
 @contextlib.contextmanager
 def handle_parameter_server_failure() -> Iterator[None]:
-    """A context manager for a program that uses objects or parameter servers. It turns an UnavailableError into an
-    exit.
+    """A context manager for programs that use objects or parameter servers. If an UnavailableError is raised, the
+    program exits.
 
-    The program exits with the status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that its parent, such as ``muster
-    run``, starts it again. Without this variable the error is raised.
+    The program exits with the status in TF_CLIENT_NON_FATAL_RESTART_EXIT_CODE, so that its parent, such as
+    ``muster run``, starts it again. If this variable is not set, the error is raised.
 
     Returns:
         A context manager.

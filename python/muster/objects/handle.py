@@ -1,4 +1,4 @@
-"""Handles of objects on tasks, and the values of calls of their methods."""
+"""Handles of objects on tasks, and the RemoteValues of their method calls."""
 from __future__ import annotations
 
 import contextlib
@@ -31,7 +31,9 @@ def _refuse(data: Data) -> bytes:
 
 
 class CallValue(RemoteValue[Any]):
-    """The output of a method. As an argument it is passed by value: passing it waits for the method."""
+    """The RemoteValue of a method call. It is passed to functions by value: passing it as an argument waits for the
+    method.
+    """
 
     __slots__ = ("_calls", "_call")
 
@@ -70,7 +72,7 @@ class CallValue(RemoteValue[Any]):
         raise TypeError("a method call has no log lines; methods print to the output of their worker")
 
     def cancel(self) -> None:
-        """Does nothing: a method call cannot be cancelled."""
+        """Does nothing, because a method call cannot be cancelled."""
 
     @contextlib.contextmanager
     def _noted(self) -> Iterator[None]:
@@ -105,7 +107,7 @@ class CallValue(RemoteValue[Any]):
 
 
 class Method(Hints):
-    """One method of a remote object."""
+    """A method of a remote object."""
 
     __slots__ = ("_handle", "_name")
     _instead = METHOD
@@ -125,9 +127,9 @@ class Method(Hints):
 class RemoteObject:
     """The handle of an object on a task.
 
-    ``handle.method(...)`` calls a method there and returns a RemoteValue at once. Calls of one caller are executed
-    in order. A handle can be an argument of functions and methods, at any depth; they can call the object as well.
-    Attributes of the object and names with a leading underscore are not available.
+    ``handle.method(...)`` calls a method on the task and returns a RemoteValue at once. The calls of each caller are
+    executed in order. A handle can be passed to functions and methods as an argument, at any nesting depth; they can
+    then also call the object. The object's attributes, and names with a leading underscore, are not accessible.
     """
 
     __slots__ = ("_id", "_task", "_class_name", "_ticket", "_calls", "_owner", "__weakref__")
@@ -154,9 +156,8 @@ class RemoteObject:
                                                       of=(self._task, self._class_name), kept=kept), self._owner)
 
     def _packed(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, Sequence[Kept]]:
-        """Returns the encoded arguments and the memory that they name. Large data stays in shared memory if the
-        task is known to accept that. The task is asked at the first large argument, and after the first large
-        result.
+        """Returns the encoded arguments and the memory that they refer to. Large data remains in shared memory if the
+        task is known to support this. The task is asked at the first large argument, and after the first large result.
         """
         of = self._task, self._class_name
         keeping = self._calls.large.keeping(self._id, self._ticket, of, asks=False)
@@ -186,8 +187,7 @@ class RemoteObject:
         return type(self)(self._id, self._task, self._class_name, self._ticket, self._calls)
 
     def delete(self) -> None:
-        """Deletes the object. Calls that are not answered fail with CancelledError. Only a coordinator can delete
-        objects.
+        """Deletes the object. Unanswered calls fail with CancelledError. Only a coordinator can delete objects.
 
         Raises:
             TypeError: The handle is used in a function on a worker.
@@ -224,7 +224,8 @@ _process: list[Calls] = []
 
 
 def serve(calls: Calls) -> None:
-    """Sets the calls that all threads of a worker's process use, including threads that functions have started."""
+    """Sets the Calls object that all threads of a worker's process use, including threads that functions have started.
+    """
     _process[:] = [calls]
 
 
@@ -233,17 +234,17 @@ def register(ticket: bytes, calls: Calls) -> None:
 
 
 def restored(id: int, task: str, class_name: str, ticket: bytes) -> RemoteObject:
-    """Called when a handle is unpickled."""
+    """Recreates a handle. Called when a handle is unpickled."""
     calls = calls_of(ticket, f"{class_name} on {task}")
     owner = getattr(calls, "owner", lambda: None)()
     return RemoteObject(id, task, class_name, ticket, calls, owner)
 
 
 def calls_of(ticket: bytes, what: str) -> Calls:
-    """Returns the calls through which an unpickled handle is used.
+    """Returns the Calls object that an unpickled handle uses.
 
     Raises:
-        TypeError: This process has no session for the handle, and is not a worker.
+        TypeError: This process has no session for the handle and is not a worker.
     """
     calls = here.calls or _sessions.get(ticket) or (_process[0] if _process else None)
     if calls is None:

@@ -1,15 +1,16 @@
-"""Large arguments and results of calls. They stay in memory of the process that created them. Processes of the same
-host map this memory; others fetch it by a ticket or from the server. The call contains names, as in closures.
+"""Large arguments and results of calls, which remain in the memory of the process that created them. Processes on the
+same host map this memory; other processes fetch it with a ticket, or from the server. A call contains only the names,
+as for closures.
 
-A call of METHOD asks the process of an object whether it supports this. It is sent once, before the first large
-call, and the worker answers it without waiting for the object's own calls. Calls of METHOD also report which
-results have been received, so that their memory is released.
+A call of METHOD asks whether the process of an object supports this. It is sent once, before the first large call, and
+the worker answers it without waiting for other calls of the object. Calls of METHOD also report which results have been
+received, so that their memory can be released.
 
     add --large arguments, `kept`--> answered: released
     answered with names --take, on another thread--> received, reported by METHOD
                               └── lost: reads of variables are repeated, other calls fail as UNAVAILABLE
 
-Never imports grpc. Functions can be called from any thread.
+Never imports grpc. Functions can be called on any thread.
 """
 from __future__ import annotations
 
@@ -49,39 +50,39 @@ _MARKS = (arrays.MAGIC_ELSEWHERE, buffers.SHARED)
 
 
 class Memory(Protocol):
-    """Memory of this process."""
+    """Shared memory that this process owns."""
 
     def keep(self, data: Data) -> Kept:
-        """Copies data. Raises OSError, ValueError or ClosureError if there is no room."""
+        """Copies data into shared memory. Raises OSError, ValueError or ClosureError if there is no room."""
 
     def let_go(self, kept: Kept) -> None:
-        """Releases a copy. Does not wait."""
+        """Releases a copy. Does not block."""
 
     def put(self, kept: Kept) -> None:
-        """Stores a copy at the server as well, before it returns. Raises OSError."""
+        """Stores a copy on the server as well, and returns when it is stored. Raises OSError."""
 
     def open(self, name: bytes) -> memoryview:
-        """Returns the writable bytes of a name. Can raise any exception."""
+        """Returns the writable bytes that have the name. Can raise any exception."""
 
 
 class NotKept(Exception):
-    """The arguments must be sent as a whole."""
+    """Raised if the arguments must be sent as a whole."""
 
 
 def is_marked(data: Data) -> bool:
-    """Returns whether arguments or a result can name data that is elsewhere. A caller that has sent such arguments
-    accepts such results.
+    """Returns whether arguments or a result can refer to data that is stored elsewhere. A caller that has sent such
+    arguments accepts such results.
     """
     return bytes(data[:8]).startswith(_MARKS)
 
 
 def names_of(data: Data) -> list[bytes]:
-    """Returns the names of data that is elsewhere. Raises ValueError or struct.error."""
+    """Returns the names of data that is stored elsewhere. Raises ValueError or struct.error."""
     return arrays.names_of(data) if arrays.may_be_elsewhere(data) else buffers.names_of(data)
 
 
 def numbers(args: bytes) -> list[int]:
-    """Returns the numbers in the arguments of a call of METHOD."""
+    """Returns the call numbers in the arguments of a call of METHOD."""
     return [n for n, in _NUMBER.iter_unpack(args[:len(args) // _NUMBER.size * _NUMBER.size])]
 
 
@@ -106,7 +107,7 @@ class Keeping:
 
 
 class Caller(Protocol):
-    """Makes calls; see `Calls`."""
+    """Makes calls of objects; see `Calls`."""
 
     def add(self, object: int, method: str, args: bytes, ticket: bytes, waits: bool = True, plain: bool = False,
             of: Of = ("", "")) -> Call: ...
@@ -124,7 +125,7 @@ class Large:
     """The large arguments and results of one caller."""
 
     def __init__(self, calls: Caller, memory: Callable[[], Memory | None]) -> None:
-        """`memory` returns None if this process keeps nothing."""
+        """`memory` returns None if this process does not share memory."""
         self._calls = calls
         self._memory = memory
         self._lock = threading.Lock()  # protects all below
@@ -132,8 +133,8 @@ class Large:
         self._slow: set[int] = set()
 
     def keeping(self, object: int, ticket: bytes, of: Any, asks: bool = True) -> Keeping | None:
-        """Returns the storage for arguments of a call of this object, or None if the call must be sent as a whole.
-        `asks`: whether to ask the object's process if its answer is unknown, which takes a while.
+        """Returns the storage for the arguments of a call of this object, or None if the call must be sent as a whole.
+        `asks`: whether to ask the object's process if its answer is unknown, which takes some time.
         """
         if not asks and object not in self._asked:
             return None
@@ -141,7 +142,7 @@ class Large:
         return Keeping(memory) if memory is not None and self._is_known(object, ticket, of, asks) else None
 
     def ask(self, object: int, ticket: bytes, of: Any) -> Call | None:
-        """Asks the object's process, for the next call."""
+        """Asks the object's process whether it supports large values, so that the answer is known for the next call."""
         with self._lock:
             asked = self._asked.get(object)
         if asked is not None or self._memory() is None:
@@ -161,14 +162,14 @@ class Large:
         if not asked.answered and asks and object not in self._slow:
             try:
                 self._calls.wait(asked, ASK_WITHIN)
-            except (WaitTimeout, RuntimeError):  # RuntimeError: this is the thread that takes answers
+            except (WaitTimeout, RuntimeError):  # RuntimeError: this thread processes answers
                 with self._lock:
                     self._slow.add(object)
         return asked.answered and asked.error is None
 
     def take(self, call: Call) -> None:
-        """Fetches the memory that a result names. Runs on a separate thread. The call is answered now, or after it
-        was repeated.
+        """Fetches the memory that a result refers to. Runs on a separate thread. The call is marked as answered at
+        once, or after it was repeated.
         """
         try:
             memory = self._memory()
@@ -183,7 +184,7 @@ class Large:
             self._calls.add(call.object, METHOD, _NUMBER.pack(call.number), call.ticket, waits=False, plain=True,
                             of=call.of)
         except ClosureError:
-            pass  # the caller has ended
+            pass  # the caller's session has ended
         call.views = views
         self._calls.finish(call)
 
@@ -216,10 +217,10 @@ def _said(asked: Call) -> ClosureError | None:
 
 
 def is_named(encoding: int, raw: Data) -> bool:
-    """Returns whether a result is elsewhere."""
+    """Returns whether a result is stored elsewhere."""
     if encoding != BYTES or not is_marked(raw):
         return False
     try:
         return bool(names_of(raw))
     except (ValueError, struct.error):
-        return False  # decoding it reports the error
+        return False  # decoding the result reports the error

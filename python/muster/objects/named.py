@@ -1,7 +1,7 @@
-"""Objects of classes that workers have registered by name, in any language: arguments and results are JSON.
+"""Objects of classes that workers, in any language, have registered by name. Arguments and results are JSON.
 
 A handle in JSON is ``{"$object": "obj_…", "task": "ps:0", "class": "Counter", "ticket": "<base64>"}``. Objects of
-Python classes accept JSON too, so every handle has this form.
+Python classes also accept JSON, so every handle has this form.
 """
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _KEYS = {_KEY, "task", "class", "ticket"}
 
 
 class NamedObject(RemoteObject):
-    """A handle whose methods take and return JSON: plain values, handles, and outputs, which it waits for."""
+    """A handle whose methods take and return JSON: plain values, handles, and outputs. An output passed as an argument
+    is waited for.
+    """
 
     __slots__ = ()
 
@@ -33,8 +35,8 @@ class NamedObject(RemoteObject):
 
 
 def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
-    """Returns the arguments of a call as JSON. Raises TypeError if they are not JSON, ValueError if they are too
-    large, and the errors of outputs among them.
+    """Returns the arguments of a call as JSON. Raises TypeError if they cannot be represented as JSON, ValueError if
+    they are too large, and the errors of outputs that are among them.
     """
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()
@@ -45,12 +47,12 @@ def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) ->
 
 
 def plain(value: Any) -> Any:
-    """Returns the JSON form of an output, which it waits for, or of a handle. Raises TypeError for other objects."""
+    """Returns the JSON form of a handle, or of an output after waiting for it. Raises TypeError for other objects."""
     return value.fetch() if isinstance(value, RemoteValue) else to_json(value)
 
 
 def to_json(value: Any) -> dict[str, str]:
-    """Returns the JSON form of a handle. Raises TypeError if `value` is not a handle, or is a variable."""
+    """Returns the JSON form of a handle. Raises TypeError if `value` is not a handle, or is a variable's handle."""
     if not isinstance(value, RemoteObject):
         raise TypeError(f"{type(value).__name__} is not JSON")
     if value._class_name == "muster.Variable":
@@ -66,8 +68,8 @@ dumps = json.JSONEncoder(default=to_json, **_WORDS).encode
 
 
 def hook(found: dict[str, Any]) -> Any:
-    """Object hook of json.loads: returns a handle for the JSON form of a handle if this process can call it,
-    otherwise the dict.
+    """Object hook for json.loads: converts the JSON form of a handle into a handle if this process can call the object.
+    Otherwise returns the dict.
     """
     if _KEY not in found or found.keys() != _KEYS or not all(type(v) is str for v in found.values()):
         return found
@@ -86,6 +88,7 @@ def loads(text: bytes) -> Any:
 
 
 def restored(id: int, task: str, class_name: str, ticket: bytes) -> NamedObject:
-    """Called when a handle is unpickled. Raises TypeError if this process cannot call it."""
+    """Recreates a handle. Called when a handle is unpickled. Raises TypeError if this process cannot call the object.
+    """
     calls: Calls = handle.calls_of(ticket, f"{class_name} on {task}")
     return NamedObject(id, task, class_name, ticket, calls, getattr(calls, "owner", lambda: None)())

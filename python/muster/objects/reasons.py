@@ -1,5 +1,5 @@
-"""Reasons for which the server itself fails a call (`muster.v1.FailureReason`), and how the caller reacts. The text
-of such a failure is only for people.
+"""Reasons for which the server itself fails a call (`muster.v1.FailureReason`), and the caller's reactions. The message
+of such a failure is meant only for users.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def may_be_given_again(call: Any, type: str) -> bool:
 
 
 def lost(call: Any) -> UnavailableError:
-    """Returns the error of a call whose object was lost in a restart of the server."""
+    """Returns the error of a call whose object was lost when the server restarted."""
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
@@ -46,7 +46,7 @@ def lost(call: Any) -> UnavailableError:
 
 
 def result_gone(call: Any) -> UnavailableError:
-    """Returns the error of an executed call whose large result was lost with the memory of its task."""
+    """Returns the error of a call that was executed, but whose large result was lost with the memory of its task."""
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",

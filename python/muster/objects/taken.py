@@ -1,8 +1,9 @@
-"""Acknowledgements of received answers: those still to be sent, and those that the server may not have received.
+"""Acknowledgements of received answers: acknowledgements that have not been sent yet, and acknowledgements that the
+server may not have received.
 
-The server keeps an answer until it is acknowledged or its caller ends. An acknowledgement on a broken stream can be
-lost. So it is sent again on the next stream, unless an answer has proved that the server has received it: the
-answer of a call that was first sent with the acknowledgement or after it.
+The server keeps an answer until it is acknowledged or its caller is closed. An acknowledgement on a broken stream can
+be lost. Therefore it is sent again on the next stream, unless an answer proves that the server has received it: the
+answer to a call that was first sent together with the acknowledgement or after it.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ are fewer calls in progress."""
 
 
 class Taken:
-    """Protected by the lock of its calls."""
+    """Unsent and unconfirmed acknowledgements of a caller. Protected by the lock of its Calls object."""
 
     def __init__(self) -> None:
         self._unsaid: list[int] = []
@@ -37,14 +38,14 @@ class Taken:
         return len(self._unsaid) >= TAKEN_MAX or self._bytes >= TAKEN_BYTES_MAX
 
     def add(self, number: int, size: int) -> None:
-        """Adds the answer of call `number`, which has `size` bytes."""
+        """Adds the answer to call `number`, which has `size` bytes."""
         while self._said and self._said[0][0] <= number:
             self._unheard -= len(self._said.popleft()[1])
         self._unsaid.append(number)
         self._bytes += size
 
     def say(self, to: Any, first: int) -> None:
-        """Appends acknowledgements to a message. `first`: the number of the next call that is sent for the first
+        """Appends acknowledgements to the message `to`. `first`: number of the next call that is sent for the first
         time, in this message or later.
         """
         now, self._unsaid = self._unsaid[:PER_MESSAGE], self._unsaid[PER_MESSAGE:]
@@ -56,7 +57,7 @@ class Taken:
         self._bytes = 0
 
     def again(self) -> None:
-        """Starts another stream: all acknowledgements that may be lost are sent again."""
+        """Prepares for a new stream: all acknowledgements that may be lost will be sent again."""
         self._unsaid = [n for _, numbers in self._said for n in numbers] + self._unsaid
         self._said.clear()
         self._unheard = 0

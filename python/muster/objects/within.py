@@ -1,4 +1,4 @@
-"""The method of an object that this thread executes on a worker. Never imports grpc."""
+"""The object method that this thread is executing on a worker. Never imports grpc."""
 from __future__ import annotations
 
 import threading
@@ -11,24 +11,24 @@ Name = tuple[int, bool, int]
 
 
 class Shelf(Protocol):
-    """Memory for large results, until their callers have received them. See `muster.worker.shelf`."""
+    """Memory that stores large results until their callers have received them. See `muster.worker.shelf`."""
 
     def take(self, data: Data) -> bytes:
-        """Copies data for the caller of the method that this thread executes. Returns the name of the copy. Raises
+        """Copies data for the caller of the method that this thread is executing. Returns the name of the copy. Raises
         OSError if there is no room.
         """
 
     def undo(self) -> None:
-        """Drops the copies of the current call."""
+        """Drops the copies that were made for the current call."""
 
     def show(self, names: Sequence[bytes]) -> None:
-        """Allows other calls to use these copies."""
+        """Allows other calls to use the named copies."""
 
     def again(self, names: Sequence[bytes]) -> bool:
-        """Lets the current call use shown copies. Returns False if they no longer exist."""
+        """Allows the current call to use copies that are already shown. Returns False if they no longer exist."""
 
     def hide(self, names: Sequence[bytes]) -> None:
-        """Ends the use of shown copies by other calls."""
+        """Prevents further calls from using the named copies."""
 
 
 class _Within(threading.local):
