@@ -1,1 +1,1 @@
-"""Transfer of large values through memory that processes of one host share under a name."""
+"""Transfer of large values through named shared memory of processes on one host."""

@@ -1,9 +1,10 @@
-"""Reports to the server which values this process holds, over one stream (`Hold`), and uploads those that the server
-requests.
+"""Reports the values that this process holds to the server, over one stream (`Hold`), and uploads values that the
+server requests.
 
-If the stream breaks, it is opened again and reports all held values. A server without this call is asked again after
-ASK_AGAIN; until then nothing is held. Thread-safe. One thread reads the stream. A second one uploads values; it starts
-with the first request. The number of unreported values is at most the number of held ones.
+If the stream breaks, it is opened again and all held values are reported again. A server that does not support this
+call is asked again after ASK_AGAIN; until then no values are held. Thread-safe. One thread reads the stream. A second
+thread, which starts with the first request, uploads values. The number of unreported values never exceeds the number of
+held values.
 """
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class Channels(Protocol):
         """Returns the channel to the current server."""
 
     def failed(self) -> None:
-        """Called if the server does not answer, so that the next one is tried."""
+        """Called if the server does not answer, so that the next server is tried."""
 
 
 class Holding:
@@ -50,7 +51,7 @@ class Holding:
                  peer: str = "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
         """`peer`: address at which the store serves other hosts; empty: none. `on_unlisted`: called for copies that the
-        server does not list. `host`: replaces the identity of this host.
+        server does not list. `host`: identity to use instead of this host's identity.
         """
         self._store = store
         self.peer = peer
@@ -62,7 +63,7 @@ class Holding:
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._queued: set[bytes] = set()  # names in _wanted; used by both threads
+        self._queued: set[bytes] = set()  # names that _wanted contains; used by both threads
         self._lock = threading.Lock()  # protects all below
         self._copies: set[bytes] = set()
         """Held values that another process has created."""
@@ -87,8 +88,8 @@ class Holding:
         threading.Thread(target=self._run, name="muster-hold", daemon=True).start()
 
     def ready(self, timeout: float = 0.0) -> bool:
-        """Returns whether more values may be held: a server has received and accepted the whole list. Waits up to
-        `timeout`.
+        """Returns whether more values can be held: a server must have received and accepted the whole list. Waits at
+        most `timeout` seconds.
         """
         self._settled.wait(timeout)
         return self._news is not None and self._holder != 0 and not self._refused
@@ -97,17 +98,21 @@ class Holding:
         return self._outputs_stay and self.ready()
 
     def may_hold(self, size: int) -> bool:
-        """Returns whether the server could store a value of this size, if another process cannot reach this one."""
+        """Returns whether the server could store a value of this size. This is necessary if another process cannot
+        reach this process.
+        """
         return not self._bytes_max or size <= self._bytes_max
 
     def announce(self, name: bytes, size: int) -> None:
-        """Reports a value that other processes can take from now on."""
+        """Reports a value, which other processes can then take."""
         with self._lock:
             if self._news is not None:
                 self._news.put((name, size))
 
     def announce_copy(self, name: bytes, size: int, listed: bool) -> None:
-        """Records a value that another process has created. `listed`: also report it to the server."""
+        """Records a copy of a value that another process has created. `listed`: whether the copy is also reported to
+        the server.
+        """
         with self._lock:
             self._copies.add(name)
             if not listed:
@@ -126,7 +131,7 @@ class Holding:
                 self._news.put((name, -1))
 
     def all_put(self) -> list[bytes]:
-        """Returns the held values that the server has, too."""
+        """Returns the held values that the server also has."""
         with self._lock:
             return list(self._put_names)
 
@@ -150,12 +155,12 @@ class Holding:
             self._call.cancel()
 
     def put(self, name: bytes) -> bool:
-        """Returns whether the server has the value; uploads it if necessary."""
+        """Uploads the value if the server does not have it. Returns whether the server then has it."""
         return name in self._put_names or self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
 
     def put_all(self, timeout: float, but: AbstractSet[bytes] = frozenset()) -> None:
-        """Uploads the held values, except `but` and copies that the server has not requested. Values that cannot be
-        uploaded are skipped.
+        """Uploads the held values, except the values in `but` and copies that the server has not requested. Values that
+        cannot be uploaded are skipped.
         """
         end = time.monotonic() + timeout
         for name in self._store.held():
@@ -163,7 +168,7 @@ class Holding:
                 return
             is_copy = name in self._copies and name not in self._queued
             if name not in self._put_names and name not in but and not is_copy:
-                self._put(name, end)  # a failed upload must not delay the others
+                self._put(name, end)  # a failed upload must not delay the other uploads
 
     def close(self) -> None:
         self._over.set()
@@ -193,7 +198,7 @@ class Holding:
             pause = min(2 * pause, PAUSE_MAX)
 
     def _serve(self) -> Any:
-        """Runs one stream, and returns its status."""
+        """Runs a single stream and returns its status."""
         news: queue.SimpleQueue[tuple[bytes, int]] = queue.SimpleQueue()
         ended = threading.Event()
         call: Any = None
@@ -216,7 +221,7 @@ class Holding:
             return error.code()
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
-        except Exception:  # for example out of threads or memory: the held values are reported again
+        except Exception:  # for example no more threads or memory: the held values are reported again
             log.exception("the stream of held values failed; it is opened again")
             return grpc.StatusCode.UNAVAILABLE
         finally:
@@ -225,7 +230,7 @@ class Holding:
                 call.cancel()
 
     def _say(self, news: queue.SimpleQueue[tuple[bytes, int]], ended: threading.Event) -> Iterator[Any]:
-        """Yields the messages of the stream, on a thread of gRPC."""
+        """Yields the messages of the stream. Runs on a thread of gRPC."""
         yield messages.HoldRequest(unix_socket=self._store.socket_name, task=self._task, former=self._former, host=self.host,
                                    peer=self.peer)
         while not ended.is_set():
@@ -298,13 +303,13 @@ class Holding:
                 return
             try:
                 self._put(name, time.monotonic() + blobs.RETRY_WITHIN)
-            except Exception:  # for example out of memory: the server requests it again
+            except Exception:  # for example out of memory: the server will request the value again
                 log.exception("%s cannot be uploaded", name.hex())
             finally:
                 self._queued.discard(name)
 
     def _put(self, name: bytes, end: float) -> bool:
-        """Uploads a value. Returns False if it was dropped, or could not be uploaded until `end`."""
+        """Uploads a value. Returns False if the value was dropped, or could not be uploaded before the time `end`."""
         for attempt in itertools.count(1):
             try:
                 fd = self._store.opened(name)
@@ -319,7 +324,7 @@ class Holding:
                         self._put_names.add(name)
                 return True
             except KeyError:
-                return False  # it was dropped
+                return False  # the value was dropped
             except (grpc.RpcError, OSError, ValueError) as error:
                 last = error
                 code = error.code() if isinstance(error, grpc.RpcError) else None

@@ -1,8 +1,8 @@
-"""Loads the library of large values, which the C++ client also contains. ``client/blobs/values.h`` describes its
+"""Loads the library for large values, which is also part of the C++ client. ``client/blobs/values.h`` describes its
 functions.
 
-The library is installed beside the program `muster`. Without it Python shares no memory: large values are sent through
-the server, as between hosts that cannot reach each other.
+The library is installed next to the program `muster`. Without it, Python processes share no memory: large values are
+sent through the server, as between hosts that cannot reach each other.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FULL, UNKNOWN, NOT_TAKEN, CLOSED = -2, -3, -4, -5
 
 _INT, _LONG, _SIZE, _NUMBER = ctypes.c_int, ctypes.c_int64, ctypes.c_size_t, ctypes.c_uint64
 _TEXT, _BYTES, _ANY, _STORE = ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # results, then arguments
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result types, then argument types
     "interface": (_INT,),
     "error": (_TEXT,),
     "bytes_max": (_LONG, _LONG),
@@ -57,7 +57,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # results, then arguments
 
 
 class Failed(OSError):
-    """The library refused a call."""
+    """Raised if a library call fails."""
 
     code = 0
     """Code of the failure, as values.h names it."""
@@ -70,10 +70,12 @@ class Failed(OSError):
 
 
 class Library:
-    """The functions of the library as methods, without their prefix. They raise Failed, and release the GIL."""
+    """The functions of the library as methods, without the functions' prefix. They raise Failed if they fail, and
+    release the GIL.
+    """
 
     def __init__(self, path: str) -> None:
-        """Raises OSError if the library cannot be loaded, or is of another version."""
+        """Raises OSError if the library cannot be loaded or has another version."""
         loaded = ctypes.CDLL(path)
         try:
             for name, (result, *arguments) in _FUNCTIONS.items():
@@ -91,12 +93,15 @@ class Library:
     def _call(self, function: Any, *arguments: Any) -> int:
         result = int(function(*arguments))
         if result < 0:
-            # No local name: the frame would keep the error, and the error the frame with its arguments.
+            # No local variable: the frame would keep the error alive, and the error would keep the
+            # frame and its arguments alive.
             raise Failed.of(result, self.error().decode(errors="replace"))
         return result
 
     def text(self, function: Any, *arguments: Any) -> str:
-        """Calls a function whose last arguments are a buffer and its size. Returns the text that it writes."""
+        """Calls a function whose last two arguments are a buffer and its size. Returns the text that the function
+        writes into the buffer.
+        """
         into = ctypes.create_string_buffer(400)
         function(*arguments, into, len(into))
         return into.value.decode()
@@ -104,7 +109,7 @@ class Library:
 
 @functools.lru_cache(None)
 def found() -> Library | None:
-    """Returns the library beside the program, or None if none of this version is installed."""
+    """Returns the library next to the program, or None if no library of this version is installed."""
     try:
         program = pathlib.Path(_program.find())
     except FileNotFoundError:
@@ -123,7 +128,7 @@ def found() -> Library | None:
 
 
 def loaded() -> Library:
-    """Returns the library. Raises OSError if none is installed."""
+    """Returns the library. Raises OSError if the library is not installed."""
     library = found()
     if library is None:
         raise OSError("this Python has no library of large values")

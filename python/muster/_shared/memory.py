@@ -16,7 +16,7 @@ _MAP_FIXED = 0x10
 
 
 class _Buffer(ctypes.Structure):
-    """Py_buffer, whose layout has not changed since Python 3.0."""
+    """The structure Py_buffer, whose layout has not changed since Python 3.0."""
 
     _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t),
                 ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
@@ -33,29 +33,31 @@ def _mmap() -> Any:
 
 
 def bytes_max(asked: int | None) -> int:
-    """Returns how many bytes a process may hold for others. 0: sharing is disabled or not possible."""
+    """Returns how many bytes a process may hold for other processes. 0: sharing is disabled or impossible."""
     found = library.found()
     return 0 if found is None else int(found.bytes_max(-1 if asked is None else asked))
 
 
 @functools.lru_cache(None)
 def this_host() -> str:
-    """Returns a text that is equal for processes that can use each other's Unix sockets. Empty: it is unknown."""
+    """Returns a text that is equal for all processes that can connect to each other's Unix sockets. Empty: the text is
+    unknown.
+    """
     found = library.loaded()
     return found.text(found.host)
 
 
 def is_reused() -> bool:
-    """Returns whether a process can use memory again after all others have closed it."""
+    """Returns whether a process can reuse memory after all other processes have closed it."""
     found = library.found()
     return found is not None and bool(found.memory_is_reused())
 
 
 def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
-    """Returns a descriptor of new memory that contains the parts one after the other.
+    """Creates memory that contains the concatenated parts, and returns its descriptor.
 
     This process keeps at most `free_max` bytes of unused memory for later contents. Raises OSError, for example if
-    memory is full.
+    there is not enough memory.
     """
     found = [address(part) for part in parts]
     at = (ctypes.c_void_p * len(found))(*[place for place, _ in found])
@@ -64,37 +66,37 @@ def make(name: bytes, parts: Sequence[Data], free_max: int = 0) -> int:
 
 
 def forget_unused() -> None:
-    """Frees the memory that this process keeps for its next contents."""
+    """Frees the unused memory that this process keeps for later contents."""
     found = library.found()
     if found is not None:
         found.forget_unused()
 
 
 def size_of(fd: int) -> int:
-    """Returns the size of the content. Raises OSError."""
+    """Returns the size of the content of shared memory. Raises OSError."""
     found = library.found()
     return os.fstat(fd).st_size if found is None else int(found.size(fd))
 
 
 def check(fd: int, name: bytes, size: int) -> None:
-    """Raises OSError unless the memory has this content, whole and sealed."""
+    """Raises OSError unless the memory is sealed and contains exactly the named content."""
     library.loaded().check(fd, name, size)
 
 
 def is_named(fd: int, name: bytes) -> bool:
-    """Returns whether the descriptor belongs to memory, or to a file, with this content."""
+    """Returns whether the descriptor refers to memory, or to a file, with the named content."""
     found = library.found()
     return name.hex() in os.readlink(f"/proc/self/fd/{fd}") if found is None else bool(found.is_named(fd, name))
 
 
 def same(one: Data, other: Data) -> bool:
-    """Returns whether two buffers have equal bytes."""
+    """Returns whether two buffers contain equal bytes."""
     (at, size), (there, length) = address(one), address(other)
     return size == length and bool(library.loaded().same(at, there, size))
 
 
 def mapped(fd: int) -> memoryview:
-    """Maps a content privately, and keeps no descriptor. Raises OSError."""
+    """Maps shared memory privately, without keeping a descriptor. Raises OSError."""
     size = size_of(fd)
     made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     at, _ = address(made)  # replaces the mapping of `made`, which unmaps it; mmap of a file would keep a descriptor
@@ -104,7 +106,7 @@ def mapped(fd: int) -> memoryview:
 
 
 def address(data: Data | mmap.mmap) -> tuple[int, int]:
-    """Returns the address and the number of the bytes of a buffer. The address is valid while the buffer exists."""
+    """Returns the address and the size in bytes of a buffer. The address is valid while the buffer exists."""
     found = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(data), ctypes.byref(found), 0)
     try:

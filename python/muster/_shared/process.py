@@ -1,7 +1,8 @@
-"""Large values that a process holds for others and takes from them. Used by clients and worker processes, not by their
-children.
+"""Large values that a process holds for other processes and takes from them. Used by clients and worker processes, but
+not by their child processes.
 
-A Process holds at most `bytes_max`. It has three threads: of the store, of the stream to the server, and for uploads.
+A Process holds at most `bytes_max` bytes. It has three threads: for its store, for the stream to the server, and for
+uploads.
 """
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ LOCATE_WITHIN = 10.0
 
 
 class Taken(NamedTuple):
-    """A value of another process. The receiver owns the descriptor."""
+    """A value that was taken from another process. The receiver owns the descriptor."""
 
     name: bytes
     fd: int
@@ -31,17 +32,16 @@ class Taken(NamedTuple):
 
 
 class Process:
-    """Thread-safe."""
+    """The large values of this process. Thread-safe."""
 
     def __init__(self, channels: Channels, bytes_max: int, task: str = "",
                  on_unneeded: Callable[[bytes], None] = lambda name: None,
                  on_dropped: Callable[[bytes], None] = lambda name: None,
                  listen: Callable[[Store], str] = lambda store: "",
                  on_unlisted: Callable[[bytes], None] = lambda name: None, host: str | None = None) -> None:
-        """`on_unneeded`: called for an output that no value refers to. `on_dropped`: called for a kept value that must
-        be
-        released. `listen`: lets the store serve other hosts if requested, and returns its address. `on_unlisted`:
-        called for copies that the server does not list.
+        """`on_unneeded`: called for an output to which no value refers. `on_dropped`: called for a kept value that must
+        be released. `listen`: makes the store serve other hosts if requested, and returns the store's address.
+        `on_unlisted`: called for copies that the server does not list.
         """
         self._channels = channels
         self._dropping: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -49,7 +49,7 @@ class Process:
         self.holding = Holding(self.store, channels, task, on_unneeded, listen(self.store), on_unlisted, host)
 
     def hold(self, name: bytes, fd: int, size: int) -> None:
-        """Holds a value for which `store.reserve` was called. Takes ownership of the descriptor."""
+        """Holds a value for which room was reserved with `store.reserve`. Takes ownership of the descriptor."""
         self.store.add(name, fd, size)
         self.holding.announce(name, size)
 
@@ -63,16 +63,16 @@ class Process:
             self.holding.dropped(name)
 
     def soon(self, what: Callable[[], None]) -> None:
-        """Calls `what` on the store's thread. Takes no lock, so that finalizers can call it."""
+        """Calls `what` on the store's thread. Does not take a lock, so finalizers can call this method."""
         self.store.soon(what)
 
     def drop_soon(self, name: bytes) -> None:
-        """Drops a value on the store's thread. Takes no lock, so that finalizers can call it."""
+        """Drops a value on the store's thread. Does not take a lock, so finalizers can call this method."""
         self._dropping.put(name)
         self.soon(self.drop_now)
 
     def drop_now(self) -> None:
-        """Drops the values of drop_soon()."""
+        """Drops the values that were passed to `drop_soon`."""
         while True:
             try:
                 name = self._dropping.get_nowait()
@@ -83,19 +83,20 @@ class Process:
     def take(self, name: bytes, keep: bool, shared: Callable[[Taken], None], room: Callable[[int], None],
              copied: Callable[[Taken], None]) -> bool:
         """Takes a value from a process that holds it, preferably on this host. Returns False if only the server can
-        provide it.
+        provide the value.
 
-        `shared` receives a value of this host; with `keep` its holder reports when it drops the value. `copied`
-        receives a copy from another host; `room` is called before it with the size. All three may raise OSError.
+        `shared` is called with a value on this host. If `keep` is set, the holder reports when it drops the value.
+        `room` is called with the size of a value on another host, and `copied` is then called with a copy of it. All
+        three functions may raise OSError.
         """
         if not self.holding.ready():
             return False
         shared_tried = False
-        for host in dict.fromkeys((self.holding.host, "")):  # an unreachable socket may have a reachable port
+        for host in dict.fromkeys((self.holding.host, "")):  # if the socket is unreachable, the port may be reachable
             place = self._place(name, host)
             if place is None:
                 return False
-            holders = list(place.holder) or [place]  # answer of an older server
+            holders = list(place.holder) or [place]  # the answer of an older server
             for holder in holders:
                 if holder.unix_socket and not shared_tried and self._share(holder.unix_socket, name, place, shared, keep):
                     return True
@@ -138,11 +139,13 @@ class Process:
         return True
 
     def by_server(self, size: int, seconds: float) -> None:
-        """Records how long the server took for a value, because another host must be faster."""
+        """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
+        than that.
+        """
         self.store.by_server(size, seconds)
 
     def is_lost(self, name: bytes) -> bool:
-        """Returns whether neither this host nor the server has the value; False if that is unknown."""
+        """Returns whether neither this host nor the server has the value. Returns False if that is unknown."""
         try:
             place, = blobs.locate(self._channels.channel(), [name], LOCATE_WITHIN)
         except (grpc.RpcError, ValueError):

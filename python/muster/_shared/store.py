@@ -1,7 +1,8 @@
-"""Values that a process holds for others and takes from them: a store of the library (``client/blobs/values.h``).
+"""Values that a process holds for other processes and takes from them: a store of the library
+(``client/blobs/values.h``).
 
-Each store has a Python thread that waits for reports of the library. In a forked process all stores are closed. Never
-imports grpc.
+Each store has a Python thread that waits for notifications from the library. In a forked process, all stores are
+closed. Never imports grpc.
 """
 from __future__ import annotations
 
@@ -24,21 +25,21 @@ Got = Callable[[int], None]
 
 
 class Full(OSError):
-    """The value does not fit into the limits of this process."""
+    """Raised if a value does not fit into the limits of this process."""
 
 
 class NotTaken(OSError):
-    """The process does not provide the value. Try another process, or the server."""
+    """Raised if a process does not provide a value. The caller should try another process or the server."""
 
 
 class Store:
-    """Thread-safe."""
+    """A store of large values. Thread-safe."""
 
     def __init__(self, bytes_max: int, on_dropped: Callable[[bytes], None] = lambda name: None) -> None:
-        """Opens a store that holds at most `bytes_max`.
+        """Opens a store that holds at most `bytes_max` bytes.
 
-        `on_dropped` is called when the holder of a kept value drops it or ends, by the store's thread or by the thread
-        that takes the value. Raises OSError if the library refuses.
+        `on_dropped` is called when the holder of a kept value drops the value or exits. It is called on the store's
+        thread, or on the thread that takes the value. Raises OSError if the library cannot open the store.
         """
         self._library = library.loaded()
         self._number = self._library.open(bytes_max)
@@ -54,7 +55,7 @@ class Store:
         self._thread.start()
 
     def soon(self, what: Callable[[], None]) -> None:
-        """Calls `what` on the store's thread. Takes no lock, so that finalizers can call this."""
+        """Calls `what` on the store's thread. Does not take a lock, so finalizers can call this method."""
         self._asked.put(what)
         try:
             self._library.wake(self._number)
@@ -71,28 +72,28 @@ class Store:
             self._thread.join(5.0)
 
     def reserve(self, size: int) -> None:
-        """Reserves room for a value that will be added. Raises Full."""
+        """Reserves room for a value that will be added. Raises Full if there is not enough room."""
         try:
             self._library.reserve(self._number, size)
         except library.Failed as error:
             raise Full(str(error)) from error
 
     def unreserve(self, size: int) -> None:
-        """Releases the room of a value that will not be added."""
+        """Releases the room that was reserved for a value that will not be added."""
         try:
             self._library.unreserve(self._number, size)
         except library.Failed:
             pass
 
     def free(self) -> int:
-        """Returns how many more bytes fit."""
+        """Returns how many more bytes can be stored."""
         try:
             return int(self._library.free(self._number))
         except library.Failed:
             return 0
 
     def add(self, name: bytes, fd: int, size: int) -> None:
-        """Adds a value for which room is reserved. The store owns the descriptor."""
+        """Adds a value for which room has been reserved. The store then owns the descriptor."""
         try:
             self._library.add(self._number, name, fd, size)
         except library.Failed:
@@ -128,9 +129,9 @@ class Store:
             room = count
 
     def take(self, holder: str, name: bytes, size: int, got: Got, keep: bool) -> None:
-        """Takes a value from a process of this host, and calls `got` with it.
+        """Takes a value from a process on this host, and calls `got` with its descriptor.
 
-        `keep`: the holder reports when it drops the value. Raises NotTaken, and the errors of `got`.
+        `keep`: whether the holder reports when it drops the value. Raises NotTaken, and the exceptions of `got`.
         """
         if keep:
             with self._lock:
@@ -142,29 +143,33 @@ class Store:
                 self._on_dropped(name)
 
     def take_from_peer(self, peer: str, ticket: bytes, name: bytes, size: int, certificate: str) -> int:
-        """Takes a value from a process of another host. Returns a descriptor that the caller owns. Raises NotTaken."""
+        """Takes a value from a process on another host. Returns a descriptor that the caller owns. Raises NotTaken."""
         def take() -> int:
             return self._taken(self._library.take_from_peer, peer.encode(), ticket, certificate.encode(), name, size)
 
         return _interruptible(take) if threading.current_thread() is threading.main_thread() else take()
 
     def by_server(self, size: int, seconds: float) -> None:
-        """Records how long the server took for a value, because another host must be faster."""
+        """Records how long the server took to send a value. Transfers from other hosts are abandoned if they are slower
+        than that.
+        """
         try:
             self._library.by_server(self._number, size, seconds)
         except library.Failed:
             pass
 
     def listen(self, listen: str, advertise: str, server: str) -> str:
-        """Starts to serve other hosts. Returns the address that they use. Raises OSError."""
+        """Starts to serve other hosts. Returns the address to which other hosts connect. Raises OSError."""
         return self._library.text(self._library.listen, self._number, listen.encode(), advertise.encode(), server.encode())
 
     def use_certificate(self, certificate: str, key: str) -> None:
-        """Sets the certificate for connections from other hosts, as PEM. Empty: plaintext. Raises OSError."""
+        """Sets the PEM certificate and key for connections from other hosts. Empty: connections are in plaintext.
+        Raises OSError.
+        """
         self._library.certificate(self._number, certificate.encode(), key.encode())
 
     def expect(self, ticket: bytes, name: bytes) -> None:
-        """Accepts this ticket once, for a value. Raises OSError."""
+        """Accepts this ticket once, for the value `name`. Raises OSError."""
         self._library.expect(self._number, ticket, name)
 
     def _taken(self, function: Any, *arguments: Any) -> int:
@@ -174,8 +179,8 @@ class Store:
             raise NotTaken(str(error)) from error
 
     def _is_gone(self, name: bytes) -> bool:
-        """Counts one thread less that takes a value. Returns whether it was the last one, and the value was dropped at
-        the same time.
+        """Removes a thread from the threads that are taking a value. Returns whether it was the last of them and the
+        value was dropped in the meantime.
         """
         with self._lock:
             self._taking[name] -= 1
@@ -213,14 +218,14 @@ class Store:
     def _call(self, what: Callable[[], None]) -> None:
         try:
             what()
-        except Exception:  # the thread continues
+        except Exception:  # the thread must continue
             log.exception("sharing memory")
 
 
 def _interruptible(take: Callable[[], int]) -> int:
-    """Calls `take` on its own thread, so that the main thread handles signals such as Ctrl-C during a transfer.
+    """Calls `take` on a separate thread, so that the main thread handles signals such as Ctrl-C during a transfer.
 
-    Closes the descriptor if the main thread does not wait for it.
+    If the main thread stops waiting, the descriptor is closed.
     """
     taken: concurrent.futures.Future[int] = concurrent.futures.Future()
 

@@ -1,14 +1,15 @@
-"""Parses addresses of servers."""
+"""Parses server addresses."""
 from __future__ import annotations
 
 from typing import Sequence
 
 
 def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
-    """Returns the addresses in a text or a list of texts, each "host:port" or several separated by commas.
+    """Returns the addresses in a text or in a list of texts. Each text is "host:port", or several of these separated by
+    commas.
 
     Raises:
-        ValueError: There is no address, or an invalid one; the text names `field`.
+        ValueError: No address is given, or an address is invalid. The message contains `field`.
     """
     texts = [server] if isinstance(server, str) else server
     servers = [address for text in texts for address in text.split(",") if address]
@@ -27,7 +28,7 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
 
 
 def split(text: str) -> tuple[str, int]:
-    """Returns host and port of "host:port", "[::1]:port", or "host" with port 0. Raises ValueError."""
+    """Splits "host:port", "[::1]:port", or "host" (with port 0) into host and port. Raises ValueError."""
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         port = rest[1:] if rest.startswith(":") else ""

@@ -1,4 +1,4 @@
-"""Blobs of the server: contents of up to 1 GiB, named by their SHA-256, over gRPC. Thread-safe."""
+"""Blobs on the server: contents of up to 1 GiB, named by their SHA-256 and transferred over gRPC. Thread-safe."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Sequence
@@ -22,21 +22,22 @@ _MAY_PASS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.Status
 
 
 def may_pass(error: Exception) -> bool:
-    """Returns whether a call failed because the connection broke, so that a retry may succeed."""
+    """Returns whether a call failed because its connection broke, so that a retry may succeed."""
     return isinstance(error, EOFError) or (isinstance(error, grpc.RpcError) and error.code() in _MAY_PASS)
 
 
 def reason_of(error: Exception) -> str:
-    """Returns the message of the server or of gRPC."""
+    """Returns the error message of the server or of gRPC."""
     if isinstance(error, grpc.RpcError):
         return error.details() or str(error.code().name)
     return str(error)
 
 
 def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[bool], int]:
-    """Returns which blobs the server has, and its limit for one blob; 0 if the server does not support blobs.
+    """Returns which blobs the server has, and the maximum size of a blob. The size is 0 if the server does not support
+    blobs.
 
-    The server keeps the blobs that it has for ten minutes from now. Raises grpc.RpcError.
+    The server then keeps the blobs that it has for another ten minutes. Raises grpc.RpcError.
     """
     ask = channel.unary_unary(METHOD + "Has", messages.HasBlobs.SerializeToString,
                               messages.BlobsThere.FromString)
@@ -54,8 +55,8 @@ PUT_WITHIN = 600.0
 
 
 def put(channel: Any, digest: bytes, size: int, pieces: Iterable[Data], name: bytes = b"", holder: int = 0) -> None:
-    """Uploads a blob under its hash, or as the value `name` of `holder`. Returns when it is stored. Raises
-    grpc.RpcError.
+    """Uploads a blob under its hash, or as the value `name` of the process `holder`. Returns when the blob is stored.
+    Raises grpc.RpcError.
     """
     done = False
 
@@ -80,7 +81,7 @@ def pieces_of(parts: Iterable[Data]) -> Iterator[memoryview]:
 
 def get(channel: Any, digest: bytes, begin: Callable[[int], None],
         take: Callable[[Data], None]) -> None:
-    """Downloads a blob: calls `begin` with its size, then `take` with its pieces.
+    """Downloads a blob: calls `begin` with the blob's size, then `take` with each piece.
 
     Raises grpc.RpcError, EOFError if the blob was truncated, and the exceptions of `begin` and `take`.
     """
@@ -93,7 +94,8 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
             if left < 0:
                 left = piece.size
                 begin(left)
-            # The field is not repeated: a small message contains it, a large one is parsed into a list.
+            # The field is not repeated: a small message contains it; the parser moves a large field
+            # into a list.
             whole = data if isinstance(data, (bytes, memoryview)) else b"".join(data)
             take(whole)
             left -= len(whole)
@@ -106,14 +108,14 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
 
 
 def hold(channel: Any, requests: Iterator[Any]) -> Any:
-    """Opens the stream of a process that holds values, and returns its responses."""
+    """Opens the stream of a process that holds values. Returns the responses of the stream."""
     return channel.stream_stream(METHOD + "Hold", messages.HoldRequest.SerializeToString,
                                  messages.HoldResponse.FromString)(requests)
 
 
 def locate(channel: Any, names: Sequence[bytes], timeout: float, peers: bool = False, host: str = "") -> Sequence[Any]:
-    """Returns the location of each value. With `peers`, it has tickets for holders on hosts other than `host`. Raises
-    grpc.RpcError.
+    """Returns the location of each value. With `peers`, a location includes tickets for holders on hosts other than
+    `host`. Raises grpc.RpcError.
     """
     ask = channel.unary_unary(METHOD + "Locate", messages.LocateRequest.SerializeToString,
                               messages.LocateResponse.FromString)

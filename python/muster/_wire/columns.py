@@ -1,4 +1,4 @@
-"""Messages with a large bytes field, which protobuf would copy two more times in each direction."""
+"""Messages with a large bytes field. protobuf would copy such a field two more times in each direction."""
 from __future__ import annotations
 
 from typing import Any, Sequence, Union
@@ -10,16 +10,15 @@ LARGE = 256 << 10
 
 
 def serialize(message: Any, name: str, value: Data) -> bytes:
-    """Returns the serialized message with one more value in its bytes field `name`."""
+    """Returns the serialized message with an additional value in its bytes field `name`."""
     head: bytes = message.SerializeToString()
     field = message.DESCRIPTOR.fields_by_name[name].number
     return b"".join((head, _varint(field << 3 | 2), _varint(len(value)), value))
 
 
 def parse(message_class: Any, raw: bytes, name: str) -> tuple[Any, Sequence[Data]]:
-    """Returns the message and its bytes field `name`. A large message is returned without the field, and large values
-    are
-    views of `raw`.
+    """Returns the parsed message and the values of its bytes field `name`. A large message is returned without the
+    field, and large values are views of `raw`.
     """
     if len(raw) < LARGE:
         message = message_class.FromString(raw)
@@ -29,7 +28,9 @@ def parse(message_class: Any, raw: bytes, name: str) -> tuple[Any, Sequence[Data
 
 
 def _without(raw: bytes, field: int) -> tuple[bytes, list[memoryview]]:
-    """Returns the other fields and the values of this one. Raises ValueError for invalid messages."""
+    """Returns the serialized message without one field, and the values of this field. Raises ValueError for invalid
+    messages.
+    """
     view = memoryview(raw)
     rest: list[memoryview] = []
     values: list[memoryview] = []

@@ -1,7 +1,7 @@
 """Messages of the coordination service.
 
-Uses XLA's protocol, in which a task is a number that counts across the cluster, and a few messages of TensorFlow's
-that XLA's protocol lacks.
+Uses XLA's protocol, in which a number identifies a task across the cluster, and a few messages of TensorFlow that XLA's
+protocol lacks.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KEY = "type.googleapis.com/tensorflow."
 
 
 class Refusal(NamedTuple):
-    """Why a call did not return its answer."""
+    """The reason why a call did not return an answer."""
 
     code: str
     message: str
@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(call: Any) -> Refusal:
-    """Returns the refusal of a call that has ended without an answer."""
+    """Returns the reason why a call has ended without an answer."""
     code, message = call.code().name, call.details() or ""
     details = {k: v for k, v in call.trailing_metadata() or () if k == "grpc-status-details-bin"}
     try:

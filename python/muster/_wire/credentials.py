@@ -13,7 +13,9 @@ _Details = collections.namedtuple(
 
 
 def with_token(channel: grpc.Channel, token: str = "") -> grpc.Channel:
-    """Returns the channel with an interceptor that adds the token to each call, if there is a token."""
+    """Returns the channel with an interceptor that adds the token to each call. Returns the channel itself if there is
+    no token.
+    """
     token = token_of(token)
     return grpc.intercept_channel(channel, _Bearer(token)) if token else channel
 

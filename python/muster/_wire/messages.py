@@ -1,7 +1,8 @@
-"""Message classes of the protocol, built from the packaged descriptors at import.
+"""Message classes of the protocol, which are built from the packaged descriptors when this module is imported.
 
-Generated code would depend on one major version of protobuf; descriptors do not. They have their own pool, so they
-cannot conflict with the messages of a program. A test compares `descriptors.bin` with the files under `proto/`.
+Generated code would depend on a single major version of protobuf; descriptors do not. The descriptors have their own
+pool, so they cannot conflict with messages of the user's program. A test compares `descriptors.bin` with the files in
+`proto/`.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _messages = _pool()
 
 
 def named(name: str) -> Any:
-    """Returns the class of a message by its full name."""
+    """Returns the message class with the given full name."""
     described = _messages.FindMessageTypeByName(name)
     try:
         return message_factory.GetMessageClass(described)

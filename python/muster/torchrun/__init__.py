@@ -1,8 +1,8 @@
-"""Rendezvous of torchrun at a Muster server: ``torchrun --rdzv-backend=muster --rdzv-endpoint=HOST:8477 --rdzv-
-id=JOB``.
+"""torchrun rendezvous through a Muster server:
+``torchrun --rdzv-backend=muster --rdzv-endpoint=HOST:8477 --rdzv-id=JOB``.
 
-The agents of torchrun agree on rounds at the server, and their workers use its torch.distributed store. Only a call of
-the handler imports torch.
+torchrun's agents agree on rounds through the server, and their workers use the server's torch.distributed store. torch
+is imported only when the handler is called.
 """
 from __future__ import annotations
 

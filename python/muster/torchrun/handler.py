@@ -1,4 +1,6 @@
-"""The rendezvous of torchrun: rounds agreed on over REST, each with an empty key space of the cluster's store."""
+"""The torchrun rendezvous: nodes agree on rounds over REST, and each round has an empty key space in the cluster's
+store.
+"""
 from __future__ import annotations
 
 import atexit
@@ -20,7 +22,7 @@ from muster.torchrun.keys import Keys
 from muster.torchrun.rounds import Broken, Closed, Decision, Rounds, Settings, TimedOut
 
 log = logging.getLogger("muster.torchrun")
-STORE_SECONDS = 300.0  # torch's own default for calls of a store
+STORE_SECONDS = 300.0  # torch's own default timeout for store calls
 CONNECT_SECONDS = 30.0
 MORE_SECONDS = 15.0
 """Seconds that all nodes of a round have to arrive in its key space, in addition to the time after which a node counts
@@ -30,11 +32,12 @@ dead.
 
 
 class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
-    """Rendezvous handler, which torchrun creates from its arguments.
+    """Rendezvous handler that torchrun creates from its command-line arguments.
 
-    ``--rdzv-conf`` accepts ``cluster`` (``default``), ``store`` (``HOST:PORT``, to override the server's answer), and
-    torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``, ``keep_alive_interval`` and
-    ``keep_alive_max_attempt``. MUSTER_TOKEN, MUSTER_CA and so on apply as for :class:`muster.Client`.
+    ``--rdzv-conf`` accepts ``cluster`` (default: ``default``), ``store`` (``HOST:PORT``, which overrides the server's
+    answer), and torch's ``join_timeout``, ``last_call_timeout``, ``close_timeout``, ``keep_alive_interval`` and
+    ``keep_alive_max_attempt``. Environment variables such as MUSTER_TOKEN and MUSTER_CA have the same meaning as for
+    :class:`muster.Client`.
 
     Args:
         params: torch's ``RendezvousParameters``.
@@ -133,7 +136,9 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         return dist.PrefixStore("torchrun", store)
 
     def _meet(self, world: Decision) -> Any:
-        """Returns the store when all nodes of this round have arrived in its key space; None if they have not."""
+        """Returns the store once all nodes of this round have connected to its key space. Returns None if some nodes
+        have not connected in time.
+        """
         store, self._store = self._store or self._connect(), None
         until = time.monotonic() + self._meet_seconds
 
@@ -162,7 +167,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
 
 
 def _url(endpoint: str) -> str | None:
-    """Returns the URLs of "HOST", "HOST:PORT", "https://HOST:PORT", or several separated by commas."""
+    """Converts "HOST", "HOST:PORT", "https://HOST:PORT", or several of these separated by commas, to URLs."""
     def whole(one: str) -> str:
         return one if re.search(r":\d+/?$", one) else one.rstrip("/") + ":8477"
 

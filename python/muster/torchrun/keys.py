@@ -1,4 +1,4 @@
-"""Access over REST to the keys of a cluster for rounds, and to the cluster's torch.distributed store."""
+"""Access over REST to the keys of a cluster that the rounds use, and to the cluster's torch.distributed store."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -18,15 +18,17 @@ class Keys(CoordinationClient):
         return {k["key"]: Entry(self._value(k), k["changed_ms"] / 1000) for k in self._pages(prefix)}
 
     def put(self, key: str, value: bytes | str) -> bool:
-        """Sets a key. Returns whether it was created."""
+        """Sets a key. Returns whether the key was created."""
         return bool(self._put(key, value, {})["created"])
 
     def begin_attempt(self) -> None:
-        """Starts a new key space: clients that connect to the store from now on find it empty."""
+        """Starts a new key space: clients that connect to the store from now on find an empty store."""
         self._http.json("POST", self._at + "/torch/attempts", {})
 
     def store_address(self) -> tuple[str, int]:
-        """Returns host and port of the store, as reachable by this client. Raises ServerError if there is no store."""
+        """Returns the host and port under which this client can reach the store. Raises ServerError if there is no
+        store.
+        """
         told: Any = self._http.json("GET", self._at + "/torch", limit=1)
         host, _, port = str(told["address"]).rpartition(":")
         if host in ("0.0.0.0", "[::]"):

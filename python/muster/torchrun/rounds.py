@@ -1,14 +1,14 @@
-"""Rounds of a torchrun job: nodes use keys of a cluster to agree which nodes take part.
+"""Rounds of a torchrun job: the nodes agree, through keys of a cluster, on the nodes that take part in each round.
 
-Each node regularly writes its own key ``torchrun/JOB/nodes/NODE``, with the round that it wants to join. Further keys
+Each node regularly writes its own key ``torchrun/JOB/nodes/NODE`` with the round that it wants to join. Other keys
 below ``torchrun/JOB/``:
 
-- ``rounds/N``: the nodes of round N, or that the job is closed. Written once; the first writer decides.
-- ``wanted/N``: asks the nodes of round N - 1 to join round N.
-- ``ready/N``: the empty key space of round N exists.
+- ``rounds/N``: the nodes of round N; empty if the job is closed. Written only once, by the first node that decides.
+- ``wanted/N``: a request to the nodes of round N - 1 to join round N.
+- ``ready/N``: exists once the empty key space of round N has been created.
 
-Whether a node is alive is decided only by the server's clock, by the time when its key was written. All values are
-JSON.
+Whether a node is alive is determined only by the server's clock: by the time at which the node's key was last written.
+All values are JSON.
 """
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ log = logging.getLogger("muster.torchrun")
 
 
 class Closed(MusterError):
-    """The job has ended, or a node has closed it."""
+    """Raised if the job has ended, or a node has closed it."""
 
 
 class TimedOut(MusterError):
-    """Too few nodes arrived in time."""
+    """Raised if too few nodes arrived in time."""
 
 
 class Broken(MusterError):
-    """The keys have invalid contents, or another job uses the cluster."""
+    """Raised if the keys have invalid contents, or another job uses the cluster."""
 
 
 class KeysLike(Protocol):
@@ -75,7 +75,7 @@ class Settings:
 
 
 class Decision(NamedTuple):
-    """`nodes` in the order of their ranks; empty if the job is closed."""
+    """The decision for a round. `nodes` are in the order of their ranks; empty if the job is closed."""
 
     number: int
     nodes: list[str]
@@ -100,12 +100,12 @@ class Seen(NamedTuple):
 
 
 def segment(text: str) -> str:
-    """Returns `text` quoted as one segment of a key."""
+    """Returns `text`, quoted so that it is a single segment of a key."""
     return urllib.parse.quote(text, safe="").replace(".", "%2E")
 
 
 class Rounds:
-    """One node's view of its job's rounds. Call `join`, `close` and `leave` on a single thread."""
+    """A node's view of its job's rounds. `join`, `close` and `leave` must be called on a single thread."""
 
     def __init__(self, keys: KeysLike, job: str, node: str, settings: Settings) -> None:
         self._keys = keys
@@ -115,8 +115,8 @@ class Rounds:
         self._lock = threading.Lock()  # protects this node's own key
         self._round: int | None = None
         self._world: Decision | None = None
-        self._asked_for = -1  # a node has requested this round
-        self._changed: dict[str, float] = {}  # last writes of other nodes at the first read
+        self._asked_for = -1  # the newest round that a node has requested
+        self._changed: dict[str, float] = {}  # time of each other node's last write, at this node's first read
         self._stopped = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -124,7 +124,7 @@ class Rounds:
 
     def join(self, prepare: Callable[[Decision], None]) -> Decision:
         """Waits for a round that includes this node. The node that decides the round calls `prepare`, which creates the
-        key space.
+        round's key space.
 
         Raises Closed, TimedOut, Broken, NoServer or ServerError.
         """
@@ -147,7 +147,7 @@ class Rounds:
                     continue
                 target = max(over, last.number if last else -1) + 1
                 if self._say(target):
-                    continue  # read again, now that this node has arrived
+                    continue  # read the keys again, now that this node has arrived
                 come = [n for n in seen.living.values() if n.round == target]
                 slow = [n for n in last.nodes if n in seen.living and seen.living[n].round != target] if last else []
                 if last and last.nodes and wanted != target and self._may_ask(last, seen):
@@ -173,10 +173,10 @@ class Rounds:
                 self._stopped.wait(PAUSE)
 
     def _judge(self, seen: Seen) -> bool:
-        """Raises the reason that keeps this node out of every round. Returns True while that is undecided."""
+        """Raises an exception if this node cannot join any round. Returns True while that is still undecided."""
         if self._world is None:
             for rival in sorted(r for r, changed in seen.rivals.items() if changed):
-                # If two jobs start at the same time, the first in sort order continues.
+                # If two jobs start at the same time, the job whose name sorts first continues.
                 if not (rival < self._at or self._has_world(rival)):
                     continue
                 if self._is_heard(rival, seen.rivals[rival]):
@@ -189,7 +189,7 @@ class Rounds:
             return False
         if self._world or self._round == last.number:
             raise Closed(f"the job '{self.job}' has been closed by {last.by}")
-        # An earlier run with this name; it is over when all its nodes are dead.
+        # An earlier run with the same name. It is over when all its nodes are dead.
         old = [n for n in seen.living.values() if n.round is not None and n.round <= last.number]
         if any(self._is_heard(n.name, n.changed) for n in old):
             raise Closed(f"the job '{self.job}' has been closed by {last.by}, but some of its nodes are still "
@@ -205,7 +205,9 @@ class Rounds:
         return bool(decided) and bool(self._decision(max(decided), decided[max(decided)].value).nodes)
 
     def _may_ask(self, last: Decision, seen: Seen) -> bool:
-        """Returns whether to request a new round. A running round is not interrupted for a node that would not fit."""
+        """Returns whether to request a new round. A running round is not interrupted for a node that would exceed the
+        maximum number of nodes.
+        """
         return self.node in last.nodes or sum(n in seen.living for n in last.nodes) < self._settings.max_nodes
 
     def _is_full(self, come: list[Node], enough_since: float | None) -> bool:
@@ -213,17 +215,19 @@ class Rounds:
                                              or time.monotonic() - enough_since >= self._settings.last_call)
 
     def _ranked(self, come: list[Node], last: Decision | None) -> list[str]:
-        """Returns the chosen nodes by rank. Nodes of the last round keep their order and precede new ones."""
+        """Returns the chosen nodes in the order of their ranks. Nodes of the last round keep their order and precede
+        new nodes.
+        """
         before = {name: rank for rank, name in enumerate(last.nodes)} if last else {}
         names = sorted((n.name for n in come), key=lambda name: (before.get(name, len(before)), name))
         return names[:self._settings.max_nodes]
 
     def _decide(self, number: int, nodes: list[str]) -> bool:
-        """Writes the decision for a round. Returns False if another node was first."""
+        """Writes the decision for a round. Returns False if another node has already decided."""
         return self._keys.set_if_absent(f"{self._at}rounds/{number:09}", json.dumps({"nodes": nodes, "by": self.node}))
 
     def _enter(self, world: Decision, prepare: Callable[[Decision], None]) -> bool:
-        """Enters a round. Returns False if the node that decided it has not created the key space in time."""
+        """Enters a round. Returns False if the node that decided the round has not created the key space in time."""
         self._world = world
         ready = f"{self._at}ready/{world.number:09}"
         if world.by == self.node:
@@ -250,14 +254,14 @@ class Rounds:
         return last is not None and not last.nodes
 
     def waiting(self) -> bool:
-        """Returns whether a node waits for the next round. Sends no request."""
+        """Returns whether a node is waiting for the next round. Does not send a request."""
         return self._world is not None and self._asked_for == self._world.number + 1
 
     def close(self, timeout: float, *, of_world: bool = False) -> None:
-        """Closes the job, so that there are no more rounds.
+        """Closes the job, so that no further round takes place.
 
-        `of_world`: only if this node is in the last round, because otherwise it would end a run that continues without
-        it.
+        `of_world`: closes the job only if this node is in the last round. Otherwise a run that continues without this
+        node would also end.
         """
         until = time.monotonic() + timeout
         while time.monotonic() < until:
@@ -269,7 +273,7 @@ class Rounds:
         raise TimedOut(f"'{self.job}' could not be closed within {timeout:g} s")
 
     def leave(self) -> None:
-        """Withdraws this node. The last node of a closed job also deletes the job's keys."""
+        """Withdraws this node from the job. The last node of a closed job also deletes the job's keys."""
         if self._stopped.is_set() or self._watcher is None:
             return
         self._stopped.set()
@@ -327,7 +331,7 @@ class Rounds:
         return told
 
     def _say(self, number: int) -> bool:
-        """Writes that this node wants to join a round. Returns False if it has already written that."""
+        """Writes that this node wants to join a round. Returns False if the node has already written that."""
         if self._round == number:
             return False
         self._round = number
@@ -341,7 +345,7 @@ class Rounds:
                 return False
             is_new = self._keys.put(f"{self._at}nodes/{self.node}", json.dumps({"round": self._round}))
             world = self._world
-            if is_new and world:  # the server has lost all keys, or this node counted as dead
+            if is_new and world:  # the server has lost all keys, or this node was considered dead
                 told = json.dumps({"nodes": world.nodes, "by": world.by})
                 self._keys.set_if_absent(f"{self._at}rounds/{world.number:09}", told)
             return is_new
@@ -360,7 +364,7 @@ class Rounds:
                     with contextlib.suppress(ServerError):
                         self._keys.delete(rival[:-1], recursive=True)
 
-    # The watching thread writes this node's key and checks whether other nodes wait.
+    # The watching thread writes this node's key and checks whether other nodes are waiting.
 
     def _start_watch(self) -> None:
         if self._watcher is None:
@@ -368,7 +372,7 @@ class Rounds:
             self._watcher.start()
 
     def _watch(self) -> None:
-        heard_since = time.monotonic()  # other nodes can write since then, too
+        heard_since = time.monotonic()  # other nodes can also write since this time
         is_unheard = False
         while not self._stopped.is_set():
             try:
@@ -377,7 +381,7 @@ class Rounds:
                 is_unheard = False
                 if not self._hear(time.monotonic() - heard_since >= self._settings.dead_after):
                     self._stopped.wait(self._settings.interval)
-            except Exception as error:  # catches everything: without this thread the node counts as dead
+            except Exception as error:  # catches everything: without this thread, the node would be considered dead
                 if not is_unheard:
                     log.warning("muster: cannot report to the server that this node of '%s' is alive: %s",
                                 self.job, error)
@@ -386,9 +390,10 @@ class Rounds:
                 heard_since = time.monotonic()
 
     def _hear(self, is_sure: bool) -> bool:
-        """Checks for a request for a new round. Returns whether it has already waited until the next write is due.
+        """Checks for a request for a new round. Returns whether this call has already waited until the next write is
+        due.
 
-        `is_sure`: nodes without a recent write are dead.
+        `is_sure`: whether nodes without a recent write are certainly dead.
         """
         world = self._world
         if world is None:
