@@ -1,1 +1,1 @@
-"""The coordination client muster.Agent. Internal, except for the names that `muster` exports."""
+"""The coordination client muster.Agent. The modules are internal; `muster` exports the public names."""

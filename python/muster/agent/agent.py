@@ -1,4 +1,4 @@
-"""The coordination client: one task of a cluster, together with clients of JAX, TensorFlow and C++."""
+"""The coordination client of one task. Tasks of a cluster can also use the clients of JAX, TensorFlow and C++."""
 from __future__ import annotations
 
 import dataclasses
@@ -24,13 +24,13 @@ _REPORTED = [code for code in CODES if code not in ("OK", "CANCELLED", "RESOURCE
 
 @dataclasses.dataclass(frozen=True)
 class TaskState:
-    """A task as the service sees it.
+    """State of a task as known to the coordination service.
 
     Attributes:
         task: Name of the task, for example ``"worker:3"``.
         state: ``"CONNECTED"``, ``"DISCONNECTED"`` or ``"ERROR"``.
-        incarnation: Number of the process that registered last; 0 if the task has never registered.
-        error: The error of the task, or None.
+        incarnation: Incarnation of the process that last registered as this task; 0 if none has registered.
+        error: The error of the task, or None if it has no error.
     """
 
     task: str
@@ -43,7 +43,7 @@ class TaskStates(list[TaskState]):
     """List of all tasks of the cluster at one moment.
 
     Attributes:
-        version: Increases with every change. :meth:`Agent.wait_for_tasks` takes it.
+        version: Version of the list, which increases with every change. Pass it to :meth:`Agent.wait_for_tasks`.
     """
 
     version = 0
@@ -52,16 +52,16 @@ class TaskStates(list[TaskState]):
 class Agent(Keys):
     """Coordination client: registers as a task of a cluster, sends heartbeats and receives errors.
 
-    A ``with`` block begins with ``connect`` and ends with ``shutdown``. If the block raises, it ends with
-    ``report_error``, so that the other tasks receive the reason. If an error has ended the run and the block raises
-    nothing, the end of the block raises that error.
+    A ``with`` block begins with ``connect`` and ends with ``shutdown``. If the block raises an exception, it ends with
+    ``report_error`` instead, so that the other tasks receive the reason. If an error has ended the run and the block
+    raises no exception, that error is raised at the end of the block.
 
-    All times are seconds. The methods may be called from any thread. After a fork, the child process cannot use the
+    All times are in seconds. Methods can be called from any thread. After a fork, the child process cannot use the
     object.
 
     Args:
         address: ``"host:port"`` of the cluster. None: MUSTER_COORDINATOR, else ``127.0.0.1:8476``.
-        cluster: Name of the cluster, in place of `address`. The address is requested at `url`, over REST.
+        cluster: Name of the cluster, in place of `address`. The agent requests the address from `url`, over REST.
         url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
         task: ``"worker:3"``, ``("worker", 3)``, or its number, counted across all jobs of the cluster. None:
             MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
@@ -69,20 +69,20 @@ class Agent(Keys):
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
-        devices: Texts that ``wait_for_all_tasks`` sends to the other tasks.
-        heartbeat_timeout: The agent fails if the service has not answered for this long. It sends two heartbeats in
-            this time, or in the cluster's own timeout if that is shorter.
-        connect_timeout: Default of ``connect`` and ``wait_for_all_tasks``.
-        shutdown_timeout: Default of ``shutdown``.
-        call_timeout: Time limit of calls that have no `timeout` argument.
-        incarnation: Identifies this process among others that have been the same task, in the first run only. 0: a
-            random number.
-        on_error: Called on the agent's thread with the error that ends a run.
+        devices: Descriptions of the devices of this task, which ``wait_for_all_tasks`` sends to the other tasks.
+        heartbeat_timeout: The agent fails if the service has not answered for this time. It sends two heartbeats in
+            this time, or in the heartbeat timeout of the cluster if that is shorter.
+        connect_timeout: Default timeout of ``connect`` and ``wait_for_all_tasks``.
+        shutdown_timeout: Default timeout of ``shutdown``.
+        call_timeout: Time limit of calls without a `timeout` argument.
+        incarnation: Incarnation of this process in its first run. It distinguishes the process from other processes
+            that have been the same task. 0: a random number.
+        on_error: Function that is called, on the agent's thread, with the error that ends a run.
 
     Raises:
-        ValueError: An argument is invalid, or the task is neither given nor set in the environment.
-        ServerError: With `cluster`: the server does not know the cluster.
-        NoServer: With `cluster`: no server answers at `url`.
+        ValueError: An argument is invalid, or the task is set neither by an argument nor in the environment.
+        ServerError: `cluster` is set, and the server does not know the cluster.
+        NoServer: `cluster` is set, and no server answers at `url`.
 
     Example:
         ```python
@@ -133,35 +133,36 @@ class Agent(Keys):
 
     @property
     def incarnation(self) -> int:
-        """Number of this process as a task; 0 before the first ``connect``."""
+        """Incarnation of this process as a task; 0 before the first ``connect``."""
         return self._at.run.incarnation if self._at.run else 0
 
     @property
     def service_incarnation(self) -> int:
-        """Number of the run that the agent has registered for; 0 before it has registered."""
+        """Incarnation of the service in the run for which the agent has registered; 0 before the agent has registered.
+        """
         return self._at.run.service if self._at.run else 0
 
     def connect(self, timeout: float | None = None) -> None:
-        """Registers the task, and waits for the service.
+        """Registers the task and waits for the service.
 
-        If the cluster starts together, it also waits until all tasks have registered. After an error or a shutdown it
-        begins a new incarnation.
+        If the tasks of the cluster start together, `connect` also waits until all tasks have registered. After an error
+        or a shutdown, `connect` registers with a new incarnation.
 
         Args:
             timeout: Seconds to wait. None: `connect_timeout`.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), with the names of the missing tasks;
-                INVALID_ARGUMENT, the cluster has no such task; FAILED_PRECONDITION, the agent is connected, connecting
-                or closed.
-            AgentError: FAILED_PRECONDITION, the run was failed during the registration, as by
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if tasks are missing; the message contains their names.
+                INVALID_ARGUMENT if the cluster does not contain the task. FAILED_PRECONDITION if the agent is
+                connected, connecting or closed.
+            AgentError: FAILED_PRECONDITION if the run was failed during the registration, for example by
                 :meth:`CoordinationClient.fail`.
         """
         given, self._given_incarnation = self._given_incarnation, 0
         self._at.connect(self.connect_timeout if timeout is None else timeout, given)
 
     def shutdown(self, timeout: float | None = None) -> None:
-        """Leaves the cluster, together with all other tasks if the cluster leaves together.
+        """Leaves the cluster. If the tasks of the cluster leave together, waits for all other tasks.
 
         Does nothing if the run has already ended without an error.
 
@@ -169,8 +170,9 @@ class Agent(Keys):
             timeout: Seconds to wait for the other tasks. None: `shutdown_timeout`.
 
         Raises:
-            AgentError: Another task did not leave, or the error with which the run has failed.
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), the service did not answer; the agent is unchanged.
+            AgentError: Another task did not leave, or the run has failed; the error contains the reason.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the service did not answer. The state of the agent
+                is unchanged.
         """
         self._at.shutdown(self.shutdown_timeout if timeout is None else timeout)
 
@@ -181,12 +183,12 @@ class Agent(Keys):
         for all tasks.
 
         Raises:
-            CoordinationError: FAILED_PRECONDITION, the agent has not failed.
+            CoordinationError: FAILED_PRECONDITION if the agent has not failed.
         """
         self._at.reset(self.call_timeout)
 
     def close(self) -> None:
-        """Stops the heartbeats. Without a previous ``shutdown``, the other tasks see this as a failure."""
+        """Stops the heartbeats. If ``shutdown`` was not called before, the other tasks treat this as a failure."""
         self._at.close()
 
     def __enter__(self) -> Agent:
@@ -204,7 +206,7 @@ class Agent(Keys):
         try:
             failed = self.error if self.state == "failed" else None
             if failed is not None and error is None:
-                raise failed.again()  # the block may not have seen it
+                raise failed.again()  # raised here, because no call in the block may have raised it
             if self.state != "connected":
                 return
             if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -212,28 +214,28 @@ class Agent(Keys):
             else:
                 try:
                     self.report_error("UNKNOWN", f"{type(error).__name__}: {error}")
-                except Exception:  # the exception of the block is raised
+                except Exception:  # the exception of the block is raised instead
                     pass
         finally:
             self.close()
 
-    # Other tasks.
+    # Methods about other tasks.
 
     def wait_for_all_tasks(self, devices: Sequence[str] | None = None, timeout: float | None = None
                            ) -> list[str]:
-        """Waits until all tasks have called it, and exchanges their devices.
+        """Waits until all tasks have called this method, and exchanges the lists of their devices.
 
-        Waits once per run; later calls return the same result.
+        Only the first call in a run waits; later calls return the same result.
 
         Args:
-            devices: Texts that describe the devices of this task. None: those given to the constructor.
+            devices: Descriptions of the devices of this task. None: the `devices` argument of the constructor.
             timeout: Seconds to wait. None: `connect_timeout`.
 
         Returns:
             The devices of all tasks, ordered by job name, then by task index.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), a task is missing.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if a task is missing.
             AgentError: The run has ended.
         """
         told = self._devices if devices is None else devices
@@ -243,23 +245,25 @@ class Agent(Keys):
         return [d.value.decode("utf-8", "surrogateescape") for d in answer.device_info.device]
 
     def barrier(self, id: str, timeout: float, *, tasks: Iterable[Task] | None = None) -> int:
-        """Waits at a barrier until all its tasks have arrived.
+        """Waits at a barrier until all participating tasks have arrived.
 
-        An id may be used again. All tasks of a barrier must name the same `tasks`.
+        An id can be used again. All tasks of a barrier must pass the same `tasks`.
 
         Args:
             id: Name of the barrier.
-            timeout: Seconds from the arrival of the first task, after which the barrier fails for all. A task that
-                arrives later with a shorter timeout gives up alone, 5 s after its timeout; the barrier continues.
-            tasks: The tasks that meet. None: all tasks of the cluster.
+            timeout: Seconds after the arrival of the first task at which the barrier fails for all tasks. If a task
+                arrives later with a shorter timeout, only this task fails, 5 s after its timeout; the barrier
+                continues.
+            tasks: The participating tasks. None: all tasks of the cluster.
 
         Returns:
-            The number of this use of the id, from 0.
+            The index of this use of the barrier id, counted from 0.
 
         Raises:
-            BarrierError: The barrier has timed out or was cancelled, or a task cannot arrive.
-            CoordinationError: DEADLINE_EXCEEDED, this task gave up alone, or the service did not answer;
-                FAILED_PRECONDITION, this agent already waits there; CANCELLED, ``leave_barrier`` was called.
+            BarrierError: The barrier has timed out or was cancelled, or a participating task cannot arrive.
+            CoordinationError: DEADLINE_EXCEEDED if only this task has timed out, or the service did not answer.
+                FAILED_PRECONDITION if this agent is already waiting at the barrier. CANCELLED if ``leave_barrier`` was
+                called.
             AgentError: The run has ended.
             ValueError: `tasks` is empty or contains an invalid task.
         """
@@ -277,13 +281,13 @@ class Agent(Keys):
             return int(answer.counter)
 
     def cancel_barrier(self, id: str) -> None:
-        """Ends a barrier for all tasks that wait there.
+        """Cancels a barrier for all tasks that are waiting at it.
 
         Args:
             id: Name of the barrier.
 
         Raises:
-            CoordinationError: FAILED_PRECONDITION, no task waits for its next use.
+            CoordinationError: FAILED_PRECONDITION if no task is waiting at the barrier.
         """
         use = self._at.current().next_use(id)
         try:
@@ -291,11 +295,11 @@ class Agent(Keys):
         except BarrierError as error:
             if error.use == use:
                 raise
-            # Only participants know the current use; the refusal contains it.
+            # Only participants know the number of the current use; the error of the service contains it.
             self._ask("CancelBarrier", again=False, barrier_id=id, counter=error.use)
 
     def leave_barrier(self, id: str) -> bool:
-        """Ends this agent's own wait at a barrier, which continues to wait for the task.
+        """Ends the wait of this agent at a barrier. The barrier continues to wait for the task.
 
         The interrupted ``barrier`` call raises CoordinationError (CANCELLED).
 
@@ -303,33 +307,33 @@ class Agent(Keys):
             id: Name of the barrier.
 
         Returns:
-            Whether the agent was waiting there.
+            Whether the agent was waiting at the barrier.
         """
         return self._at.current().leave_barrier(id)
 
     def get_task_states(self) -> TaskStates:
-        """Returns the states of all tasks, with their `version`."""
+        """Returns the states of all tasks. The list has a `version`."""
         return self._read(self._ask("WatchTasks", version_number=-1))
 
     def wait_for_tasks(self, version: int, timeout: float) -> TaskStates:
-        """Waits until the list of tasks differs from a known version.
+        """Waits until the task list is newer than a known version.
 
         Args:
-            version: `version` of the known list.
+            version: The `version` of the last list that the caller has received.
             timeout: Seconds to wait.
 
         Returns:
             The states of all tasks.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), no change within `timeout`.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the list did not change within `timeout`.
         """
         return self._read(self._at.ask("WatchTasks", timeout, version_number=version))
 
     def live_tasks(self, tasks: Iterable[Task] | None = None, *, timeout: float) -> dict[str, int]:
-        """Returns the connected tasks, and gives the same answer to all of them.
+        """Returns the connected tasks. All of them receive the same answer.
 
-        Waits until every connected task of `tasks` has made the same call. This task must be one of them.
+        Waits until every connected task of `tasks` has made the same call. `tasks` must contain this task.
 
         Args:
             tasks: The tasks that take part. None: all tasks of the cluster.
@@ -339,7 +343,7 @@ class Agent(Keys):
             The incarnation of each connected task, by its name.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), a task has not made the call.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if a task has not made the call in time.
         """
         retry = Retry(timeout, 0.0)
         among = ([s.task_id for s in self._at.ask("WatchTasks", retry.left(), version_number=-1).task_state]
@@ -356,7 +360,7 @@ class Agent(Keys):
         made.version = answer.version_number
         return made
 
-    # Errors.
+    # Methods about errors.
 
     @property
     def error(self) -> AgentError | None:
@@ -371,22 +375,23 @@ class Agent(Keys):
             timeout: Seconds to wait.
 
         Returns:
-            The error; None if there was none within `timeout`, or the agent was shut down.
+            The error, or None if no error occurred within `timeout` or the agent was shut down.
         """
         run = self._at.current()
         run.over.wait(wait_time(timeout))
         return run.error
 
     def report_error(self, code: str, message: str) -> None:
-        """Reports to all tasks that this task has failed. The agent itself fails, too.
+        """Reports to all tasks that this task has failed. The agent also enters the state ``"failed"``.
 
         Args:
-            code: Name of a gRPC status, for example ``"DATA_LOSS"``; not OK, CANCELLED or RESOURCE_EXHAUSTED.
-            message: Text for people.
+            code: Name of a gRPC status, for example ``"DATA_LOSS"``. OK, CANCELLED and RESOURCE_EXHAUSTED are not
+                allowed.
+            message: Description of the error.
 
         Raises:
             ValueError: `code` is not allowed.
-            CoordinationError: The service did not accept it. UNAVAILABLE: it may have.
+            CoordinationError: The service did not accept the report. After UNAVAILABLE it may have accepted the report.
         """
         if code not in _REPORTED:
             raise ValueError(f"code: {code!r} is not one of {', '.join(_REPORTED)}")
@@ -409,7 +414,7 @@ def _own_task() -> Task:
 
 
 def _address(address: str | None, cluster: str | None, url: str | None, *how: Any) -> tuple[str, str]:
-    """Returns the address, and a hint for the error message if the service does not answer."""
+    """Returns the address, and a hint that is added to the error message if the service does not answer."""
     if cluster is None:
         if url is not None:
             raise ValueError("url: used only with cluster=")
@@ -429,7 +434,7 @@ def _address(address: str | None, cluster: str | None, url: str | None, *how: An
 
 
 def _reachable(address: str, url: str) -> str:
-    """Replaces a wildcard host in `address` by the host of `url`."""
+    """Replaces a wildcard host in `address` with the host of `url`."""
     host, _, port = address.rpartition(":")
     if host not in ("0.0.0.0", "[::]", "::", ""):
         return address

@@ -1,4 +1,4 @@
-"""Registers a muster.Agent, makes its calls, and ends its run."""
+"""Registers a muster.Agent, makes its calls and ends its run."""
 from __future__ import annotations
 
 import contextlib
@@ -28,14 +28,16 @@ _OWN = {("TryGetKeyValue", "NOT_FOUND"), ("InsertKeyValue", "ALREADY_EXISTS"),
 
 
 class Connection:
-    """Thread-safe. Has one run at a time; a call belongs to the run that is current when it begins."""
+    """The connection of an agent to the service. Has one run at a time; a call belongs to the run that is current when
+    the call begins. Thread-safe.
+    """
 
     def __init__(self, service: Service, names: Names, heartbeat_timeout: float,
                  on_error: Callable[[AgentError], None] | None) -> None:
         self.service, self.names = service, names
         self._heartbeat_timeout, self._on_error = heartbeat_timeout, on_error
         self._process = os.getpid()
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self.state = "idle"
         self.run: Run | None = None
         self._heart: Heart | None = None
@@ -76,7 +78,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _saying_what_for(self, reached: threading.Event) -> Iterator[None]:
-        """Logs once what the block waits for, if it takes long."""
+        """Logs once what the block is waiting for, if the wait takes long."""
         def say() -> None:
             where = self.service.address
             if reached.is_set():
@@ -94,11 +96,11 @@ class Connection:
             timer.cancel()
 
     def _register(self, run: Run, seconds: float, retry: Retry, reached: threading.Event) -> None:
-        """Registers, and repeats the request while the server is unreachable or still has the previous run."""
+        """Registers the task. Repeats the request while the server is unreachable or still has the previous run."""
         with run.waiting() as waiter:
             while True:
                 waiter.check()
-                # Resolved for each attempt: a new run may have other task numbers.
+                # The task number is resolved for each attempt, because task numbers may differ in a new run.
                 run.task, refused = self.names.resolve(retry.left())
                 if refused is None:
                     reached.set()
@@ -134,7 +136,7 @@ class Connection:
             **fields: Any) -> Any:
         """Returns the answer of the service. Raises CoordinationError.
 
-        `again`: repeat a call whose connection broke.
+        `again`: whether to repeat the call if its connection broke.
         """
         answer, refused = self._ask(name, seconds, again, waiter, fields)
         if refused is not None:
@@ -143,7 +145,7 @@ class Connection:
 
     def _ask(self, name: str, seconds: float, again: bool, waiter: Waiter | None,
              fields: dict[str, Any]) -> tuple[Any, Refusal | None]:
-        """Returns the answer, or the refusal. Raises CoordinationError if the run has ended."""
+        """Returns the answer or the refusal of the service. Raises CoordinationError if the run has ended."""
         run = self.current()
         retry = Retry(seconds, 0.05)
         with run.waiting(waiter) as waiter:
@@ -166,13 +168,13 @@ class Connection:
     def _whether_over(self, waiter: Waiter) -> None:
         """Raises the error that ended the run, if there is one.
 
-        Called after a refusal. Waits until the error arrives or a heartbeat finds none.
+        Called after the service has refused a call. Waits until the error arrives or a heartbeat succeeds.
         """
         with self._lock:
             heart = self._heart
         if heart is not None:
             heart.beat_now(waiter.wake)
-            waiter.pause(POLL_FIRST + ASK_LIMIT + 1.0)  # for the error poll, the task's name, and the calls
+            waiter.pause(POLL_FIRST + ASK_LIMIT + 1.0)  # for the error poll, the task name and the calls
         waiter.check()
 
     def fail(self, run: Run, refused: Refusal) -> None:
@@ -192,7 +194,7 @@ class Connection:
             if self.run is run and self.state == "connected":
                 self.state = state
             heart = self._heart
-        run.cut(but)  # after the state change: on_error may call connect() at once
+        run.cut(but)  # must follow the state change, because on_error may call connect() immediately
         if heart is not None:
             heart.wake()
 
@@ -208,12 +210,12 @@ class Connection:
         except AgentError:
             raise
         except CoordinationError:
-            if self.state == "shut_down":  # by another thread
+            if self.state == "shut_down":  # another thread has shut the agent down
                 return
             raise
         if refused is not None:
             if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-                raise self.service.error_of(refused, limit)  # the run may continue
+                raise self.service.error_of(refused, limit)  # the run may still continue
             error = self._agent_error(refused)
             self.end(run, error, "failed")
             raise error.again()
@@ -233,7 +235,7 @@ class Connection:
         self._become("idle", "failed")
 
     def close(self) -> None:
-        if not self.is_of_this_process:  # a fork may have copied a held lock
+        if not self.is_of_this_process:  # a fork may have copied the lock while a thread held it
             return
         with self._lock:
             run, before, self.state = self.run, self.state, "closed"

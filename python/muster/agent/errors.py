@@ -28,14 +28,14 @@ def _class_of(base: type, code: str) -> type:
 
 
 class CoordinationError(MusterError):
-    """Raised if the coordination service refuses a call or cannot be reached.
+    """Raised if the coordination service rejects a call or cannot be reached.
 
-    Depending on its code it is also an instance of another class: ``UNAVAILABLE`` of UnavailableError, ``ABORTED`` of
-    AbortedError, ``CANCELLED`` of CancelledError, ``DEADLINE_EXCEEDED`` of WaitTimeout.
+    For some codes, the error is also an instance of another class: UnavailableError for ``UNAVAILABLE``, AbortedError
+    for ``ABORTED``, CancelledError for ``CANCELLED`` and WaitTimeout for ``DEADLINE_EXCEEDED``.
 
     Attributes:
         code: Name of a gRPC status, for example ``"NOT_FOUND"``.
-        message: Text of the service.
+        message: Error message of the service.
     """
 
     _plain: type
@@ -47,7 +47,7 @@ class CoordinationError(MusterError):
 
     def __new__(cls, code: str, message: str, *rest: Any) -> CoordinationError:
         chosen = _class_of(cls, code)
-        # A WaitTimeout needs OSError.__new__.
+        # WaitTimeout is an OSError, so OSError.__new__ must be called.
         made: CoordinationError = super(CoordinationError, chosen).__new__(chosen, message)  # type: ignore[misc]
         return made
 
@@ -63,14 +63,14 @@ class CoordinationError(MusterError):
 
     @property
     def message(self) -> str:
-        """Text of the service."""
+        """Error message of the service."""
         return str(self.args[1])
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
     def again(self, stops: bool = False) -> Any:
-        """Returns a copy to raise, because the same error can be raised in several places.
+        """Returns a copy of the error to raise, because the same error can be raised in several places.
 
         Args:
             stops: Ignored.
@@ -85,11 +85,10 @@ CoordinationError._plain = CoordinationError
 
 
 class BarrierError(CoordinationError):
-    """Raised if a barrier times out, is cancelled, or a task cannot arrive.
+    """Raised if a barrier times out or is cancelled, or if a participating task cannot arrive.
 
     Attributes:
-        barrier: Id of the barrier.
-        use: Number of this use of the id, from 0.
+        barrier: Id of the barrier. use: Index of this use of the barrier id, counted from 0.
     """
 
     def __init__(self, code: str, message: str, barrier: str, use: int) -> None:
@@ -102,16 +101,16 @@ class BarrierError(CoordinationError):
 
     @property
     def use(self) -> int:
-        """Number of this use of the id, from 0."""
+        """Index of this use of the barrier id, counted from 0."""
         return int(self.args[3])
 
 
 class AgentError(CoordinationError):
-    """Raised if the agent or the whole run has failed; the agent must connect again.
+    """Raised if the agent or the whole run has failed. The agent must connect again.
 
     Attributes:
-        task: The task that failed first, for example ``"worker:1"``, or None if it is unknown.
-        reported: Whether that task has reported the error itself, by ``report_error``.
+        task: The task that failed first, for example ``"worker:1"``, or None if the task is unknown.
+        reported: Whether the failed task has reported the error itself, by ``report_error``.
     """
 
     def __init__(self, code: str, message: str, task: str | None = None, reported: bool = False) -> None:
@@ -125,5 +124,5 @@ class AgentError(CoordinationError):
 
     @property
     def reported(self) -> bool:
-        """Whether that task has reported the error itself."""
+        """Whether the failed task has reported the error itself."""
         return bool(self.args[3])

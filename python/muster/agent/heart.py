@@ -19,7 +19,7 @@ NEVER = float("inf")
 
 
 class Heart:
-    """Sends heartbeats, polls for errors, and reports the error that ends the run. Has its own thread."""
+    """Sends heartbeats, polls for errors, and reports the error that ends the run. Runs on its own thread."""
 
     def __init__(self, run: Run, service: Service, timeout: float, fail: Callable[[Run, Refusal], None],
                  on_error: Callable[[AgentError], None] | None) -> None:
@@ -27,7 +27,7 @@ class Heart:
         self._every = min(timeout, run.heartbeat_timeout or timeout) / 2
         self._fail, self._on_error = fail, on_error
         self._wake = threading.Event()
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self._asked: list[Callable[[], None]] = []
         """Callbacks that wait for the next heartbeat."""
         self._asking: list[Callable[[], None]] = []
@@ -38,7 +38,8 @@ class Heart:
         self._beat_at = self._heard + self._every
         self._poll_at = self._heard
         self._judged: tuple[float, Refusal] | None = None
-        self._begin(self._heard)  # at once: the service detects a death by the closed connection of a poll
+        # The poll starts now: the service detects the death of the process when the connection of its poll is closed.
+        self._begin(self._heard)
         try:
             threading.Thread(target=self._live, name="muster-agent", daemon=True).start()
         except BaseException:
@@ -49,9 +50,10 @@ class Heart:
         self._wake.set()
 
     def beat_now(self, healthy: Callable[[], None]) -> None:
-        """Sends a heartbeat at once, to learn of an error that the service already has. Any thread.
+        """Sends a heartbeat immediately, to receive an error that the service already has. Can be called from any
+        thread.
 
-        `healthy` is called on the agent's thread when a heartbeat that began afterwards has succeeded.
+        `healthy` is called on the agent's thread when a heartbeat that began after this call has succeeded.
         """
         with self._lock:
             self._asked.append(healthy)
@@ -62,7 +64,7 @@ class Heart:
             self._until_over()
         except CoordinationError:  # the channel was closed
             pass
-        except Exception as error:  # without this thread there are no heartbeats
+        except Exception as error:  # without this thread, no heartbeats would be sent
             why = f"the agent's thread has failed: {type(error).__name__}: {error}"
             self._fail(self._run, Refusal("INTERNAL", why))
         self._drop_calls()
@@ -108,12 +110,12 @@ class Heart:
         return call
 
     def _look_at_poll(self, now: float) -> None:
-        """Handles the result of the error poll, which has no deadline. Heartbeats handle a broken connection."""
+        """Handles the result of the error poll, which has no deadline. Heartbeats detect a broken connection."""
         if self._poll is None or not self._poll.done():
             return
         refused = refusal(self._poll)
         self._poll = None
-        # The task has left, another process polls for it, or heartbeats carry the errors.
+        # CANCELLED: the task has left, another process polls for the task, or heartbeats report the errors.
         if refused.answered and refused.code == "CANCELLED":
             self._poll_at = NEVER
         elif refused.answered and refused.code != "RESOURCE_EXHAUSTED":

@@ -11,17 +11,17 @@ Value = Union[bytes, bytearray, memoryview, str]
 
 
 class Keys:
-    """Methods for the keys of a cluster.
+    """Methods that access the key-value store of a cluster.
 
     Slashes separate folders; leading, trailing and repeated slashes are ignored. Values are bytes; a str is sent as
-    UTF-8. Methods raise AgentError if the run has ended, and CoordinationError otherwise.
+    UTF-8. If a method fails, it raises AgentError if the run has ended, otherwise CoordinationError.
     """
 
     _at: Connection
     call_timeout: float
 
     def set(self, key: str, value: Value) -> None:
-        """Sets a key and replaces its value.
+        """Sets the value of a key, and replaces an existing value.
 
         Args:
             key: Name of the key, for example ``"address/0"``.
@@ -40,7 +40,7 @@ class Keys:
             value: The value; a str is sent as UTF-8.
 
         Returns:
-            Whether the key was set; False if it exists and keeps its value.
+            Whether the key was set. False if the key already exists; its value is unchanged.
 
         Raises:
             TypeError: `value` is neither bytes nor str.
@@ -70,13 +70,13 @@ class Keys:
             The value.
 
         Raises:
-            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout), the key was not set within `timeout`.
+            CoordinationError: DEADLINE_EXCEEDED (a WaitTimeout) if the key was not set within `timeout`.
         """
         answer = self._at.ask("GetKeyValue", timeout, key=key)
         return bytes(answer.kv.value)
 
     def try_get(self, key: str) -> bytes | None:
-        """Returns the value of a key, or None if it does not exist.
+        """Returns the value of a key, or None if the key does not exist.
 
         Args:
             key: Name of the key.
@@ -89,7 +89,7 @@ class Keys:
             return None
 
     def list(self, folder: str) -> dict[str, bytes]:
-        """Returns all keys below a folder, at any depth, with their values, in byte order.
+        """Returns all keys below a folder, at any depth, with their values. The keys are in byte order.
 
         Args:
             folder: Name of the folder.
@@ -98,23 +98,23 @@ class Keys:
         return {kv.key: bytes(kv.value) for kv in answer.kv}
 
     def increment(self, key: str, by: int = 1) -> int:
-        """Adds to a decimal number. A missing key counts as 0.
+        """Adds `by` to the decimal number that a key contains. A missing key counts as 0.
 
         Args:
             key: Name of the key.
-            by: Number to add; may be negative.
+            by: Number to add. It can be negative.
 
         Returns:
             The sum.
 
         Raises:
-            CoordinationError: FAILED_PRECONDITION, the value is not a number. UNAVAILABLE, the connection broke and
+            CoordinationError: FAILED_PRECONDITION if the value is not a number. UNAVAILABLE if the connection broke;
                 the number may have been added.
         """
         return int(self._ask("IncrementKeyValue", again=False, key=key, increment=by).kv.value)
 
     def delete(self, key: str) -> None:
-        """Deletes a key and everything below it.
+        """Deletes a key and all keys below it.
 
         Args:
             key: Name of the key.
@@ -124,17 +124,17 @@ class Keys:
     def watch(self, folder: str, on_change: OnChange, *, interval: float = 0.1) -> KeyWatch:
         """Watches all keys below a folder.
 
-        Calls ``on_change(key, value)`` on its own thread: first for each existing key, then for each change. The
-        folder is listed every `interval`, so of several changes in between only the last is reported. The watch ends
-        with ``stop()`` of the returned object, or with the run.
+        Calls ``on_change(key, value)`` on a separate thread: first for each existing key, then for each change. The
+        folder is listed every `interval` seconds. If a key changes several times between two listings, only the last
+        change is reported. The watch ends when ``stop()`` of the returned object is called, or when the run ends.
 
         Args:
             folder: Name of the folder.
-            on_change: Called with the key and its value; the value is None if the key was deleted.
+            on_change: Function that is called with the key and its value. The value is None if the key was deleted.
             interval: Seconds between two listings.
 
         Returns:
-            The watch.
+            The watch object.
 
         Raises:
             ValueError: `interval` is not positive.

@@ -1,6 +1,7 @@
-"""Maps task names such as "worker:3" to the protocol's numbers, which count across the cluster.
+"""Maps task names such as "worker:3" to the task numbers of the protocol, which are counted across all jobs of the
+cluster.
 
-The service knows both, and answers in the form of the first task of a request.
+The service accepts names and numbers. It answers in the form that the first task of a request has.
 """
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ ASK_LIMIT = 2.0
 
 
 def parsed(task: Task) -> int | tuple[str, int]:
-    """Returns the number, or the job and index of a task. Raises ValueError."""
+    """Returns the number of a task, or its job and index. Raises ValueError if `task` is invalid."""
     job, index = "", task  # type: Any, Any
     if isinstance(task, str):
         job, _, index = task.rpartition(":")
@@ -41,7 +42,7 @@ def parsed(task: Task) -> int | tuple[str, int]:
 
 
 class Names:
-    """Thread-safe: the dictionaries are replaced, never changed."""
+    """The known names and numbers of tasks. Thread-safe, because the dictionaries are replaced and never changed."""
 
     def __init__(self, service: Service, own: Task) -> None:
         self._service = service
@@ -62,10 +63,10 @@ class Names:
             self._names = {**self._names, number: self.own}
 
     def resolve(self, seconds: float) -> tuple[int, Refusal | None]:
-        """Returns this task's own number, or the refusal.
+        """Returns the number of this task, or the refusal of the service.
 
         Discards all known names, because the cluster may have changed between runs. Raises CoordinationError
-        (CANCELLED) if the service was closed.
+        (CANCELLED) if the connection to the service was closed.
         """
         self._numbers, self._names = {}, {}
         if isinstance(self._own, int):
@@ -80,8 +81,8 @@ class Names:
     def numbers(self, tasks: Iterable[Task], seconds: float) -> list[int]:
         """Returns the numbers of tasks.
 
-        Raises CoordinationError (INVALID_ARGUMENT) if the cluster has no such task, and ValueError for an invalid task
-        or an empty list, which the protocol would read as all tasks.
+        Raises CoordinationError (INVALID_ARGUMENT) if the cluster does not contain a task, and ValueError for an
+        invalid task or an empty list. In the protocol, an empty list means all tasks.
         """
         if isinstance(tasks, str):
             raise ValueError(f"tasks: {tasks!r} is one task; write a list")
@@ -91,7 +92,7 @@ class Names:
         known = self._numbers
         new = list({t for t in named if not isinstance(t, int) and t not in known})
         if new:
-            answer, refused = self._ask([0, *new], seconds)  # a number first, so that the answer contains numbers
+            answer, refused = self._ask([0, *new], seconds)  # begins with a number, so the answer has numbers
             if refused is not None:
                 raise self._service.error_of(refused, seconds)
             before, known = known, {**known, **dict(zip(new, (s.task.task_id for s in answer.task_state[1:])))}
@@ -100,7 +101,7 @@ class Names:
         return [t if isinstance(t, int) else known[t] for t in named]
 
     def of(self, number: int, seconds: float = ASK_LIMIT) -> str:
-        """Returns a name such as "worker:3", or "task:3" if it is unknown."""
+        """Returns the task name, such as "worker:3", or "task:3" if the name is unknown."""
         return self.all([number], seconds)[0]
 
     def all(self, numbers: list[int], seconds: float) -> list[str]:
@@ -111,7 +112,7 @@ class Names:
             for asked in ([self._own] if not isinstance(self._own, int) else [("worker", 0), ("chief", 0)]):
                 try:
                     answer, refused = self._ask([asked, *new], until.left())
-                except CoordinationError:  # falls back to numbers
+                except CoordinationError:  # numbers are used instead
                     break
                 if refused is None:
                     before, known = known, {**known, **dict(zip(new, (f"{s.task.job_name}:{s.task.task_id}"

@@ -13,7 +13,8 @@ USES_MAX = 100_000
 
 
 class Run:
-    """Thread-safe. The end of a run interrupts waiting calls and refuses later ones."""
+    """One run of an agent. When the run ends, waiting calls are interrupted and later calls are rejected. Thread-safe.
+    """
 
     def __init__(self, task: int, incarnation: int) -> None:
         self.task = task
@@ -23,7 +24,7 @@ class Run:
         """The cluster's own, in seconds; 0 if the server does not send it."""
         self.over = threading.Event()
         self.error: AgentError | None = None
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self._end: CoordinationError | None = None
         self._waiters: set[Waiter] = set()
         self._barriers: dict[str, Waiter] = {}
@@ -57,8 +58,8 @@ class Run:
                 self._waiters.discard(waiter)
 
     def ends(self, why: CoordinationError) -> bool:
-        """Ends the run: later calls are refused, and cut() interrupts waiting ones. Returns False if it had already
-        ended.
+        """Ends the run: later calls are rejected, and cut() interrupts waiting calls. Returns False if the run had
+        already ended.
         """
         with self._lock:
             if self._end is not None:
@@ -77,7 +78,7 @@ class Run:
         for waiter in waiters:
             waiter.cut(why)
 
-    # Barriers: an agent waits once at each, and counts the uses of each id.
+    # Barriers: an agent has at most one wait at each barrier, and stores the number of uses of each id.
 
     @contextlib.contextmanager
     def at_barrier(self, id: str) -> Iterator[tuple[Waiter, int]]:
@@ -104,8 +105,8 @@ class Run:
             return self._uses.get(id, -1) + 1
 
     def note_use(self, id: str, use: int) -> None:
-        """Remembers the use of a barrier id. Beyond USES_MAX ids, forgets the least recently used one, as the service
-        does.
+        """Stores the number of the use of a barrier id. If more than USES_MAX ids are stored, removes the least
+        recently used id, as the service does.
         """
         with self._lock:
             self._uses.pop(id, None)

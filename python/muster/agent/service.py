@@ -23,7 +23,7 @@ SECONDS_MAX = 10 * 365 * 86400.0
 
 
 def wait_time(seconds: float, field: str = "timeout") -> float:
-    """Returns `seconds` as a float of at most SECONDS_MAX. Raises ValueError if it is not a number."""
+    """Returns `seconds` as a float, limited to SECONDS_MAX. Raises ValueError if it is not a valid number."""
     try:
         given = float(seconds)
     except (TypeError, ValueError):
@@ -34,13 +34,15 @@ def wait_time(seconds: float, field: str = "timeout") -> float:
 
 
 class Service:
-    """Connects with the first call. Raises ValueError unless `address` is exactly one address."""
+    """The connection to the service, which is opened for the first call. Raises ValueError unless `address` is exactly
+    one address.
+    """
 
     def __init__(self, address: str, tls: Tls, token: str, hint: str = "") -> None:
         (self.address, *more) = addresses.checked(address, "address")
         if more:
             raise ValueError(f"address: {address!r} are several; an agent has one")
-        self.hint = hint  # added to the error if the service does not answer
+        self.hint = hint  # added to the error message if the service does not answer
         self._channel = tls.channel(self.address, _OPTIONS)
         token = token_of(token)
         self._metadata = [("authorization", "Bearer " + token)] if token else []
@@ -48,7 +50,7 @@ class Service:
     def begin(self, name: str, request: Any, seconds: float | None) -> Any:
         """Starts a call and returns its future. The call waits for a connection.
 
-        `seconds`: time limit; None: without limit. Raises CoordinationError (CANCELLED) if the service was closed.
+        `seconds`: time limit of the call, or None. Raises CoordinationError (CANCELLED) if the connection was closed.
         """
         m = METHODS[name]
         try:
@@ -63,7 +65,7 @@ class Service:
     def error_of(self, refused: Refusal, seconds: float) -> CoordinationError:
         """Returns the exception for a refusal. `seconds`: time limit of the call.
 
-        The service answers shortly before the time limit, so a call without an answer has not reached it.
+        The service answers shortly before the time limit, so a call without an answer has not reached the service.
         """
         if refused.barrier is not None:
             return BarrierError(refused.code, refused.message, *refused.barrier)
@@ -73,16 +75,16 @@ class Service:
 
 
 class Waiter:
-    """Performs the calls of one operation, one after the other, until it is interrupted. Thread-safe."""
+    """Makes the calls of one operation, one after the other, until the operation is interrupted. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self._call: Any = None
         self._error: CoordinationError | None = None
         self._woken = threading.Event()
 
     def cut(self, error: CoordinationError) -> None:
-        """Interrupts the current call with `error`. Later calls raise it, too."""
+        """Interrupts the current call with `error`. Later calls also raise this error."""
         with self._lock:
             self._error = self._error or error
             call = self._call
@@ -105,7 +107,9 @@ class Waiter:
         self._woken.set()
 
     def perform(self, call: Any) -> tuple[Any, Refusal | None]:
-        """Waits for a call. Returns its answer, or the refusal. Raises the error of cut()."""
+        """Waits for a call. Returns its answer or the refusal of the service. Raises the error that was passed to
+        cut().
+        """
         with self._lock:
             self._call = call
         try:
@@ -117,11 +121,11 @@ class Waiter:
         finally:
             with self._lock:
                 self._call = None
-            call.cancel()  # an interrupted thread would leave it running
+            call.cancel()  # otherwise the call of an interrupted thread would continue
 
 
 class Retry:
-    """Deadline of an operation, and the pause between its calls."""
+    """The deadline of an operation, and the pause between its attempts."""
 
     def __init__(self, seconds: float, pause: float) -> None:
         self._end = time.monotonic() + wait_time(seconds)

@@ -1,7 +1,7 @@
 """Watches all keys below a folder.
 
-The protocol has no call that waits for a change, so the folder is listed repeatedly. Of several changes between two
-listings only the last is reported.
+The protocol has no call that waits for a change, so the folder is listed repeatedly. If a key changes several times
+between two listings, only the last change is reported.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OnChange = Callable[[str, Optional[bytes]], None]
 
 
 class KeyWatch:
-    """Runs on its own thread until stop() or the end of the agent's run."""
+    """A watch of a folder. It runs on its own thread until stop() is called or the agent's run ends."""
 
     def __init__(self, at: Connection, folder: str, on_change: OnChange, interval: float, timeout: float) -> None:
         self._at, self._folder, self._on_change = at, folder, on_change
@@ -26,7 +26,7 @@ class KeyWatch:
         if self._interval <= 0:
             raise ValueError(f"interval: {interval} is not positive")
         self._run = at.current()
-        with self._run.waiting():  # raises if the run has ended
+        with self._run.waiting():  # raises an exception if the run has ended
             pass
         self._stopped = threading.Event()
         self._refused = ""
@@ -35,7 +35,9 @@ class KeyWatch:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stops the watch. No handler call begins after it returns; within the handler it only requests the stop."""
+        """Stops the watch. After stop() has returned, the handler is not called again. Within the handler, stop() only
+        requests the stop.
+        """
         self._stopped.set()
         for waiter in (self._waiter, self._pause):
             waiter.cut(CoordinationError("CANCELLED", "the watch was stopped"))
@@ -66,7 +68,7 @@ class KeyWatch:
             self._pause.pause(self._interval)
 
     def _note(self, error: CoordinationError) -> None:
-        """Logs a refusal when it begins, but not its repetitions."""
+        """Logs a refusal of the service, but not its repetitions."""
         over = self._stopped.is_set() or isinstance(error, AgentError) or error.code == "CANCELLED"
         if over or error.code == self._refused:
             return

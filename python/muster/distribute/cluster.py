@@ -13,8 +13,8 @@ JOBS = ("chief", "worker", "ps", "evaluator")
 
 
 def cluster_of(given: Any, where: str = "cluster_spec") -> Cluster:
-    """Returns the cluster of {"worker": ["host:port", …]}, of {"ps": {"3": "host:port"}}, or of TensorFlow's
-    ClusterSpec. Raises ValueError for other objects.
+    """Converts an object such as {"worker": ["host:port", …]}, {"ps": {"3": "host:port"}} or TensorFlow's ClusterSpec
+    to a Cluster. Raises ValueError for other objects.
     """
     given = given.as_dict() if hasattr(given, "as_dict") else given
     if given is None:
@@ -40,7 +40,9 @@ def _text(address: Any) -> str:
 
 
 def _whole(index: Any) -> int:
-    """Returns a task index. Raises TypeError or ValueError if it is not a whole number from 0, or its text."""
+    """Converts `index` to a task index. Raises TypeError or ValueError unless it is a whole number of at least 0, or a
+    string of such a number.
+    """
     if isinstance(index, bool) or (isinstance(index, str) and not re.fullmatch("[0-9]+", index)):
         raise ValueError
     number = int(index) if isinstance(index, str) else operator.index(index)
@@ -60,7 +62,9 @@ class TfConfig:
 
 
 def tf_config(environment: Mapping[str, str]) -> TfConfig:
-    """Returns the contents of TF_CONFIG. Raises ValueError, which names the invalid field."""
+    """Returns the parsed contents of TF_CONFIG. Raises ValueError if they are invalid; the message contains the invalid
+    field.
+    """
     text = environment.get("TF_CONFIG")
     if text is None:
         return TfConfig()
@@ -85,8 +89,8 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
 
 
 def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = None) -> None:
-    """Raises ValueError if the jobs cannot be combined or the task does not exist. An evaluator need not be in the
-    cluster.
+    """Raises ValueError if the jobs cannot be combined or the cluster does not contain the task. An evaluator need not
+    be in the cluster.
     """
     for job in cluster:
         if job not in JOBS:
@@ -110,27 +114,29 @@ def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = 
 
 
 def check_given(cluster: Cluster, task_type: str, task_id: int | None) -> None:
-    """Raises ValueError if the index is missing and the job has several tasks."""
+    """Raises ValueError if the task index is missing and the job has several tasks."""
     count = len(cluster.get(task_type, ()))
     if task_id is None and count > 1:
         raise ValueError(f"task id is missing, and job {task_type!r} has {count} tasks; write a number from 0")
 
 
 def master(cluster: Cluster, task_type: str, task_id: int, rpc_layer: str) -> str:
-    """Returns "grpc://host:port" of a task. Raises ValueError if the task does not exist."""
+    """Returns the master of a task, such as "grpc://host:port". Raises ValueError if the cluster does not contain the
+    task.
+    """
     check(cluster, task_type, task_id)
     address = cluster.get(task_type, {}).get(task_id, "")
     return f"{rpc_layer}://{address}" if rpc_layer and address else address
 
 
 def trainers(cluster: Cluster) -> list[tuple[str, int]]:
-    """Returns the chief and the workers in the order of their ranks."""
+    """Returns the chief and the workers, ordered by rank."""
     return [(job, i) for job in ("chief", "worker") for i in cluster.get(job, ())]
 
 
 def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bool:
-    """Returns whether the task is the chief. It is, if it is alone, the chief, an evaluator (its own chief), or the
-    first worker of a cluster without a chief.
+    """Returns whether the task acts as the chief. This is true for a task without a cluster, the chief, an evaluator,
+    and the first worker of a cluster without a chief.
     """
     if not cluster or task_type in (None, "chief", "evaluator"):
         return True
@@ -138,7 +144,7 @@ def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bo
 
 
 def seen_by(cluster: Cluster, task_type: str) -> Cluster:
-    """Returns the part of the cluster that a task's server knows: evaluators for an evaluator, all other tasks for
-    others.
+    """Returns the part of the cluster that a task's server knows: the evaluators for an evaluator, and the tasks that
+    are not evaluators for all other tasks.
     """
     return {job: tasks for job, tasks in cluster.items() if (job == "evaluator") == (task_type == "evaluator")}

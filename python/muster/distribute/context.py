@@ -1,4 +1,4 @@
-"""The task that a worker function runs for."""
+"""The context of a worker function, which describes its task."""
 from __future__ import annotations
 
 import copy
@@ -17,23 +17,23 @@ _current = threading.local()
 class WorkerContext:
     """Describes the task of a worker function. `get_current_worker_context` returns it.
 
-    Each call of a worker function has its own context, on the thread of that call. ``wait_for_other_workers`` and
-    ``stop_requested`` can be used on any thread until the call ends.
+    Each call of a worker function has its own context, which is current on the thread of that call.
+    ``wait_for_other_workers`` and ``stop_requested`` can be called from any thread until the call ends.
 
     Attributes:
-        task_type: Job of the task. None: without a cluster, or if the function runs for the whole cluster.
+        task_type: Job of the task. None if there is no cluster, or if the function runs for the whole cluster.
         task_id: Index of the task, or None as for `task_type`.
-        num_workers: Number of chiefs and workers. 0 without a cluster.
+        num_workers: Number of chiefs and workers. 0 if there is no cluster.
         is_chief: Whether the task is the chief.
-        master_target: "grpc://host:port" of the task. For the whole cluster: of the chief or worker 0. "" without a
-            cluster and for an evaluator.
+        master_target: Master of the task, such as "grpc://host:port". If the function runs for the whole cluster: the
+            master of the chief or of worker 0. "" for an evaluator or if there is no cluster.
     """
 
     def __init__(self, strategy: Any, cluster: Cluster, task_type: str | None, task_id: int | None, *,
                  session_config: dict[str, Any] | None = None, rpc_layer: str = "grpc",
                  barrier: Callable[[], None] | None = None, stop: Callable[[], bool] = lambda: False) -> None:
-        """Raises ValueError if the cluster does not contain the task. For the whole cluster, it must contain a
-        chief or worker.
+        """Creates a context. Raises ValueError if the cluster does not contain the task. For a function that runs for
+        the whole cluster, raises ValueError if the cluster contains neither a chief nor a worker.
         """
         self._strategy = strategy
         self._cluster = copy.deepcopy(cluster)
@@ -52,8 +52,8 @@ class WorkerContext:
 
     @property
     def cluster_spec(self) -> Cluster:
-        """Returns a new copy of the cluster: addresses by job and index. It is empty if the program runs without a
-        cluster.
+        """Returns a new copy of the cluster: addresses by job and index. The copy is empty if the program runs without
+        a cluster.
         """
         return copy.deepcopy(self._cluster)
 
@@ -80,18 +80,18 @@ class WorkerContext:
 
     @property
     def has_barrier(self) -> bool:
-        """Returns whether `wait_for_other_workers` waits."""
+        """Returns whether `wait_for_other_workers` really waits at a barrier."""
         return self._barrier is not None
 
     def wait_for_other_workers(self) -> None:
-        """Waits until all chiefs and workers have called it.
+        """Waits until all chiefs and workers have called this method.
 
-        If each task is its own process and has no agent, there is no barrier. The method then returns at once, as
-        in TensorFlow, and logs this once.
+        If each task is its own process and has no agent, there is no barrier. The method then returns immediately, as
+        in TensorFlow, and logs once that it does not wait.
 
         Raises:
-            threading.BrokenBarrierError: Another task has failed, has returned, or is late.
-            AgentError: With an agent, as `muster.Agent.barrier` raises it.
+            threading.BrokenBarrierError: Another task has failed, has returned or has not arrived in time.
+            AgentError: There is an agent, and `muster.Agent.barrier` has raised this error.
         """
         if self._barrier is not None:
             self._barrier()
@@ -104,28 +104,28 @@ class WorkerContext:
     @property
     def stop_requested(self) -> bool:
         """Returns whether the function should return, because another task has failed or has reached the end of the
-        data. For an independent worker, its agent reports this.
+        data. In an independent worker, the agent of the task reports this.
         """
         return self._stop()
 
     def session_creator(self, scaffold: Scaffold | None = None, config: dict[str, Any] | None = None,
                         checkpoint_dir: str | None = None, checkpoint_filename_with_path: str | None = None,
                         max_wait_secs: float = 7200) -> SessionCreator:
-        """Returns a creator of sessions for this function. Use it as in
-        ``c.session_creator(scaffold).create_session()``.
+        """Returns a session creator for this function. For example: ``c.session_creator(scaffold).create_session()``.
 
-        It is the chief's creator if there is no strategy or the strategy has `should_init`. The chief calls
-        ``scaffold.init``, or ``scaffold.restore`` with the checkpoint. The others wait for ``scaffold.ready``.
+        The function acts as the chief if there is no strategy, or if `should_init` of the strategy is True. The chief
+        calls ``scaffold.init``, or ``scaffold.restore`` with the checkpoint. The other functions wait until
+        ``scaffold.ready`` returns True.
 
         Args:
-            scaffold: The functions that prepare the job.
+            scaffold: Functions that prepare the job.
             config: Configuration of the session. The configuration of the task overrides it.
-            checkpoint_dir: Directory whose checkpoint is restored.
-            checkpoint_filename_with_path: Checkpoint that is restored.
-            max_wait_secs: Seconds to wait for the server and for the chief together.
+            checkpoint_dir: Directory with the checkpoint to restore.
+            checkpoint_filename_with_path: Path of the checkpoint to restore.
+            max_wait_secs: Seconds to wait in total for the server and the chief.
 
         Raises:
-            ValueError: Both checkpoints are given, or the scaffold has no `restore`.
+            ValueError: Both a checkpoint directory and a checkpoint path are given, or the scaffold has no `restore`.
         """
         own = self.task_type is not None and self.distributed_mode
         task = f"{self.task_type}:{self.task_id or 0}" if self.task_type is not None else "distribute coordinator"
@@ -135,7 +135,7 @@ class WorkerContext:
             checkpoint_dir=checkpoint_dir, checkpoint_file=checkpoint_filename_with_path, max_wait=max_wait_secs,
             name=task, task=task if own else None)
 
-    # Flags of the strategy. They are False without a strategy.
+    # Flags of the strategy. All flags are False if there is no strategy.
 
     @property
     def should_init(self) -> bool:
@@ -144,7 +144,7 @@ class WorkerContext:
 
     @property
     def experimental_should_init(self) -> bool:
-        """Returns `should_init`. This is TensorFlow's name."""
+        """Returns `should_init`, under the name that TensorFlow uses."""
         return self.should_init
 
     @property
@@ -164,8 +164,8 @@ class WorkerContext:
                 f"task_id: {self.task_id}]")
 
     def __enter__(self) -> WorkerContext:
-        """Makes this the current context of the thread. Raises RuntimeError if the thread already runs a worker
-        function.
+        """Makes this context the current context of the thread. Raises RuntimeError if the thread is already running a
+        worker function.
         """
         outer = get_current_worker_context()
         if outer is not None:
@@ -178,6 +178,6 @@ class WorkerContext:
 
 
 def get_current_worker_context() -> WorkerContext | None:
-    """Returns the context of the worker function that this thread runs, or None outside of one."""
+    """Returns the context of the worker function that this thread is running, or None outside a worker function."""
     found: WorkerContext | None = getattr(_current, "context", None)
     return found

@@ -1,5 +1,5 @@
-"""The modes of run_distribute_coordinator: which functions run, for which tasks, on which threads, with which
-servers.
+"""The modes of run_distribute_coordinator. A mode determines which functions run, for which tasks, on which threads and
+with which servers.
 """
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
                                stop_grace: float = 120.0, environment: Mapping[str, str] | None = None) -> Any:
     """Runs ``worker_fn(strategy)`` in the tasks of a cluster.
 
-    The cluster and the task are taken from the arguments, otherwise from TF_CONFIG (`muster run` and `muster
-    launch` set it), otherwise from the strategy's resolver, such as :func:`muster.resolver` returns.
-    docs/distribute-coordinator.md describes the modes. In the function, ``get_current_worker_context()`` describes
-    the task. The first error is raised, and stops the other tasks.
+    The cluster and the task are taken from the arguments, otherwise from TF_CONFIG (`muster run` and `muster launch`
+    set it), otherwise from the strategy's resolver, for example one from :func:`muster.resolver`.
+    docs/distribute-coordinator.md describes the modes. In the function, ``get_current_worker_context()`` returns a
+    description of the task. The first error stops the other tasks and is raised.
 
     Args:
-        worker_fn: Called with a configured copy of the strategy.
-        strategy: A ``muster.distribute.Strategy``, an object with its members, or a strategy of TensorFlow. None:
-            the function runs once for each chief and worker.
+        worker_fn: Function that is called with a configured copy of the strategy.
+        strategy: A ``muster.distribute.Strategy``, an object with the same members, or a TensorFlow strategy. None: the
+            function runs once for each chief and worker.
         eval_fn: Function for an evaluator. None: `worker_fn`.
         eval_strategy: Strategy for an evaluator. None: the evaluator runs without a strategy.
         mode: ``"standalone_client"``: this process runs the functions of all tasks. ``"independent_worker"``: each
@@ -48,22 +48,21 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
         task_type: Job of this process.
         task_id: Index of this process in its job.
         session_config: Configuration for sessions, as a dict.
-        rpc_layer: Text before ``://`` in a master.
-        servers: Creates the servers of tasks. None: a task that only serves is a worker of the server in
-            MUSTER_COORDINATOR; a task that runs the function has no server.
-        agent: A connected ``muster.Agent`` of this task, with which independent workers wait in
-            ``wait_for_other_workers``.
-        barrier_timeout: Seconds to wait for the others there.
-        stop_grace: Seconds within which the others must return after one has failed.
-        environment: Used instead of ``os.environ``.
+        rpc_layer: Protocol of a master, which is the text before ``://``.
+        servers: Function that creates the servers of tasks. None: a task that only runs a server becomes a worker of
+            the Muster server in MUSTER_COORDINATOR; a task that runs the function has no server.
+        agent: A connected ``muster.Agent`` of this task. Independent workers use it in ``wait_for_other_workers``.
+        barrier_timeout: Seconds that ``wait_for_other_workers`` waits for the other tasks.
+        stop_grace: Seconds within which the other functions must return after a function has failed.
+        environment: Mapping to use instead of ``os.environ``.
 
     Returns:
-        The result of the function if it runs once in this thread in a cluster, otherwise None. A task that only
-            serves returns when its server has ended.
+        The result of the function if there is a cluster and the function runs once on this thread, otherwise None. In a
+            task that only runs a server, the call returns when the server has stopped.
 
     Raises:
         ValueError: The cluster or the task is invalid. Nothing was started.
-        RuntimeError: It was called in a worker function, or functions still run after `stop_grace`.
+        RuntimeError: The call was made in a worker function, or functions are still running after `stop_grace`.
 
     Example:
         ```python
@@ -94,7 +93,9 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
 
 def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> Any:
-    """Returns a configured copy of the strategy, or None without a strategy, which is allowed only for evaluation."""
+    """Returns a configured copy of the strategy, or None if there is no strategy. Only an evaluator can run without a
+    strategy here.
+    """
     if strategy is None:
         return None
     own = copy_of(strategy)
@@ -106,7 +107,9 @@ def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> 
 def _prepared(job: Job, part: Part, task: Task, *,
               stop: Callable[[], bool] = lambda: False, barrier: Callable[[], None] | None = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
-    """Returns a function that calls a part once. The copy of the strategy is configured immediately."""
+    """Returns a function that calls the function of a part once. The copy of the strategy is configured immediately,
+    not in this call.
+    """
     config = copy.deepcopy(job.session_config)
     f, own = part[0], _configured(part[1], job, task, config)
     context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,
@@ -139,7 +142,7 @@ def _run_between_graph(job: Job) -> None:
     tasks = trainers(job.cluster)
     barrier = Barrier([name_of(t) for t in tasks])
     threads = Threads(job.stop_grace, barrier.abort)
-    bodies = [_prepared(job, job.work, task, stop=threads.stop.is_set,  # configures all before the first runs
+    bodies = [_prepared(job, job.work, task, stop=threads.stop.is_set,  # all are configured before the first runs
                         barrier=lambda i=i: barrier.wait(i, job.barrier_timeout),  # type: ignore[misc]
                         after=lambda i=i: barrier.leave(i))  # type: ignore[misc]
               for i, task in enumerate(tasks)]
@@ -161,8 +164,8 @@ def _run_in_graph(job: Job) -> Any:
 
 
 def _server_config(job: Job) -> ServerConfig:
-    """Returns the configuration of the task's server. It has no device filters, because a server serves any
-    strategy.
+    """Returns the configuration of the task's server. The configuration has no device filters, because any strategy can
+    use the server.
     """
     config = copy.deepcopy(job.session_config)
     kind, index = job.task[0] or "", job.task[1] or 0
@@ -172,7 +175,9 @@ def _server_config(job: Job) -> ServerConfig:
 
 
 def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> StandardServer | None:
-    """Returns the server of this process, or None. A server that the strategy has started is not started again."""
+    """Returns the server of this process, or None. If the strategy has already started a server, this server is
+    returned.
+    """
     running = running_server(job.work[1])
     make = job.servers or otherwise
     if running is not None or make is None:
@@ -183,7 +188,7 @@ def _server_of(job: Job, config: ServerConfig, otherwise: Factory | None) -> Sta
 def _run_independent(job: Job) -> Any:
     task, agent = (job.task[0], job.task[1] or 0), job.agent
     config = _server_config(job)
-    job.session_config = copy.deepcopy(config.session_config)  # the strategy's changes apply to sessions as well
+    job.session_config = copy.deepcopy(config.session_config)  # changes by the strategy apply to sessions as well
 
     def stop() -> bool:
         return agent is not None and agent.error is not None
@@ -202,10 +207,10 @@ def _run_independent(job: Job) -> Any:
 
 
 def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
-    """Returns the barrier of the job. Raises ValueError if the agent belongs to another task, in whose place it
-    would arrive.
+    """Returns the barrier of the job. Raises ValueError if the agent belongs to another task, because it would arrive
+    in place of that task.
     """
-    if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # "task:…": the agent knows no name
+    if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # "task:…": the name is unknown
         raise ValueError(f"agent: it is {agent.task}, and this is {name_of(job.task)}")
     all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
 

@@ -1,5 +1,5 @@
-"""Inputs of run_distribute_coordinator: takes them from the arguments, TF_CONFIG and the strategy's resolver, in
-this order, and checks them.
+"""The inputs of run_distribute_coordinator. They are taken from the arguments, TF_CONFIG and the strategy's resolver,
+in this order, and checked.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The server that a task runs for the others. In Muster it is a worker, which connects to a Muster server under the
-task's type and index. The task's own address is not used.
+"""The server that a task runs for the other tasks. In Muster this server is a worker, which connects to a Muster server
+under the task's type and index. The task's own address is not used.
 """
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ class StandardServer:
     """Base class of standard servers."""
 
     def start(self) -> None:
-        """Starts the server. Does nothing if it has been started."""
+        """Starts the server. Does nothing if the server has already been started."""
         raise NotImplementedError
 
     def join(self) -> None:
-        """Starts the server if necessary, and waits until it has ended. Raises RuntimeError if it has failed."""
+        """Starts the server if necessary and waits until it has stopped. Raises RuntimeError if the server has failed.
+        """
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Finishes running calls, then ends the server. Does not wait."""
+        """Stops the server after its running calls have finished. Returns immediately."""
         raise NotImplementedError
 
 
@@ -57,17 +58,18 @@ Factory = Callable[[ServerConfig], StandardServer]
 
 def worker_servers(server: str | None = None, functions: Callable[[Worker], None] | None = None,
                    **options: Any) -> Factory:
-    """Returns a factory of servers that are workers of a Muster server.
+    """Returns a factory of standard servers. Each of these servers is a worker of a Muster server.
 
-    In the environment "google" the servers start nothing, and wait for `stop`.
+    In the environment "google", the servers do not start a worker, and only wait for `stop`.
 
     Args:
         server: Address of the Muster server. None: MUSTER_COORDINATOR.
-        functions: Called with each worker, to register the functions of this task.
+        functions: Function that is called with each worker, to register the functions of this task.
         **options: Options of muster.Worker.
 
     Raises:
-        ValueError: When a server is created: there is no Muster server, or the cluster does not contain the task.
+        ValueError: Raised when a server is created, if no Muster server is set or the cluster does not contain the
+            task.
     """
 
     def make(c: ServerConfig) -> StandardServer:
@@ -135,10 +137,10 @@ class _Waiting(StandardServer):
 
 
 def serve_until_end(server: StandardServer) -> None:
-    """Waits until the server has ended.
+    """Waits until the server has stopped.
 
-    On the main thread, if SIGTERM has its default disposition, the first SIGTERM lets the server finish its running
-    calls, and the second one ends it at once.
+    If this is the main thread and SIGTERM has its default disposition, the first SIGTERM stops the server after its
+    running calls have finished. A second SIGTERM stops the server immediately.
 
     Raises:
         RuntimeError: The server has failed.
@@ -157,7 +159,7 @@ _mine = threading.local()
 
 def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     """Returns the server of this thread, and starts it if necessary. `c.cluster` is the whole cluster. Raises
-    ValueError if this thread runs a different server.
+    ValueError if this thread is already running a different server.
     """
     kept = getattr(_mine, "kept", None)
     if kept is not None:
@@ -176,15 +178,15 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
 
 def run_standard_server(session_config: Mapping[str, Any] | None = None, *, servers: Factory | None = None,
                         environment: Mapping[str, str] | None = None) -> StandardServer:
-    """Starts the server of the task that TF_CONFIG describes, unless this thread has started it.
+    """Starts the server of the task that TF_CONFIG describes, unless this thread has already started it.
 
     Args:
         session_config: Configuration for sessions, as a dict.
-        servers: Creates the server. None: `worker_servers`.
-        environment: Used instead of ``os.environ``.
+        servers: Function that creates the server. None: `worker_servers`.
+        environment: Mapping to use instead of ``os.environ``.
 
     Raises:
-        ValueError: TF_CONFIG is invalid or incomplete. The error names the missing part.
+        ValueError: TF_CONFIG is invalid or incomplete. The message describes the missing part.
     """
     config = tf_config(os.environ if environment is None else environment)
     leader = next((job for job in ("chief", "worker") if job in config.cluster), None)

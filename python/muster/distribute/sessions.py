@@ -1,4 +1,4 @@
-"""Sessions of worker functions: the chief prepares the job, and the others wait until it has."""
+"""Sessions of worker functions. The chief prepares the job, and the other functions wait until the job is ready."""
 from __future__ import annotations
 
 import dataclasses
@@ -18,10 +18,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 2.0
 
 
 class WorkerSession:
-    """A session of a worker function. Use it in a ``with`` block, which closes it at the end.
+    """A session of a worker function. Use it in a ``with`` block, which closes the session at the end.
 
     Attributes:
-        coordinator: A muster.ClusterCoordinator.
+        coordinator: The muster.ClusterCoordinator of the session.
         config: The configuration of the session.
     """
 
@@ -33,8 +33,8 @@ class WorkerSession:
     def on_own_task(self) -> Scheduling:
         """Returns the coordinator with an option that runs calls on the function's own task.
 
-        The task needs a server. See `servers` of :func:`muster.run_distribute_coordinator`. Without a cluster, and
-        for the whole cluster, calls run on any task.
+        The task must run a server; see `servers` of :func:`muster.run_distribute_coordinator`. If there is no cluster,
+        or the function runs for the whole cluster, calls run on any task.
         """
         return self.coordinator if self._task is None else self.coordinator.options(task=self._task)
 
@@ -51,7 +51,7 @@ class WorkerSession:
 
 @dataclasses.dataclass
 class Scaffold:
-    """Functions that prepare a job before its steps can run. Each is called with the session."""
+    """Functions that prepare a job before its steps can run. Each function is called with the session."""
 
     init: Callable[[WorkerSession], Any] | None = None
     """Called by the chief, once for each session."""
@@ -85,16 +85,16 @@ class SessionCreator:
             raise ValueError("a checkpoint is named, but the scaffold has no function restore")
 
     def create_session(self) -> WorkerSession:
-        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the others wait for
-        it.
+        """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the other functions wait
+        until the job is ready.
 
         Returns:
             The session.
 
         Raises:
-            UnavailableError: No server has answered within `max_wait_secs`.
-            WaitTimeout: The chief has not prepared the job within `max_wait_secs`.
-            FileNotFoundError: Nothing was restored from the checkpoint file.
+            UnavailableError: No server answered within `max_wait_secs`.
+            WaitTimeout: The chief did not prepare the job within `max_wait_secs`.
+            FileNotFoundError: The checkpoint file was not found or not restored.
         """
         from muster.coordinator.cluster_coordinator import ClusterCoordinator
 

@@ -9,40 +9,42 @@ from muster.distribute.servers import StandardServer
 
 
 class Strategy:
-    """A base class for strategies. Objects with the same members, and strategies of TensorFlow, work as well. Each
-    call of a worker function gets a configured copy.
+    """A base class for strategies. Objects with the same members and TensorFlow strategies can be used as well. Each
+    call of a worker function receives a configured copy of the strategy.
     """
 
     between_graph: bool = True
     """Whether the worker function runs once for each chief and worker. False: it runs once for the whole cluster."""
 
-    # Read from a configured copy.
+    # These attributes are read from a configured copy.
     should_init: bool = True
     should_checkpoint: bool = True
     should_save_summary: bool = True
 
     def copy(self) -> Any:
-        """Returns a deep copy, which shares nothing with the copies of other tasks."""
+        """Returns a deep copy, which shares no state with the copies of other tasks."""
         return copy.deepcopy(self)
 
     def configure(self, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
                   task_id: int | None) -> None:
-        """Configures the strategy for a task. It can change both itself and the configuration.
+        """Configures the strategy for a task. The method can change both the strategy and the session configuration.
 
         Args:
             session_config: Configuration for sessions.
-            cluster: The cluster. None for an evaluator, or without a cluster.
-            task_type: Job of the task. None as for `cluster`, and for the whole cluster.
-            task_id: Index of the task. None as for `task_type`.
+            cluster: The cluster. None for an evaluator, or if there is no cluster.
+            task_type: Job of the task. None if `cluster` is None, or if the function runs for the whole cluster.
+            task_id: Index of the task. None if `task_type` is None.
         """
 
     def running_server(self) -> StandardServer | None:
-        """Returns the server of this process if the strategy has started it. Then no other server is started."""
+        """Returns the server of this process if the strategy has started it, otherwise None. If a server is returned,
+        Muster starts no other server in this process.
+        """
         return None
 
     def resolver(self) -> Any:
-        """Returns a resolver, such as :func:`muster.resolver` returns, or None. It is used if neither arguments nor
-        TF_CONFIG describe a cluster.
+        """Returns a resolver, for example one from :func:`muster.resolver`, or None. The resolver is used if neither
+        the arguments nor TF_CONFIG describe a cluster.
         """
         return None
 
@@ -54,7 +56,7 @@ _OF_TENSORFLOW = {"between_graph": "experimental_between_graph", "should_init": 
 
 def trait(strategy: Any, name: str) -> bool:
     """Returns a flag of a strategy: `between_graph`, `should_init`, `should_checkpoint` or `should_save_summary`.
-    TensorFlow's strategies have it in `extended`.
+    TensorFlow's strategies have these flags in `extended`.
 
     Raises:
         TypeError: The object is not a strategy.
@@ -69,8 +71,8 @@ def trait(strategy: Any, name: str) -> bool:
 
 
 def copy_of(strategy: Any) -> Any:
-    """Returns a copy for one task: the result of `strategy.copy()`, or a deep copy if the strategy has no such
-    method.
+    """Returns a copy of the strategy for one task: the result of `strategy.copy()`, or a deep copy if the strategy has
+    no method `copy`.
 
     Raises:
         TypeError: The strategy cannot be copied.
@@ -84,7 +86,7 @@ def copy_of(strategy: Any) -> Any:
 
 def configure(strategy: Any, session_config: dict[str, Any], cluster: Cluster | None, task_type: str | None,
               task_id: int | None) -> None:
-    """Configures a copy of a strategy, which can change the arguments."""
+    """Configures a copy of a strategy. The strategy can change the arguments."""
     if hasattr(strategy, "configure"):
         strategy.configure(session_config, cluster, task_type, task_id)
 
@@ -96,7 +98,9 @@ def running_server(strategy: Any) -> StandardServer | None:
 
 
 def resolver_of(strategy: Any) -> Any:
-    """Returns the resolver of a strategy, or None. TensorFlow's strategies have it in `cluster_resolver`."""
+    """Returns the resolver of a strategy, or None. In TensorFlow's strategies, `cluster_resolver` contains the
+    resolver.
+    """
     if hasattr(strategy, "resolver"):
         return strategy.resolver()
     return getattr(strategy, "cluster_resolver", None)

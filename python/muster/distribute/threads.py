@@ -9,13 +9,14 @@ log = logging.getLogger("muster.distribute")
 
 
 class EndOfData(Exception):
-    """Raised by a worker function at the end of its data. A standalone client then asks the other functions to
-    stop, without an error. No other exception has this meaning. An independent worker raises it to its caller.
+    """Raised by a worker function at the end of its data. A standalone client then asks the other functions to stop,
+    without an error. No other exception has this meaning. In independent-worker mode, the exception propagates to the
+    caller.
     """
 
 
 class Barrier:
-    """A reusable barrier for threads. After the first failure every wait raises threading.BrokenBarrierError."""
+    """A reusable barrier for threads. After the first failure, every wait raises threading.BrokenBarrierError."""
 
     def __init__(self, participants: Sequence[str]) -> None:
         self._participants = list(participants)
@@ -43,7 +44,7 @@ class Barrier:
                 raise threading.BrokenBarrierError("barrier: " + self._failure)
 
     def leave(self, participant: int) -> None:
-        """Marks a participant that has returned and will not arrive again."""
+        """Records that a participant has returned and will not arrive again."""
         with self._changed:
             self._left.add(participant)
             if self._arrived:
@@ -63,12 +64,12 @@ class Barrier:
 
 
 class Threads:
-    """Threads that share a stop event, and the first error, which sets it. At the end of the ``with`` block they
-    have ended.
+    """A group of threads with a common stop event. The first error in a thread sets the stop event. The end of the
+    ``with`` block waits until the threads have ended.
     """
 
     def __init__(self, grace: float, on_stop: Callable[[str], None] = lambda why: None) -> None:
-        """`on_stop` is called with the reason when the threads are asked to stop."""
+        """Creates the group. `on_stop` is called with the reason when the threads are asked to stop."""
         self.stop = threading.Event()
         self._grace, self._on_stop = grace, on_stop
         self._changed = threading.Condition()  # protects the following
@@ -80,9 +81,9 @@ class Threads:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         """Waits until the threads have ended, at most `grace` seconds. Raises the first error, or RuntimeError if
-        threads still run.
+        threads are still running.
         """
-        if error is not None:  # Ctrl-C, or an exception of a signal handler
+        if error is not None:  # Ctrl-C was pressed, or a signal handler raised an exception
             self._request_stop("the program was interrupted", error)
         with self._changed:
             self._changed.wait_for(lambda: not self._running, self._grace)
@@ -107,13 +108,15 @@ class Threads:
         thread = threading.Thread(target=body, name=name, daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # no thread was started; after an interruption there is one
+        except RuntimeError:  # no thread was started; after an interruption, one was
             with self._changed:
                 self._running.remove(name)
             raise
 
     def run(self, name: str, f: Callable[[], Any]) -> Any:
-        """Calls `f` on this thread. An exception of it stops the others, and is raised at the end of the block."""
+        """Calls `f` on this thread. If `f` raises an exception, the other threads are asked to stop, and the exception
+        is raised at the end of the block.
+        """
         try:
             return f()
         except EndOfData:
@@ -135,8 +138,8 @@ class Threads:
         self._on_stop(why)
 
     def wait(self) -> None:
-        """Waits until all threads have ended, or one has stopped the others. Call it in the ``with`` block, which
-        handles interruptions.
+        """Waits until all threads have ended, or until a thread has stopped the other threads. Call this method in the
+        ``with`` block, which handles interruptions.
         """
         with self._changed:
             self._changed.wait_for(lambda: self.stop.is_set() or not self._running)

@@ -1,1 +1,1 @@
-"""A server and workers on this machine, which end with the program."""
+"""A server and workers on this machine, which exit with the program."""

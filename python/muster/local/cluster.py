@@ -1,4 +1,4 @@
-"""A server and workers on this machine, which end with the program."""
+"""A server and workers on this machine, which exit with the program."""
 from __future__ import annotations
 
 import contextlib
@@ -37,17 +37,18 @@ _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 class LocalCluster(Hints):
     """A server on free ports and workers on this machine.
 
-    The cluster ends when it is closed, when neither it nor one of its coordinators is referenced, or when the program
-    ends in any way. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals `workers` from the
-    first call on. The process that replaces a crashed worker has the same index.
+    The cluster stops when it is closed, when the program has no reference to the cluster or to one of its coordinators,
+    or when the program exits or crashes. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals
+    `workers` from the first call on. If a worker crashes, the process that replaces it has the same index.
 
-    The program ``muster`` is MUSTER_BINARY, else the one of this package, else the one in PATH.
+    The cluster uses the program ``muster`` that MUSTER_BINARY contains, otherwise the program in this package,
+    otherwise the program in PATH.
 
     Args:
         workers: Number of workers, each with its own process.
-        threads: Number of threads of a single worker, in place of `workers`.
-        modules: Modules that the workers import for their functions.
-        server: Further arguments of ``muster serve``. With ``["--log-level", "info"]`` the server's log is shown.
+        threads: If set, the cluster has a single worker with this number of threads, and `workers` is ignored.
+        modules: Modules that the workers import, to register their functions.
+        server: Additional arguments of ``muster serve``. With ``["--log-level", "info"]``, the server log is shown.
         **options: Options of :class:`muster.WorkerOptions`, and `pickled` and `gpus` of :class:`muster.Worker`.
 
     Attributes:
@@ -81,7 +82,7 @@ class LocalCluster(Hints):
         self._process = subprocess.Popen(
             [sys.executable, "-m", "muster.local.supervisor", json.dumps(asked)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            start_new_session=True,  # Ctrl-C interrupts the program only
+            start_new_session=True,  # Ctrl-C interrupts only the program
             env={**{k: v for k, v in os.environ.items() if k not in _TLS}, "PYTHONPATH": path})
         self._program = os.getpid()
         self._close = weakref.finalize(self, _stop, self._process, os.getpid())
@@ -99,7 +100,7 @@ class LocalCluster(Hints):
     def _wait_for(self, count: int) -> None:
         end = time.monotonic() + START_TIMEOUT
         while self._process.poll() is None and time.monotonic() < end:
-            try:  # a new client each time: one that has had an answer would wait for the server to return
+            try:  # a new client each time: after its first answer, a client would wait for the server to restart
                 if sum(t["state"] == "CONNECTED" for t in self.client().tasks()) >= count:
                     return
             except NoServer:
@@ -115,19 +116,20 @@ class LocalCluster(Hints):
             f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
 
     def forked(self) -> None:
-        """Closes the pipes in a forked process. Called by the package after a fork."""
+        """Closes the pipes in a forked process. The package calls this method after a fork."""
         assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
         self._process.stdout.close()
 
     def coordinator(self, **options: Unpack[CoordinatorWords]) -> ClusterCoordinator:
-        """Opens a coordinator at this cluster, which lives at least as long as the coordinator and its values.
+        """Opens a coordinator of this cluster. The cluster runs at least until the coordinator and its values are no
+        longer referenced.
 
         Args:
             **options: Options of :class:`muster.CoordinatorOptions`.
 
         Returns:
-            The coordinator, without TLS unless `options` says otherwise.
+            The coordinator. It uses TLS only if `options` contain TLS files.
         """
         plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
         plaintext.update(options)
@@ -140,7 +142,8 @@ class LocalCluster(Hints):
         return Client(self.url, **_PLAINTEXT)
 
     def close(self) -> None:
-        """Ends the cluster and the sessions of its coordinators and executors. Has no effect in a forked process."""
+        """Stops the cluster and ends the sessions of its coordinators and executors. Has no effect in a forked process.
+        """
         if self._close.alive and os.getpid() == self._program:
             end_sessions(self.address, f"the LocalCluster at {self.address} was closed")
         self._close()
@@ -163,8 +166,8 @@ def _stop(process: subprocess.Popen[str], program: int) -> None:
     if os.getpid() != program:
         return
     assert process.stdin and process.stdout
-    with contextlib.suppress(OSError):  # it has ended
-        process.stdin.write("stop\n")  # a forked process may keep the pipe open
+    with contextlib.suppress(OSError):  # the process has exited
+        process.stdin.write("stop\n")  # written explicitly, because a forked process may keep the pipe open
         process.stdin.close()
     try:
         process.wait(10)

@@ -1,10 +1,12 @@
-"""Process of a LocalCluster, which runs the server and the workers.
+"""The supervisor process of a LocalCluster, which runs the server and the workers.
 
-It ends with both when the program requests it, closes its standard input, or has ended. A forked process can hold the
-other end of the pipe, so the supervisor also watches the program itself.
+The supervisor stops the server and the workers and exits when the program requests it, closes the supervisor's standard
+input, or has exited. A forked process can keep the other end of the pipe open, so the supervisor also watches the
+program itself.
 
 Argument: a JSON object with binary, server (arguments of `muster serve`), worker (options of muster.Worker), and
-program (its process id). It prints one line of JSON when all is ready: the addresses, or an error.
+program (its process id). When everything is ready, the supervisor prints one line of JSON with the addresses. After a
+failure it prints a line with the error.
 """
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def _say(words: dict[str, Any]) -> None:
 
 
 def _start_server(asked: dict[str, Any], folder: str) -> subprocess.Popen[bytes]:
-    # The coordinator raises the errors of calls. The log is shown on request, or if the server has ended.
+    # The coordinator raises the errors of calls, so the log is shown only on request or if the server has exited.
     if any(word.startswith("--log-level") for word in asked["server"]):
         log, log_level = sys.stderr.buffer, []
     else:
@@ -63,12 +65,12 @@ def _last_words(folder: str) -> str:
     try:
         with open(os.path.join(folder, LOG), encoding="utf-8", errors="replace") as log:
             return ": " + "".join(log.readlines()[-5:]).strip()
-    except OSError:  # the log was written to the terminal
+    except OSError:  # there is no log file, because the log was written to the terminal
         return ""
 
 
 def _worker(server: str, options: dict[str, Any]) -> Worker:
-    """Creates the worker. Raises ValueError for unknown or invalid options."""
+    """Creates a worker. Raises ValueError for unknown or invalid options."""
     try:
         return Worker(server, **options)
     except TypeError as error:
@@ -79,7 +81,7 @@ def main() -> int:
     asked: dict[str, Any] = json.loads(sys.argv[1])
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(LineFormatter())
-    lines.setLevel(logging.WARNING)  # a threaded worker lowers the level of the root logger
+    lines.setLevel(logging.WARNING)  # set here, because a threaded worker lowers the level of the root logger
     logging.basicConfig(handlers=[lines], level=logging.WARNING)
     poll = select.poll()
     poll.register(_forks.take_standard_input(), select.POLLIN)
@@ -100,7 +102,7 @@ def main() -> int:
             worker = _worker(addresses["grpc"], asked["worker"])
 
             def leave() -> None:
-                poll.poll()  # no deadline
+                poll.poll()  # without a deadline
                 worker.stop()
                 worker.stop()
 
