@@ -1,10 +1,11 @@
-"""Pickles with separate large buffers (protocol 5), so that an array is copied once when it is sent and once when it is
+"""Pickles with separate large buffers (protocol 5). An array is copied only once when it is sent and once when it is
 received.
 
-Format without buffers of ASIDE_MIN bytes: a plain pickle. Otherwise: b"MPB5", the number of buffers (4 bytes), the
-length of the pickle (8), offset and length of each buffer (8 each, little endian), the pickle, and the buffers. If
-large parts are blobs: b"MPB6", the number of parts (4 bytes; the pickle, then its buffers), for each part its offset
-(8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32), and then the parts that are not blobs.
+Format without buffers of at least ASIDE_MIN bytes: a plain pickle. Otherwise: b"MPB5", the number of buffers (4 bytes),
+the length of the pickle (8), the offset and length of each buffer (8 each, little endian), the pickle, and the buffers.
+If large parts are blobs: b"MPB6" and the number of parts (4 bytes), where the pickle is the first part and its buffers
+follow; for each part its offset (8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32); and then
+the parts that are not blobs.
 """
 from __future__ import annotations
 
@@ -34,10 +35,10 @@ Open = Callable[[bytes], memoryview]
 
 
 def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryview]]:
-    """Returns the pickle and its separate buffers.
+    """Pickles a value. Returns the pickle and its separate buffers.
 
-    The buffers share memory with `value`: join them before it changes. `dumps` is the function of pickle or
-    cloudpickle; its exceptions are passed on.
+    The buffers share memory with `value`, so they must be joined before the value changes. `dumps` is a function of
+    pickle or cloudpickle; its exceptions propagate.
     """
     aside: list[memoryview] = []
     return dumps(value, protocol=5, buffer_callback=lambda b: _goes_in(b, aside)), aside
@@ -45,9 +46,10 @@ def parts(value: Any, dumps: Callable[..., bytes]) -> tuple[bytes, list[memoryvi
 
 def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
            above: int = 0, always: bool = False) -> list[Data]:
-    """Returns the parts of the serialized bytes. Parts above `above` bytes are given to `take`.
+    """Frames the pickled bytes and their separate buffers, and returns the pieces in sending order. Parts of more than
+    `above` bytes are passed to `take` instead.
 
-    `always`: use the format for blobs, even if no part is a blob.
+    `always`: whether to use the format for blobs even if no part is a blob.
     """
     if take is None or not (always or max(len(data), *(raw.nbytes for raw in aside), 0) > above):
         return _framed(data, aside) if aside else [data]
@@ -70,7 +72,7 @@ def framed(data: bytes, aside: list[memoryview], take: Take | None = None,
 def _goes_in(buffer: pickle.PickleBuffer, aside: list[memoryview]) -> bool:
     try:
         raw = buffer.raw()
-    except BufferError:  # not contiguous
+    except BufferError:  # the buffer is not contiguous
         return True
     if raw.nbytes < ASIDE_MIN:
         return True
@@ -92,9 +94,9 @@ def _framed(data: bytes, aside: list[memoryview]) -> list[Data]:
 
 
 def load(data: Data, blob: Open | None = None) -> Any:
-    """Returns the value. Its arrays are writable, unless the pickled ones were read-only.
+    """Unpickles a value. Its arrays are writable, unless the pickled arrays were read-only.
 
-    Raises the exceptions of unpickling and `blob`, and ValueError or struct.error for truncated bytes.
+    Raises the exceptions of unpickling and of `blob`, and ValueError or struct.error for truncated bytes.
     """
     view = memoryview(data)
     if view[:len(SHARED)] == SHARED:
@@ -107,7 +109,7 @@ def load(data: Data, blob: Open | None = None) -> Any:
     for offset, size in _PLACE.iter_unpack(view[_HEAD.size:at]):
         if offset + size > len(view):
             raise ValueError("the pickle's buffers are cut off")
-        # Bytes from gRPC are read-only, but functions may change their arguments.
+        # Bytes from gRPC are read-only, but functions may modify their arguments.
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
     return loads(view[at:at + length], buffers)

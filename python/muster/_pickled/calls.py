@@ -1,18 +1,19 @@
-"""A call of a pickled callable, as the argument of the function that Python workers declare.
+"""A call of a pickled callable, encoded as the argument of the function that Python workers declare.
 
-Format: b"MPY2"; length of the callable in 4 bytes (little endian; the highest bit: no other closure uses the output as
-an argument, so it may be bytes); one zero byte (earlier clients stored the limit of lost workers there); the pickled
-callable, or b"MPBC" and the SHA-256 of a blob that contains it; and the pickled pair of positional and keyword
-arguments in the format of `buffers`.
+Format: b"MPY2"; the length of the callable in 4 bytes (little endian; if the highest bit is set, no other closure uses
+the output as an argument, so the output may be bytes); one zero byte, in which earlier clients stored the limit of lost
+workers; the pickled callable, or b"MPBC" and the SHA-256 of a blob that contains it; and the pickled pair of positional
+and keyword arguments in the format of `buffers`.
 
-Arguments may contain outputs of other closures and PerWorkerValues at any depth. Pickling replaces each by a numbered
-slot: outputs have the numbers 0, 1, … of the closure's inputs; per-worker values have -1, -2, …, from the end of the
-closure's list. They are sent separately. An older server fills in values only in JSON; the call is then ``["<base64 of
-the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
+Arguments may contain outputs of other closures and PerWorkerValues at any nesting depth. Pickling replaces each of them
+by a numbered slot: outputs have the numbers 0, 1, … in the list of the closure's inputs; per-worker values have the
+numbers -1, -2, …, counted from the end of the closure's list. The contents of the slots are sent separately. An older
+server inserts values only into JSON; the call is then
+``["<base64 of the bytes>", value of slot 0, value of slot 1, …, value of slot -1]``.
 
-A call with outputs ends with a list of those that come from pickled functions, because only their JSON may represent a
-pickle: one byte each (1: it does), their number (4 bytes), b"MPYI". JSON of any other function is data, even if it
-looks like a pickle. Older workers do not read this list.
+A call with outputs ends with a list that marks the outputs of pickled functions, because only their JSON may represent
+a pickle: one byte for each output (1: it may), the number of outputs (4 bytes), and b"MPYI". JSON of any other function
+is data, even if it looks like a pickle. Older workers do not read this list.
 """
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ _OF_PICKLING = (pickle.PicklingError, TypeError, ValueError, AttributeError)
 
 
 class Slots(NamedTuple):
-    """The values of the slots of a call."""
+    """Closure outputs and per-worker values that a call's pickled arguments refer to by slot number."""
 
     outputs: list[Any]
     """Slots 0, 1, …"""
@@ -61,7 +62,7 @@ class Slots(NamedTuple):
 
 
 class _Filling(threading.local):
-    """State of the pickling or unpickling on this thread."""
+    """State of the pickling or unpickling in progress on this thread."""
 
     found: Slots | None = None
     values: list[Any] | None = None
@@ -75,7 +76,7 @@ _filling = _Filling()
 def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
     """Returns the result of `__reduce__` for a RemoteValue or PerWorkerValues.
 
-    Raises TypeError unless arguments of a closure are being pickled.
+    Raises TypeError unless the arguments of a closure are being pickled.
     """
     filling = _filling.found
     if _filling.inline and not of_workers:
@@ -95,14 +96,14 @@ def reduce_to_slot(value: Any, what: str, of_workers: bool = False) -> Any:
 
 def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[str, Any], item: int | None = None
                 ) -> Exception | None:
-    """Returns an error that names the argument `error` is about, or None if it concerns several arguments.
+    """Returns an error that names the argument to which `error` applies, or None if `error` concerns several arguments.
 
     Args:
-        error: The exception that pickling the arguments has raised.
-        of: The name of the function.
+        error: The exception that was raised when the arguments were pickled.
+        of: The function name.
         args: Positional arguments.
         kwargs: Keyword arguments.
-        item: For `map`, the number of the item that the first element of `args` belongs to.
+        item: For `map`, the number of the item to which the first element of `args` belongs.
     """
     if type(error) not in _OF_PICKLING:
         return None
@@ -117,7 +118,9 @@ def unpicklable(error: Exception, of: str, args: Sequence[Any], kwargs: Mapping[
 
 
 def _variable_of(f: Callable[..., Any]) -> str:
-    """Returns a message about the first variable of a function that cannot be pickled; empty if all can be."""
+    """Returns a message about the first variable of a function that cannot be pickled. Returns "" if all variables can
+    be pickled.
+    """
     while isinstance(f, functools.partial):
         f = f.func
     try:
@@ -125,7 +128,7 @@ def _variable_of(f: Callable[..., Any]) -> str:
         if not isinstance(f, types.FunctionType):
             return ""
         used = inspect.getclosurevars(f)
-    except Exception:  # circular wrappers, or an empty cell
+    except Exception:  # the function has circular wrappers or an empty cell
         return ""
     for name, value in {**used.globals, **used.nonlocals}.items():
         try:
@@ -140,7 +143,7 @@ def same(value: Any) -> Any:
 
 
 def slot_value(index: int) -> Any:
-    """Returns the value of a slot. Called while arguments are unpickled on a worker."""
+    """Returns the value of a slot. Called while a worker unpickles arguments."""
     values = _filling.values
     if values is None or not -len(values) <= index < len(values):
         raise pickle.UnpicklingError(f"value {index} of the arguments is missing")
@@ -148,10 +151,10 @@ def slot_value(index: int) -> Any:
 
 
 def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> list[Data]:
-    """Returns the parts of a pickle, which share memory with the value.
+    """Pickles a value. Returns the parts of the pickle, which share memory with the value.
 
-    Definitions of ``__main__`` are pickled by value, because workers do not have them. `take` makes blobs of large
-    parts; `always`: see `framed`.
+    Definitions in ``__main__`` are pickled by value, because workers do not have them. `take` is called for each large
+    part and stores it as a blob. `always`: see `framed`.
     """
     try:
         data, aside = buffers.parts(value, pickle.dumps)
@@ -164,7 +167,7 @@ def dump(value: Any, take: buffers.Take | None = None, always: bool = False) -> 
 
 
 def dump_callable(function: Callable[..., Any]) -> bytes:
-    """Returns the pickled callable. Raises TypeError if it is not callable or cannot be pickled."""
+    """Returns the pickled callable. Raises TypeError if `function` is not callable or cannot be pickled."""
     if not callable(function):
         raise TypeError(f"schedule needs a callable, not {type(function).__name__}")
     try:
@@ -175,7 +178,7 @@ def dump_callable(function: Callable[..., Any]) -> bytes:
 
 def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
                    take: buffers.Take | None = None) -> tuple[list[Data], Slots]:
-    """Returns the parts of the pickled pair of arguments, and the values of its slots."""
+    """Pickles a pair of arguments. Returns the parts of the pickle, and the values of its slots."""
     _filling.found = found = Slots([], [])
     try:
         return dump((args, kwargs), take), found
@@ -185,10 +188,10 @@ def dump_arguments(args: tuple[Any, ...], kwargs: dict[str, Any],
 
 def dump_inline(args: tuple[Any, ...], kwargs: dict[str, Any], take: buffers.Take | None = None,
                 always: bool = False) -> list[Data]:
-    """Returns the parts of the pickled arguments of a call without slots. Waits for outputs of closures among the
-    arguments.
+    """Pickles the arguments of a call, with outputs of closures replaced by their values, for which it waits. Returns
+    the parts of the pickle.
 
-    Raises their errors, TypeError if an argument cannot be pickled, and the exceptions of `take`.
+    Raises the errors of these outputs, TypeError if an argument cannot be pickled, and the exceptions of `take`.
     """
     _filling.inline = True
     try:
@@ -205,12 +208,12 @@ def pack(function: bytes, arguments: list[Data], output_in_bytes: bool = False,
 
 
 def origins(pickled: list[bool]) -> bytes:
-    """Returns the end of a call, which lists the outputs that come from pickled functions."""
+    """Returns the last part of a call, which marks the outputs of pickled functions."""
     return bytes(pickled) + _ORIGINS.pack(len(pickled), _ORIGINS_MAGIC)
 
 
 def origins_of(call: Data) -> list[bool] | None:
-    """Returns the list of origins() from a received call, or None if it has none."""
+    """Decodes the list that `origins` has added to a received call. Returns None if the call has no such list."""
     if len(call) < HEAD.size + _ORIGINS.size:
         return None
     count, magic = _ORIGINS.unpack_from(call, len(call) - _ORIGINS.size)
@@ -221,7 +224,8 @@ def origins_of(call: Data) -> list[bool] | None:
 
 
 def unpack(call: Data) -> tuple[bytes, memoryview]:
-    """Returns the pickled callable and arguments. Raises ValueError for anything else."""
+    """Returns the pickled callable and the pickled arguments of a call. Raises ValueError if the bytes are not a call.
+    """
     if len(call) < HEAD.size:
         raise ValueError("this is not a pickled call")
     magic, length, _ = HEAD.unpack_from(call)
@@ -233,17 +237,17 @@ def unpack(call: Data) -> tuple[bytes, memoryview]:
 
 
 def output_in_bytes(call: Data, in_json: bool) -> bool:
-    """Returns whether the output of a received call may be bytes."""
+    """Returns whether the output of a received call may be encoded as bytes."""
     return bool(_flags(call, in_json) & OUTPUT_IN_BYTES)
 
 
 def output_as_blob(call: Data, in_json: bool) -> bool:
-    """Returns whether the output of a received call may be a blob."""
+    """Returns whether the output of a received call may be stored as a blob."""
     return bool(_flags(call, in_json) & OUTPUT_AS_BLOB)
 
 
 def _flags(call: Data, in_json: bool) -> int:
-    """Returns the flags of a call, which are bits of its callable's length; 0 if it is not a call."""
+    """Returns the flags of a call, which are bits of its callable's length. Returns 0 if the bytes are not a call."""
     head = bytes(call[:2 + 4 * HEAD.size // 3])
     if in_json:
         if not head.startswith(b'["' + base64.b64encode(MAGIC[:3])):
@@ -256,7 +260,7 @@ def _flags(call: Data, in_json: bool) -> int:
 
 def load_arguments(arguments: memoryview, values: list[Any] | None,
                    blob: buffers.Open | None = None) -> Any:
-    """Returns the pair of positional and keyword arguments, with `values` in the slots."""
+    """Unpickles the pair of positional and keyword arguments, with `values` inserted into the slots."""
     if values is None:
         return buffers.load(arguments, blob)
     _filling.values = values
@@ -267,5 +271,5 @@ def load_arguments(arguments: memoryview, values: list[Any] | None,
 
 
 def name_of(function: Any) -> str:
-    """Returns the name of a function for messages."""
+    """Returns the name of a function to use in messages."""
     return getattr(function, "__qualname__", None) or repr(function)

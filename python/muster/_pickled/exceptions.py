@@ -1,8 +1,8 @@
 """Serialization of exceptions for the client: class, `args`, attributes, notes, and the exceptions that caused them.
 
-No method of an exception's class is called on either side, because it could fail. For example, many exceptions cannot
-be created from their `args`, as pickle does. Each part is a separate pickle, so that a part that cannot be pickled or
-unpickled is omitted and the rest is kept.
+Methods of an exception's class are never called on either side, because they could fail. For example, pickle would
+create exceptions from their `args`, which is not possible for many classes. Each part is a separate pickle. A part that
+cannot be pickled or unpickled is omitted, and the other parts are kept.
 """
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 class Node(NamedTuple):
-    """One exception. It refers to others by their position, or -1 for none."""
+    """One exception. It refers to other exceptions by their positions; -1: none."""
 
     type: bytes
     args: bytes
@@ -40,8 +40,8 @@ class Node(NamedTuple):
 
 
 def pack(error: BaseException) -> bytes:
-    """Returns the serialized exception; empty if it is too large without its causes. Raises the errors of inspecting
-    it.
+    """Returns the serialized exception. Returns empty bytes if it is too large even without its causes. Raises any
+    exception that inspecting it raises.
     """
     for nodes_max, part_max in ((NODES_MAX, PART_BYTES_MAX), (1, PART_BYTES_MAX), (1, 1 << 10)):
         data = pickle.dumps([tuple(n) for n in _nodes(error, nodes_max, part_max)], protocol=5)
@@ -53,7 +53,8 @@ def pack(error: BaseException) -> bytes:
 def unpack(data: bytes) -> BaseException | None:
     """Returns the exception with its causes, or None if its class is not available.
 
-    Unpickles, so `data` must come from a function of the same user. Raises the errors of inspecting its classes.
+    Unpickles `data`, which must therefore come from a function of the same user. Raises any exception that inspecting
+    the classes raises.
     """
     nodes = [Node(*n) for n in pickle.loads(data)]
     made: list[BaseException | None] = [None] * len(nodes)
@@ -72,10 +73,10 @@ def unpack(data: bytes) -> BaseException | None:
 
 
 def new(kind: type, args: Any, group: list[BaseException] | None = None) -> BaseException:
-    """Returns an instance without calling methods of a class written in Python. Raises TypeError."""
+    """Returns an instance without calling methods of classes that are written in Python. Raises TypeError."""
     builtin: Any = kind
     while builtin.__flags__ & _HEAP_TYPE:
-        builtin = builtin.__base__  # the base that defines the layout
+        builtin = builtin.__base__  # the base class that defines the memory layout
     given = args if isinstance(args, tuple) else ()
     if group is not None:
         given = (given[0] if given and isinstance(given[0], str) else "", group)
@@ -98,7 +99,7 @@ def like(original: BaseException, kind: type) -> BaseException:
 
 def chain(error: BaseException, cause: BaseException | None, context: BaseException | None,
           suppress: bool = True) -> None:
-    """Sets cause and context, even if the class does not allow attributes to be set."""
+    """Sets the cause and the context of an exception, even if its class does not allow attributes to be set."""
     object.__setattr__(error, "__cause__", cause)
     object.__setattr__(error, "__context__", context)
     object.__setattr__(error, "__suppress_context__", suppress)
@@ -149,7 +150,9 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
 
 
 def _stand_in(kind: type, dump: Callable[[Any], bytes | None]) -> type:
-    """Returns a replacement for a class that cannot be pickled: same name, first base class that can be pickled."""
+    """Returns a replacement for a class that cannot be pickled. It has the same name, and derives from the first base
+    class that can be pickled.
+    """
     base = next(each for each in kind.__mro__[1:] if dump(each) is not None)
     return type(kind.__name__, (base,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
 
@@ -178,7 +181,7 @@ def _fill(error: Any, node: Node) -> None:
 def _set(error: BaseException, name: str, value: Any) -> None:
     try:
         object.__setattr__(error, name, value)
-    except (AttributeError, TypeError):  # read-only, as in groups, and therefore already set
+    except (AttributeError, TypeError):  # the attribute is read-only, as in groups, and therefore already set
         pass
 
 

@@ -1,4 +1,4 @@
-"""Display names of callables, which the server shows in place of ``python:3.11``."""
+"""Display names of callables, which the server shows instead of ``python:3.11``."""
 from __future__ import annotations
 
 import functools
@@ -16,7 +16,7 @@ class Called(NamedTuple):
 
 
 class Pickled(NamedTuple):
-    """A pickled callable."""
+    """A callable that has been pickled."""
 
     data: bytes
     called: Called
@@ -27,7 +27,9 @@ def pickled(data: bytes, function: Any) -> Pickled:
 
 
 def display_name(function: Any) -> str:
-    """Returns ``module.qualname``; for a lambda ``<lambda> file:line``; for another object the name of its class."""
+    """Returns ``module.qualname`` for a function or class, ``<lambda> file:line`` for a lambda, and the name of the
+    class for other objects.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     qualname = getattr(function, "__qualname__", None)
@@ -42,23 +44,24 @@ def display_name(function: Any) -> str:
 
 
 def builder_name(builder: Any) -> str:
-    """Returns the name of a per-worker builder: of a function or class its own name, otherwise that of its type."""
+    """Returns the name of a per-worker builder: for a function or class its own name, otherwise the name of its type.
+    """
     name = getattr(builder, "__qualname__", None)
     return shown(name if isinstance(name, str) else type(builder).__qualname__)
 
 
 def shown(name: str) -> str:
     """Returns a name that every server accepts: shortened, and without unprintable characters."""
-    # The joiner combines several emoji into one.
+    # The joiner combines several emoji into a single one.
     clean = "".join(c if c.isprintable() or c == "\u200d" else "?" for c in name) or "?"
     return clean.encode("utf-8", "replace")[:NAME_BYTES_MAX].decode("utf-8", "ignore")
 
 
 def as_text(of: str, text: str) -> str:
-    """Returns `text`, which the protocol can carry as UTF-8.
+    """Returns `text` after checking that the protocol can transfer it as UTF-8.
 
     Raises:
-        ValueError: `text` has lone surrogates, which Python uses for file names that are not UTF-8.
+        ValueError: `text` contains lone surrogates, which Python uses for file names that are not UTF-8.
     """
     try:
         text.encode()
@@ -68,10 +71,10 @@ def as_text(of: str, text: str) -> str:
 
 
 def function_name(name: str) -> str:
-    """Returns `name`, which the server accepts as the name of a function.
+    """Returns `name` after checking that the server accepts it as a function name.
 
     Raises:
-        ValueError: `name` is empty, has more than 256 bytes, control characters, or lone surrogates.
+        ValueError: `name` is empty, longer than 256 bytes, or contains control characters or lone surrogates.
     """
     as_text("function", name)
     if not 0 < len(name.encode()) <= NAME_BYTES_MAX or any(c < " " or c == "\x7f" for c in name):
@@ -80,7 +83,7 @@ def function_name(name: str) -> str:
 
 
 def checked(name: str) -> str:
-    """Returns a name that a user has chosen. Raises ValueError."""
+    """Checks and returns a name that a user has chosen. Raises ValueError if the name is invalid."""
     if not name or shown(name) != name:
         raise ValueError(f"name: {name!r}, must be printable and have 1 to {NAME_BYTES_MAX} bytes")
     return name

@@ -1,4 +1,4 @@
-"""Pickles by value, with cloudpickle, for values that pickle cannot serialize. Internal."""
+"""Pickles values by value with cloudpickle if pickle cannot serialize them. Internal."""
 from __future__ import annotations
 
 import collections
@@ -16,16 +16,18 @@ from muster._pickled.unpicklers import Unpickler, file_of
 
 
 def _code(code: types.CodeType) -> Any:
-    """Reduces a code object. Restores its file name, which some versions of cloudpickle replace; tracebacks need it."""
+    """Reduces a code object. Restores the object's file name, which tracebacks need; some versions of cloudpickle
+    replace it.
+    """
     make, args = cloudpickle.CloudPickler.dispatch_table[types.CodeType](code)
     return make, tuple(code.co_filename if a == "<dynamic-code>" else a for a in args)
 
 
 def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the reduced form of a class that is pickled by value, so that its copy has the same slots.
+    """Adds the slots of a class that is pickled by value to its reduced form, so that the copy has the same slots.
 
-    cloudpickle creates the copy without slots. Instances of the copy would have a dictionary, which instances of the
-    class cannot take when they are returned.
+    cloudpickle creates the copy without slots. The copy's instances would have a dictionary, which instances of the
+    original class cannot store when they are returned.
     """
     make, args, (attributes, more), *rest = made
     kind, name, bases, words, *last = args
@@ -33,16 +35,17 @@ def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
         return made
     slots = [n for n, m in vars(value).items()
              if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
-    attributes = {n: a for n, a in attributes.items() if n not in slots}  # private ones too, by mangled name
+    attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones (mangled)
     slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
     words = {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}
     return make, (kind, name, bases, words, *last), (attributes, more), *rest
 
 
 def _with_qualified_name(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the reduced form of a class that is pickled by value, so that its copy has the same qualified name.
+    """Adds the qualified name of a class that is pickled by value to its reduced form, so that the copy has the same
+    name.
 
-    Otherwise the copy of a class defined in a function would look like a class of the module.
+    Otherwise, the copy of a class that is defined in a function would look like a class of the module.
     """
     make, args, *rest = made
     kind, name, bases, words, *last = args
@@ -63,7 +66,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
 
 
 class _ReferencePickler(_Pickler):
-    """Pickles classes of `__main__` by name, because the receiver is the client that defines them."""
+    """Pickles classes of `__main__` by name, because the receiver is the client, which defines them."""
 
     def persistent_id(self, value: Any) -> str | None:
         if isinstance(value, type) and value.__module__ == "__main__" and (
@@ -81,7 +84,7 @@ class _ReferenceUnpickler(Unpickler):
 
 
 def dumps(value: Any, protocol: int = 5, buffer_callback: Any = None) -> bytes:
-    """Pickles like cloudpickle.dumps."""
+    """Pickles a value like cloudpickle.dumps."""
     with io.BytesIO() as file:
         _Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
@@ -100,7 +103,9 @@ class _Bounded(io.BytesIO):
 
 
 def dump_back(value: Any, bytes_max: int) -> bytes:
-    """Pickles a value for the client. Raises the errors of pickling, and PicklingError if it is too large."""
+    """Pickles a value for the client. Raises the exceptions of pickle, and PicklingError if the pickle exceeds
+    `bytes_max`.
+    """
     with _Bounded(bytes_max) as file:
         _ReferencePickler(file, protocol=5).dump(value)
         return file.getvalue()

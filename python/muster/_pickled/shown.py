@@ -1,11 +1,11 @@
-"""Short text of a call's arguments, which the server shows with the closure. The client creates it, because the server
-cannot read pickles.
+"""Short text of a call's arguments, which the server shows with the closure. The client creates the text, because the
+server cannot read pickles.
 
-Values of other than Python's own types are shown by their type; arrays also by shape and element type. Their
-`__repr__` is not called, because for a large table it takes longer than the closure. Thread-safe.
+Values whose types are not Python's own are shown by their type; arrays are also shown by shape and element type. Their
+`__repr__` is not called, because for a large table it takes longer than the closure itself. Thread-safe.
 
-Format, at the end of a call before `calls.origins`: the text in UTF-8, its length (4 bytes), b"MPYR". A worker reads
-it when the call has failed; older workers ignore it.
+Format, at the end of a call and before `calls.origins`: the text in UTF-8, its length (4 bytes), and b"MPYR". A worker
+reads the text when the call has failed; older workers ignore it.
 """
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ _MAGIC = b"MPYR"
 
 
 def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-    """Returns the text for the end of a call; empty if it has no arguments, or they change at the same time."""
+    """Returns the text to append to a call. Returns an empty text if the call has no arguments, or if they change
+    during this function.
+    """
     if not args and not kwargs:
         return b""
     try:
         data = text(args, kwargs).encode("utf-8", "replace")
-    except Exception:  # the call must not fail because of this text
+    except Exception:  # a call must not fail because of this text
         return b""
     return data + TAIL.pack(len(data), _MAGIC)
 
 
 def in_call(call: Data) -> str:
-    """Returns the text of of_call() in a call, or an empty text."""
+    """Returns the text that `of_call` has added to a call, or an empty text."""
     end = len(call)
     for magic in (b"MPYI", _MAGIC):  # the first may be missing
         if end < TAIL.size:

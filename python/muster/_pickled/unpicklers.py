@@ -1,12 +1,12 @@
-"""Reads pickles of this package like `pickle.loads`, with two differences. Internal.
+"""Reads this package's pickles like `pickle.loads`, with two differences. Internal.
 
-A module that a pickle names is imported after its parent packages. Python's unpickler locks the module first, in the
-reverse order of ``import numpy``. If one thread imports a package and another unpickles a definition of one of its
-submodules, each waits for the other. Python resolves the deadlock by exposing half-initialized modules (ImportError,
-`_DeadlockError`).
+A module that a pickle refers to is imported after its parent packages. Python's unpickler locks the module first, which
+is the reverse order of ``import numpy``. If one thread imports a package while another thread unpickles a definition
+from one of its submodules, each of them waits for the other. Python resolves this deadlock by exposing half-initialized
+modules (ImportError, `_DeadlockError`).
 
-A class that this process has pickled by value does not change when values of it are returned. cloudpickle would
-overwrite its attributes with those of the copy.
+A class that this process has pickled by value remains unchanged when values of that class are returned. cloudpickle
+would overwrite its attributes with the attributes of the copy.
 """
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ READ_IN_PLACE_MIN = 64 << 10
 
 
 def loads(data: bytes | bytearray | memoryview, buffers: Iterable[Any] = ()) -> Any:
-    """Returns the value of a pickle of protocol 4 or later. Raises what unpickling raises."""
+    """Returns the value of a pickle of protocol 4 or later. Raises the exceptions of unpickling."""
     if _names_globals(data) is None:
         return pickle.loads(data, buffers=buffers)
     return Unpickler(file_of(data), buffers=buffers).load()
 
 
 def file_of(data: bytes | bytearray | memoryview) -> Any:
-    """Returns a file to unpickle from."""
+    """Returns a file object to unpickle from."""
     if isinstance(data, bytes) or len(data) < READ_IN_PLACE_MIN:
-        return io.BytesIO(data)  # shares the memory of bytes
+        return io.BytesIO(data)  # shares the memory of the bytes object
     return _Reader(data)
 
 
 class _Reader:
-    """Reads memory without copying all of it. An unpickler reads one frame at a time, and large objects into their own
-    memory.
+    """A file object that reads memory without copying all of it. An unpickler reads one frame at a time, and reads
+    large objects into their own memory.
     """
 
     def __init__(self, data: bytearray | memoryview) -> None:
@@ -87,10 +87,10 @@ class Unpickler(pickle.Unpickler):
 
 
 def import_outer_first(name: str) -> types.ModuleType:
-    """Imports a module after its parent packages, so that no thread waits for a package while it has the lock of the
-    module.
+    """Imports a module after its parent packages, so that no thread waits for a package while it holds the module's
+    lock.
 
-    Waits for another thread that is importing it. Raises the exceptions of the import.
+    Waits if another thread is importing the module. Raises the exceptions of the import.
     """
     found = sys.modules.get(name)
     if found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False):
@@ -106,7 +106,8 @@ def _import(name: str) -> types.ModuleType:
     try:
         return importlib.import_module(name)
     except (ImportError, RuntimeError) as error:
-        # Another thread's import may take the locks in the reverse order. It is complete when its lock is free.
+        # Another thread's import may take the locks in the reverse order. That import is complete
+        # when its lock is free.
         if isinstance(error, ModuleNotFoundError) or not (
                 isinstance(error, ImportError) or type(error).__name__ == "_DeadlockError"):
             raise
@@ -114,7 +115,7 @@ def _import(name: str) -> types.ModuleType:
 
 
 def _remake(make: Callable[..., type]) -> Callable[..., type]:
-    """Wraps `make`, a function of cloudpickle that creates a class without attributes."""
+    """Wraps `make`, a cloudpickle function that creates a class without attributes."""
 
     def remake(*args: Any) -> type:
         tracker: str | None = args[-2]
@@ -136,7 +137,7 @@ def _remake(make: Callable[..., type]) -> Callable[..., type]:
 
 
 def _fill(set_state: Callable[[type, Any], Any]) -> Callable[[type, Any], Any]:
-    """Wraps `set_state`, a function of cloudpickle that sets the attributes of such a class."""
+    """Wraps `set_state`, a cloudpickle function that sets the attributes of a class created by `make`."""
     return lambda made, state: set_state(made, state) if made in _remade else made
 
 

@@ -1,7 +1,7 @@
-"""Packs a client's own modules and packages into a zip file that workers import from. Internal.
+"""Packs a client's own modules and packages into a zip file from which workers import them. Internal.
 
-Equal files give an equal zip file: names are sorted, and all times are the earliest that zip files can store. The
-digest covers names and contents.
+Equal files result in equal zip files: names are sorted, and all times are the earliest time that zip files can store.
+The digest covers names and contents.
 """
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Upload:
 
 
 def collect(what: Sequence[Uploadable]) -> Upload:
-    """Returns the zip file of modules and paths.
+    """Returns a zip file of the given modules and paths.
 
-    Raises TypeError for other values or a module without files, ValueError if it is too large, and FileNotFoundError.
+    Raises TypeError for other values or for a module without files, ValueError if the zip file is too large, and
+    FileNotFoundError.
     """
     if isinstance(what, (str, os.PathLike, types.ModuleType)):
         what = [what]
@@ -71,14 +72,14 @@ def collect(what: Sequence[Uploadable]) -> Upload:
 
 
 def header(name: str, size: int) -> bytes:
-    """Returns the digest's input for a file, before its contents."""
+    """Returns the bytes that are added to the digest before a file's contents."""
     return b"%d %d " % (len(name.encode()), size) + name.encode()
 
 
 def unpack(data: bytes, digest: str, folder: str) -> None:
-    """Writes the files of collect() below `folder`.
+    """Unpacks an upload: writes the files that `collect` has packed to `folder`.
 
-    Raises ValueError if they do not match the digest or are too large, and errors of zip files and the disk.
+    Raises ValueError if the files do not match the digest or are too large, and exceptions of zip files and the disk.
     """
     said, size = hashlib.sha256(), 0
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -124,7 +125,9 @@ def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _files_of_module(module: types.ModuleType) -> Iterator[tuple[str, pathlib.Path]]:
-    """Yields the files of a module; for a submodule those of the whole package, without which it cannot be imported."""
+    """Yields the files of a module. For a submodule, yields the files of the whole package, because it cannot be
+    imported without them.
+    """
     top = sys.modules.get(module.__name__.partition(".")[0], module)
     folders = list(getattr(top, "__path__", ()))
     for folder in folders:

@@ -1,10 +1,10 @@
-"""Outputs of functions as JSON, so that they can be arguments of closures in any language.
+"""Encodes the outputs of functions as JSON, so that closures in any language can use them as arguments.
 
-Values that JSON represents exactly (None, bool, str, 64-bit integers, finite floats; small lists and str-keyed dicts
-of these) are written as plain JSON, which people and other languages can read. Other values are ``{"$pickle":
-"<base64>"}``; bytes if no other closure can use them as an argument; or, if large, ``{"$blob": "<SHA-256>", "bytes":
-N}`` with the pickle as a blob. These forms represent a pickle only if they are the whole output of a pickled function,
-because any function can return such JSON.
+Values that JSON represents exactly (None, bool, str, 64-bit integers, finite floats, and small lists and str-keyed
+dicts of these) are written as plain JSON, which people and other languages can read. Other values are written as
+``{"$pickle": "<base64>"}``; as bytes if no other closure can use them as an argument; or, if they are large, as
+``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle stored as a blob. These forms represent a pickle only if they are
+the whole output of a pickled function, because any function can return such JSON.
 """
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_
 
 
 def _nodes(value: Any, left: int) -> int:
-    """Returns how many of `left` nodes remain after this value; negative if JSON does not represent it exactly."""
+    """Returns how many of `left` nodes remain after this value has been counted. Returns a negative number if JSON does
+    not represent the value exactly.
+    """
     kind = type(value)
     left -= 1
     if kind is str:
@@ -69,9 +71,11 @@ def _is_utf8(text: str) -> bool:
 
 def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
            take: buffers.Take | None = None) -> tuple[bytes, int]:
-    """Returns an output and its encoding: JSON text, or a pickle if JSON cannot represent it and `in_bytes` allows it.
+    """Returns the encoded output and its encoding: JSON text, or a pickle if JSON cannot represent the output and
+    `in_bytes` allows it.
 
-    `keep` makes a blob of a large output, `take` of large parts. Raises the errors of pickling and of these functions.
+    `keep` stores a large output as a blob, and `take` stores each large part as a blob. Raises the exceptions of
+    pickling and of these functions.
     """
     if value is None:
         return b"null", JSON
@@ -93,7 +97,7 @@ def encode(value: Any, in_bytes: bool = False, keep: Keep | None = None,
 def decode(text: Data, blob: buffers.Open | None = None) -> Any:
     """Returns the value of the JSON output of a pickled function.
 
-    The whole text may represent a pickle, so the code of the function must be trusted. Values within it are plain
+    The whole text may represent a pickle, so the function's code must be trusted. Values nested in the text are plain
     JSON.
     """
     if text[:len(_PREFIX)] == _PREFIX and text[-2:] == b'"}':
@@ -107,7 +111,8 @@ def decode_json(text: Data) -> Any:
 
 
 def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = False) -> Any:
-    """Returns an input that was sent separately from arguments in bytes. `pickled`: a pickled function has returned it.
+    """Returns the value of an input that was sent separately from arguments in bytes. `pickled`: whether a pickled
+    function has returned the input.
     """
     if form == INPUT_JSON:
         return decode(value, blob) if pickled else decode_json(value)
@@ -115,7 +120,7 @@ def decode_input(value: Data, form: int, blob: buffers.Open, pickled: bool = Fal
 
 
 def unpickled(found: Any, blob: buffers.Open | None = None) -> Any:
-    """Returns the value that a JSON value represents; see `decode`."""
+    """Returns the value that a decoded JSON value represents; see `decode`."""
     if type(found) is dict:
         if len(found) == 1 and PICKLED in found:
             return buffers.load(base64.b64decode(found[PICKLED]))
@@ -126,12 +131,12 @@ def unpickled(found: Any, blob: buffers.Open | None = None) -> Any:
 
 
 def may_be_name(text: Data) -> bool:
-    """Returns whether JSON text may represent a value that is a blob."""
+    """Returns whether JSON text may represent a value that is stored as a blob."""
     return text[:len(_BLOB_PREFIX)] == _BLOB_PREFIX
 
 
 def blob_of(found: dict[str, Any]) -> bytes | None:
-    """Returns the SHA-256 of a JSON value that represents a blob, or None."""
+    """Returns the SHA-256 of the blob that a JSON value represents, or None."""
     if len(found) == 2 and BLOB in found and "bytes" in found:
         try:
             return bytes.fromhex(found[BLOB])
