@@ -3,9 +3,9 @@ received.
 
 Format without buffers of at least ASIDE_MIN bytes: a plain pickle. Otherwise: b"MPB5", the number of buffers (4 bytes),
 the length of the pickle (8), the offset and length of each buffer (8 each, little endian), the pickle, and the buffers.
-If large parts are blobs: b"MPB6" and the number of parts (4 bytes), where the pickle is the first part and its buffers
-follow; for each part its offset (8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32); and then
-the parts that are not blobs.
+If large parts are blobs: b"MPB6"; the number of parts (4 bytes), namely the pickle and its buffers; for each part its
+offset (8; ELSEWHERE if it is a blob), its length (8) and the blob's SHA-256 (32); and then the parts that are not
+blobs.
 """
 from __future__ import annotations
 

@@ -213,7 +213,8 @@ def origins(pickled: list[bool]) -> bytes:
 
 
 def origins_of(call: Data) -> list[bool] | None:
-    """Decodes the list that `origins` has added to a received call. Returns None if the call has no such list."""
+    """Decodes the list that `origins` has added to a received call. Returns None if the call does not contain the list.
+    """
     if len(call) < HEAD.size + _ORIGINS.size:
         return None
     count, magic = _ORIGINS.unpack_from(call, len(call) - _ORIGINS.size)

@@ -40,8 +40,8 @@ class Node(NamedTuple):
 
 
 def pack(error: BaseException) -> bytes:
-    """Returns the serialized exception. Returns empty bytes if it is too large even without its causes. Raises any
-    exception that inspecting it raises.
+    """Returns the serialized exception. Returns empty bytes if the exception is too large even without its causes.
+    Raises any exception that inspecting it raises.
     """
     for nodes_max, part_max in ((NODES_MAX, PART_BYTES_MAX), (1, PART_BYTES_MAX), (1, 1 << 10)):
         data = pickle.dumps([tuple(n) for n in _nodes(error, nodes_max, part_max)], protocol=5)

@@ -35,7 +35,7 @@ def _with_slots(value: type, made: tuple[Any, ...]) -> tuple[Any, ...]:
         return made
     slots = [n for n, m in vars(value).items()
              if isinstance(m, types.MemberDescriptorType) and m.__objclass__ is value and m.__name__ == n]
-    attributes = {n: a for n, a in attributes.items() if n not in slots}  # also private ones (mangled)
+    attributes = {n: a for n, a in attributes.items() if n not in slots}  # also mangled names
     slots += [n for n in ("__dict__", "__weakref__") if isinstance(vars(value).get(n), types.GetSetDescriptorType)]
     words = {**words, "__slots__": tuple(slots), "__qualname__": value.__qualname__}
     return make, (kind, name, bases, words, *last), (attributes, more), *rest

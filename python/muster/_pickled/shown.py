@@ -42,7 +42,7 @@ def of_call(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
 def in_call(call: Data) -> str:
     """Returns the text that `of_call` has added to a call, or an empty text."""
     end = len(call)
-    for magic in (b"MPYI", _MAGIC):  # the first may be missing
+    for magic in (b"MPYI", _MAGIC):  # the first part may be missing
         if end < TAIL.size:
             return ""
         size, found = TAIL.unpack_from(call, end - TAIL.size)

@@ -63,7 +63,7 @@ class Holding:
         self._settled = threading.Event()
         self._over = threading.Event()
         self._wanted: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._queued: set[bytes] = set()  # names that _wanted contains; used by both threads
+        self._queued: set[bytes] = set()  # the names in _wanted; used by both threads
         self._lock = threading.Lock()  # protects all below
         self._copies: set[bytes] = set()
         """Held values that another process has created."""

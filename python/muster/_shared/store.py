@@ -63,7 +63,7 @@ class Store:
             pass
 
     def close(self) -> None:
-        """Closes the store and ends its threads. Runs the pending calls of `soon` first."""
+        """Closes the store and stops its threads. Runs the pending calls of `soon` first."""
         try:
             self._library.close(self._number)
         except library.Failed:

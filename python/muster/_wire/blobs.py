@@ -37,7 +37,7 @@ def has(channel: Any, hashes: Sequence[bytes], timeout: float) -> tuple[list[boo
     """Returns which blobs the server has, and the maximum size of a blob. The size is 0 if the server does not support
     blobs.
 
-    The server then keeps the blobs that it has for another ten minutes. Raises grpc.RpcError.
+    The server keeps the blobs that it has for another ten minutes. Raises grpc.RpcError.
     """
     ask = channel.unary_unary(METHOD + "Has", messages.HasBlobs.SerializeToString,
                               messages.BlobsThere.FromString)

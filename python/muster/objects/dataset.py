@@ -33,9 +33,9 @@ class _Reading(threading.local):
 class DistributedDataset:
     """A dataset whose splits the server distributes. Created by :meth:`ClusterCoordinator.create_distributed_dataset`.
 
-    When it is passed to a function as an argument, at any nesting depth, it is an iterator over splits, or over the
-    elements that `read` returns for each split. The iterator ends with the epoch. A split is done once a function that
-    has read past the split's end has succeeded. Otherwise the whole split is drawn again.
+    If a dataset is passed to a function as an argument, at any nesting depth, the function receives an iterator over
+    splits, or over the elements that `read` returns for each split. The iterator ends with the epoch. A split is done
+    once a function that has read past the split's end has succeeded. Otherwise the whole split is drawn again.
     """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,

@@ -31,8 +31,8 @@ def _refuse(data: Data) -> bytes:
 
 
 class CallValue(RemoteValue[Any]):
-    """The RemoteValue of a method call. It is passed to functions by value: passing it as an argument waits for the
-    method.
+    """The RemoteValue of a method call. A CallValue is passed to functions by value: passing it as an argument waits
+    for the method.
     """
 
     __slots__ = ("_calls", "_call")
@@ -128,8 +128,9 @@ class RemoteObject:
     """The handle of an object on a task.
 
     ``handle.method(...)`` calls a method on the task and returns a RemoteValue at once. The calls of each caller are
-    executed in order. A handle can be passed to functions and methods as an argument, at any nesting depth; they can
-    then also call the object. The object's attributes, and names with a leading underscore, are not accessible.
+    executed in order. A handle can be passed to functions and methods as an argument, at any nesting depth; these
+    functions and methods can then also call the object. The object's attributes, and names with a leading underscore,
+    are not accessible.
     """
 
     __slots__ = ("_id", "_task", "_class_name", "_ticket", "_calls", "_owner", "__weakref__")

@@ -2,9 +2,9 @@
 same host map this memory; other processes fetch it with a ticket, or from the server. A call contains only the names,
 as for closures.
 
-A call of METHOD asks whether the process of an object supports this. It is sent once, before the first large call, and
-the worker answers it without waiting for other calls of the object. Calls of METHOD also report which results have been
-received, so that their memory can be released.
+A call of METHOD asks whether the process of an object supports this. The question is sent once, before the first large
+call, and the worker answers it without waiting for other calls of the object. Calls of METHOD also report which results
+have been received, so that their memory can be released.
 
     add --large arguments, `kept`--> answered: released
     answered with names --take, on another thread--> received, reported by METHOD
@@ -70,8 +70,8 @@ class NotKept(Exception):
 
 
 def is_marked(data: Data) -> bool:
-    """Returns whether arguments or a result can refer to data that is stored elsewhere. A caller that has sent such
-    arguments accepts such results.
+    """Returns whether arguments or a result can refer to data that is stored elsewhere. A caller that has sent
+    arguments of this kind also accepts such a result.
     """
     return bytes(data[:8]).startswith(_MARKS)
 

@@ -116,7 +116,7 @@ class Rounds:
         self._round: int | None = None
         self._world: Decision | None = None
         self._asked_for = -1  # the newest round that a node has requested
-        self._changed: dict[str, float] = {}  # time of each other node's last write, at this node's first read
+        self._changed: dict[str, float] = {}  # last write time of each other node, as of this node's first read
         self._stopped = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -189,7 +189,8 @@ class Rounds:
             return False
         if self._world or self._round == last.number:
             raise Closed(f"the job '{self.job}' has been closed by {last.by}")
-        # An earlier run with the same name. It is over when all its nodes are dead.
+        # This is an earlier run of a job with the same name. The run is over when all its nodes are
+        # dead.
         old = [n for n in seen.living.values() if n.round is not None and n.round <= last.number]
         if any(self._is_heard(n.name, n.changed) for n in old):
             raise Closed(f"the job '{self.job}' has been closed by {last.by}, but some of its nodes are still "
@@ -260,8 +261,8 @@ class Rounds:
     def close(self, timeout: float, *, of_world: bool = False) -> None:
         """Closes the job, so that no further round takes place.
 
-        `of_world`: closes the job only if this node is in the last round. Otherwise a run that continues without this
-        node would also end.
+        `of_world`: closes the job only if this node is in the last round. Otherwise, a run that continues without this
+        node would also be closed.
         """
         until = time.monotonic() + timeout
         while time.monotonic() < until:
@@ -404,7 +405,7 @@ class Rounds:
             except WaitTimeout:
                 return True
         last = self._seen(self._keys.folder(ROOT)).last
-        if last and last.nodes:  # a closed job has no further round
+        if last and last.nodes:  # a closed job has no further rounds
             self._asked_for = world.number + 1
         return False
 

@@ -242,7 +242,7 @@ def newest(path: Path) -> tuple[Reader | None, list[str]]:
             except Torn as error:
                 wrong.append(str(error))
         if numbers(path) == there:
-            return None, wrong  # otherwise the writer has replaced these checkpoints by newer ones; search again
+            return None, wrong  # otherwise the writer has replaced these checkpoints; search again
 
 
 def _hash_of(manifest: dict[str, Any]) -> str:

@@ -281,7 +281,7 @@ class RemoteVariable(Ranged, RemoteObject):
         """Reads rows by index.
 
         Args:
-            indices: Row numbers in one dimension. A row number can occur several times.
+            indices: One-dimensional array of row numbers. A row number can occur several times.
 
         Returns:
             A RemoteValue of an array with one row for each index.
@@ -300,7 +300,7 @@ class RemoteVariable(Ranged, RemoteObject):
         """Adds to some rows. If an index occurs several times, all its rows are added.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -312,7 +312,7 @@ class RemoteVariable(Ranged, RemoteObject):
         """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -324,7 +324,7 @@ class RemoteVariable(Ranged, RemoteObject):
         """Replaces rows. If an index occurs several times, its last row is used.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -337,7 +337,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             momentum: Decay factor of the momentum. The momentum is stored with the variable. None: no momentum.
 
         Returns:
@@ -355,7 +355,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             gradient: An array of the variable's shape and dtype. The dtype must be float32 or float64.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment, at least 0 and below 1.
             beta2: Decay factor of the second moment, at least 0 and below 1.
             epsilon: A number for numerical stability, at least 0.
@@ -371,9 +371,9 @@ class RemoteVariable(Ranged, RemoteObject):
         first summed.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One gradient for each index.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
 
         Returns:
             A RemoteValue of None, available when the task has executed the call.
@@ -387,9 +387,9 @@ class RemoteVariable(Ranged, RemoteObject):
         remain unchanged.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One gradient for each index.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment, at least 0 and below 1.
             beta2: Decay factor of the second moment, at least 0 and below 1.
             epsilon: A number for numerical stability, at least 0.

@@ -78,7 +78,7 @@ def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: st
 
 
 class Initial:
-    """Describes a variable of `shape` that its own task fills with "zeros" or "ones"."""
+    """Describes a new variable of `shape`, which the variable's task fills with "zeros" or "ones"."""
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float32", initializer: str = "zeros") -> None:
         try:

@@ -30,8 +30,8 @@ class FixedShardsPartitioner:
 class MinSizePartitioner:
     """Divides a variable into shards of a minimum size.
 
-    The number of shards is the size of the variable divided by `min_shard_bytes`, rounded up. It is at most
-    `max_shards` and at most the number of rows.
+    The number of shards is the size of the variable divided by `min_shard_bytes`, rounded up. The result is limited to
+    `max_shards` and to the number of rows.
 
     Args:
         min_shard_bytes: Intended minimum size of a shard in bytes.

@@ -112,7 +112,7 @@ class ShardedVariable(Ranged):
 
         Args:
             gradient: An array of the variable's shape and dtype.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             momentum: Decay factor of the momentum. None: no momentum.
 
         Returns:
@@ -129,7 +129,7 @@ class ShardedVariable(Ranged):
 
         Args:
             gradient: An array of the variable's shape and dtype.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment.
             beta2: Decay factor of the second moment.
             epsilon: A number for numerical stability.
@@ -146,7 +146,7 @@ class ShardedVariable(Ranged):
         """Reads rows by index.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
 
         Returns:
             A RemoteValue of an array with one row for each index.
@@ -172,7 +172,7 @@ class ShardedVariable(Ranged):
         """Adds to some rows. If an index occurs several times, all its rows are added.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -184,7 +184,7 @@ class ShardedVariable(Ranged):
         """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -196,7 +196,7 @@ class ShardedVariable(Ranged):
         """Replaces rows. If an index occurs several times, its last row is used.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
@@ -208,9 +208,9 @@ class ShardedVariable(Ranged):
         """Performs a step of gradient descent for some rows. Gradients for the same row are first summed.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One gradient for each index.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
 
         Returns:
             A RemoteValue of None, available when all shards have executed the call.
@@ -223,9 +223,9 @@ class ShardedVariable(Ranged):
         all shards remain equal.
 
         Args:
-            indices: Row numbers in one dimension.
+            indices: One-dimensional array of row numbers.
             rows: One gradient for each index.
-            learning_rate: A finite number.
+            learning_rate: Learning rate, a finite number.
             beta1: Decay factor of the first moment.
             beta2: Decay factor of the second moment.
             epsilon: A number for numerical stability.

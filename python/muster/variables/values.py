@@ -33,7 +33,7 @@ class JoinedValue(CallValue):
         self._join = join
         self._lock = threading.Lock()  # protects _joined
         self._joined: list[Any] | None = None
-        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # each callback, and its parts' callback
+        self._added: list[tuple[Callable[[], None], Callable[[], None]]] = []  # each callback and its parts' callback
 
     def _fetch(self, timeout: float | None = None, stops: bool = False) -> Any:
         end = None if timeout is None else time.monotonic() + timeout

@@ -243,7 +243,7 @@ class Variable:
             return Encoded(_saved(self._array, self._slots, self._version))
 
     def load(self, array: Any, *more: Any) -> None:
-        """Replaces the content, version and slots. Slots that are not given are removed."""
+        """Replaces the content, version and slots. Slots that `more` does not contain are removed."""
         with self._lock:
             slots = self._given_slots(more)
             array = self._same(array, adds=False, scalar=False)
@@ -282,8 +282,8 @@ class Variable:
             self._cuts.pop(int(number), None)
 
     def load_rows(self, begin: Any, array: Any, *more: Any) -> None:
-        """Replaces some rows, as `load` does for all rows. If the first row is included, slots that are not given are
-        removed.
+        """Replaces some rows, as `load` does for all rows. If the first row is among them, slots that `more` does not
+        contain are removed.
         """
         with self._lock:
             begin = int(begin)

@@ -61,7 +61,7 @@ class Group:
         self.size = size
 
     def leave(self) -> None:
-        """Removes a task that will not return. The last task is not removed, because it is leaving by itself."""
+        """Removes a task that will not return. The last task is not removed, because it leaves anyway."""
         with self._lock:
             self.size = max(1, self.size - 1)
 

@@ -78,8 +78,8 @@ class BlobCache:
             channel.close()
 
     def ask(self, what: str, digest: bytes, beside: bytes = b"") -> None:
-        """Handles a request; see `Ask`. A request is repeated if the connection breaks, because the server may be
-        restarting. A put is also repeated if the server has no room yet.
+        """Handles a request of a process; see `Ask`. A request is repeated if the connection breaks, because the server
+        may be restarting. A put is also repeated if the server has no room yet.
 
         Raises:
             ConnectionError: The server could not be reached for RETRY_WITHIN seconds.
@@ -123,7 +123,7 @@ class BlobCache:
             return False
 
     def left(self, pid: int) -> None:
-        """Called when a process of this worker has ended."""
+        """Drops the values of a process of this worker that has exited."""
         if self._shared is not None:
             self._shared.left(pid)
 

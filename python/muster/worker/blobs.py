@@ -101,8 +101,8 @@ class Blobs:
         return self._offers_from != float("inf")
 
     def own(self, data: Data) -> bytes:
-        """Holds a copy in memory until `drop` is called or this process ends. Returns the name of the copy. Raises
-        OSError if there is no room.
+        """Holds a copy of `data` in memory until `drop` is called or this process exits. Returns the name of the copy.
+        Raises OSError if there is no room.
         """
         return self._offer([data], "own")
 
@@ -229,7 +229,7 @@ def _wait_for(answered: threading.Event) -> None:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(RuntimeError):  # too many closures are waiting, so this closure keeps its slot
             stack.enter_context(waiting())
-        answered.wait()  # no deadline: the worker answers, or this process ends with it
+        answered.wait()  # no deadline: the worker answers, or this process exits with it
 
 
 def question(frame: bytes) -> tuple[str, bytes, bytes] | None:

@@ -124,7 +124,7 @@ def _read(frames: Frames, runner: Runner, asking: Asking, worker: int) -> None:
                 continue
             runner.take(*columns.parse(ServerMessage, data, "args"))
             if runner.untold:
-                runner.tick()  # also under a constant stream of messages
+                runner.tick()  # also during a constant stream of messages
         except OSError:
             os._exit(0)
 

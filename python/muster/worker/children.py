@@ -30,9 +30,9 @@ END_TIMEOUT = 5.0
 class Child:
     """One child process: its frames and its exit status. Thread-safe.
 
-    The forkserver waits for the process and reports its exit; if the forkserver has died, a pidfd reports it. A closed
-    socket does not show that the process has exited, and an open socket does not show that it is alive, because a
-    process that the child has forked may have the socket open.
+    The forkserver waits for the process and reports its exit; if the forkserver has died, a pidfd reports it. The
+    socket does not show whether the process has exited, because a process that the child has forked may keep the socket
+    open.
     """
 
     def __init__(self, pid: int, frames: Frames, kill: Callable[[int], bool]) -> None:

@@ -65,7 +65,7 @@ class Context:
     def cancelled(self) -> bool:
         """Returns whether the call was cancelled, so that its result is no longer needed.
 
-        A long function should check this regularly and, if it is True, return any value or raise any exception. A
+        A long function should check this regularly and, once it is True, return any value or raise any exception. A
         function that continues for one second is interrupted by :class:`muster.Cancelled`, except in a threaded worker.
         """
         return self._stop.is_set()

@@ -82,7 +82,7 @@ class Copies:
             self._held[taken.name] = (taken.size, until)
 
     def unlisted(self, name: bytes) -> None:
-        """Keeps a copy only for a short time, because the server does not list it."""
+        """Keeps a copy only for a short time from now, because the server does not list the copy."""
         with self._lock:
             if name in self._held:
                 self._held[name] = (self._held[name][0], time.monotonic() + UNLISTED_STAYS)

@@ -36,7 +36,7 @@ _IOLBF = 1
 
 
 class Ends(NamedTuple):
-    """Read and write ends of the pipes for descriptors 1 and 2."""
+    """The read and write ends of the pipes that replace descriptors 1 and 2."""
 
     read: tuple[int, int]
     write: tuple[int, int]
@@ -53,7 +53,7 @@ class Descriptors:
     """The captured descriptors of a child. Any thread can call `drain`."""
 
     def __init__(self, ends: Ends) -> None:
-        """Duplicates the write ends of the pipes to descriptors 1 and 2. The forkserver keeps the originals."""
+        """Moves the write ends of the pipes to descriptors 1 and 2. The forkserver has its own copies."""
         self._ends = ends
         self._real = (os.dup(1), os.dup(2))  # not inherited by processes that functions start
         for number, end in zip((1, 2), ends.write):

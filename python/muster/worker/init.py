@@ -14,7 +14,7 @@ def run_as_init() -> None:
     the child, and exits with the child's status. Therefore the program can wait for its own child processes.
 
     Signals from a terminal reach both processes through their process group and are not forwarded. Returns only in the
-    program. Must be called before any thread is started.
+    child. Does nothing if this process is not PID 1. Must be called before any thread is started.
     """
     if os.getpid() != 1:
         return

@@ -90,7 +90,7 @@ class ProcessLink:
             pass  # the child has exited
 
     def deliver(self, raw: bytes, message: Any, args: Sequence[Data]) -> None:
-        if message.read_stack:  # the message contains nothing else, and the child may not be reading
+        if message.read_stack:  # the message has no other content, and the child may not be reading
             return self._stacks.take(message.read_stack)
         self._child.frames.send(raw)
 

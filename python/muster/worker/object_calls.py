@@ -53,7 +53,7 @@ class ObjectCalls(Calls):
 
     def _run(self) -> None:
         while True:
-            self._due.wait()  # no deadline: woken by calls until the process ends
+            self._due.wait()  # no deadline: woken by calls until the process exits
             self._due.clear()
             while True:
                 m = WorkerMessage()

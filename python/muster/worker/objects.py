@@ -256,7 +256,7 @@ class Objects:
             within.call = within.shelf = None
 
     def _end_fork(self, error: BaseException | None = None) -> None:
-        """Ends a process that a method has forked. Otherwise it would also send an answer."""
+        """Exits a process that a method has forked. Otherwise the process would also send an answer."""
         if _forks.generation != self._generation:
             _forks.leave(error)
 
@@ -311,7 +311,7 @@ class Objects:
     def _flush_late(self) -> None:
         """Sends answers that were queued before a long call started."""
         while True:
-            self._due.wait()  # no deadline: woken by answers until the process ends
+            self._due.wait()  # no deadline: woken by answers until the process exits
             self._due.clear()
             time.sleep(2 * ANSWERS_WAIT)
             self.flush()

@@ -154,7 +154,7 @@ class Runner:
         """Raises Cancelled in the function as soon as it executes Python code. Returns False if no additional thread
         runs the closure.
         """
-        with self._interrupting:  # a thread that leaves the function waits for this lock
+        with self._interrupting:  # a thread whose function has returned waits for this lock
             thread = job.thread
             if thread:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread),
@@ -162,8 +162,8 @@ class Runner:
             return thread != 0
 
     def _out_of_reach(self) -> None:
-        """Called by an additional thread that has left its function. A pending Cancelled is raised here; none is raised
-        later.
+        """Called by an additional thread after its function has returned. A pending Cancelled is raised here; none is
+        raised later.
         """
         with self._interrupting:
             pass  # waits for an interrupt() in progress
@@ -262,7 +262,7 @@ class Runner:
                     self._waits.over -= 1
                     self._changed.notify_all()
 
-    # Functions that wait for a value; see muster.worker.context.
+    # Called by functions that wait for a value; see muster.worker.context.
 
     def begin_wait(self, running: contexts.Context) -> None:
         with self._changed:

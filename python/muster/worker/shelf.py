@@ -143,7 +143,7 @@ class Shelf:
         return bool(gone)
 
     def _watch(self) -> None:
-        """Drops contents regularly. Returns when there are no contents left."""
+        """Drops contents regularly. Returns when no contents are left."""
         while True:
             time.sleep(LOOK_EVERY)
             self._let_go(time.monotonic() - SHOWN_FOR)

@@ -92,8 +92,8 @@ def without_addresses(text: str) -> str:
 
 
 class Answering:
-    """Answers requests for the stacks of one process. Each request is answered on its own thread, because it may take a
-    second.
+    """Answers requests for the stacks of one process. Each request is answered on its own thread, because an answer may
+    take a second.
     """
 
     def __init__(self, look: Callable[[], tuple[int, str, str]], pid: int,

@@ -15,7 +15,7 @@ AGAIN_BYTES_MAX = 48 << 20
 
 
 class Untaken:
-    """Whole messages, oldest first. The caller holds the attachment's lock."""
+    """Sent messages with unacknowledged answers, oldest first. The caller holds the attachment's lock."""
 
     def __init__(self) -> None:
         self.acknowledged = False

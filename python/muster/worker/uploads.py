@@ -8,7 +8,7 @@ Two sessions may upload different modules with the same name, or a changed versi
 worker. Therefore each call makes only its own uploads importable and puts their modules into sys.modules. The previous
 modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads interfere
 with each other in a threaded worker, and in a process where one call waits for values while other calls run. In these
-cases, the importable uploads are those of the call that most recently started, or continued after a wait.
+cases, the call that most recently started, or continued after a wait, determines which uploads are importable.
 """
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _numbers = itertools.count(1)
 
 
 class Installed:
-    """An upload in this process; it is the content of the per-worker value. There is one object for each digest, so
-    modules are shared.
+    """An upload in this process, which is stored as a per-worker value. There is one object for each digest, so modules
+    are shared.
     """
 
     def __init__(self, digest: str, place: str, held: int) -> None:

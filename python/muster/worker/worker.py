@@ -198,8 +198,8 @@ class Worker:
         return Home(tuple(o.servers), o.cluster, o.token, ca, cert, key)
 
     def _free_bytes_max(self) -> int:
-        """Returns how many bytes of unused memory each process may keep. In total, this is a quarter of the shared
-        memory limit.
+        """Returns how many bytes of unused memory each process may keep. In total, the processes may keep a quarter of
+        the shared memory limit.
         """
         assert self._blobs
         return self._blobs.free_bytes_max // max(1, self._processes)
