@@ -79,7 +79,8 @@ def header(name: str, size: int) -> bytes:
 def unpack(data: bytes, digest: str, folder: str) -> None:
     """Unpacks an upload: writes the files that `collect` has packed to `folder`.
 
-    Raises ValueError if the files do not match the digest or are too large, and exceptions of zip files and the disk.
+    Raises ValueError if the files do not match the digest or are too large, and the exceptions of reading zip files and
+    writing files.
     """
     said, size = hashlib.sha256(), 0
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

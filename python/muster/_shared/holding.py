@@ -1,5 +1,5 @@
-"""Reports the values that this process holds to the server, over one stream (`Hold`), and uploads values that the
-server requests.
+"""Reports to the server which values this process holds, over one stream (`Hold`), and uploads values that the server
+requests.
 
 If the stream breaks, it is opened again and all held values are reported again. A server that does not support this
 call is asked again after ASK_AGAIN; until then no values are held. Thread-safe. One thread reads the stream. A second

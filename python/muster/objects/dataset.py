@@ -118,8 +118,8 @@ class DistributedDataset:
         """Returns the progress of the current epoch.
 
         Returns:
-            A dict of numbers: the current `epoch`, from 0, which equals `epochs` at the end; `epochs`; and the numbers
-            of `splits` that are `queued`, `drawn` and `done`.
+            A dict with the current `epoch` (from 0; equal to `epochs` at the end), the number of `epochs`, the number
+            of `splits`, and how many splits are `queued`, `drawn` and `done`.
 
         Raises:
             UnavailableError: The session has ended, or a restart of the server has lost the dataset.

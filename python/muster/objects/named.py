@@ -36,7 +36,7 @@ class NamedObject(RemoteObject):
 
 def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bytes:
     """Returns the arguments of a call as JSON. Raises TypeError if they cannot be represented as JSON, ValueError if
-    they are too large, and the errors of outputs that are among them.
+    they are too large, and the errors of outputs among the arguments.
     """
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()

@@ -1,4 +1,4 @@
-"""Rounds of a torchrun job: the nodes agree, through keys of a cluster, on the nodes that take part in each round.
+"""Rounds of a torchrun job: the job's nodes use keys of a cluster to agree on the members of each round.
 
 Each node regularly writes its own key ``torchrun/JOB/nodes/NODE`` with the round that it wants to join. Other keys
 below ``torchrun/JOB/``:

@@ -76,8 +76,8 @@ class Writer:
         self._variables[name]["parts"].append({"begin": begin, "arrays": kept, "version": version})
 
     def object(self, name: str, state: Any) -> None:
-        """Writes the state of an object. The state is written as JSON, which other languages can read, if JSON
-        preserves it, and otherwise as a pickle.
+        """Writes the state of an object. If JSON preserves the state, it is written as JSON, which other languages can
+        read; otherwise it is written as a pickle.
         """
         if is_plain(state, set()):
             self._objects[name] = {**self._put(json.dumps(state).encode()), "encoding": JSON}

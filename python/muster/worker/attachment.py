@@ -4,7 +4,7 @@
         └--------------------┴-- broken: backoff, dial again (with the held closures)
     the child dies or is killed: the stream is cancelled; a new child has a new incarnation
 
-`run` has its own thread, the link makes its calls on its own thread, and the worker's thread calls `beat`.
+`run` is called on its own thread, the link makes its calls on another thread, and the worker's thread calls `beat`.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blobs of a worker: a folder shared by its processes, and filled from processes on this host or from the server."""
+"""A worker's blobs, in a folder that its processes share. They are fetched from other processes or from the server."""
 from __future__ import annotations
 
 import os

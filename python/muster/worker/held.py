@@ -56,7 +56,7 @@ class Held:
     def wanted(self, m: Any) -> bool:
         """Returns whether this worker still has all closures that a WorkerMessage answers.
 
-        It does not have closures that were dropped when a stream broke; it may have received them again as other
+        Closures that were dropped when a stream broke do not count; the worker may have received them again as other
         attempts.
         """
         attempts = self.attempts
@@ -159,8 +159,7 @@ class Held:
     def void(self, wanted: set[int]) -> tuple[list[Any], list[tuple[int, int]]]:
         """Keeps only the `wanted` closures, which the server still expects from this worker.
 
-        Returns the answers and returned closures that were waiting for the server, and the closures to stop with their
-        attempts.
+        Returns the stored messages with answers and returned closures, and the closures to stop with their attempts.
         """
         answers = [one for closure, one in self._kept.items() if closure in wanted]
         stop = [(closure, attempt) for closure, attempt in self.attempts.items()
