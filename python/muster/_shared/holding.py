@@ -221,7 +221,7 @@ class Holding:
             return error.code()
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
-        except Exception:  # for example no more threads or memory: the held values are reported again
+        except Exception:  # for example if memory runs out: the held values are reported again
             log.exception("the stream of held values failed; it is opened again")
             return grpc.StatusCode.UNAVAILABLE
         finally:

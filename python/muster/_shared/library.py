@@ -1,8 +1,8 @@
 """Loads the library for large values, which is also part of the C++ client. ``client/blobs/values.h`` describes its
 functions.
 
-The library is installed next to the program `muster`. Without it, Python processes share no memory: large values are
-sent through the server, as between hosts that cannot reach each other.
+The library is installed next to the program `muster`. Without the library, Python processes do not share memory: large
+values are sent through the server, as between hosts that cannot reach each other.
 """
 from __future__ import annotations
 

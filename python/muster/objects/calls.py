@@ -138,7 +138,8 @@ class Calls:
         return call
 
     def _on_reader(self) -> bool:
-        """Returns whether this thread processes answers. Such a thread must not wait for an answer."""
+        """Returns whether this thread processes answers. A thread that processes answers must not wait for an answer.
+        """
         return _callbacks.run or self._reader == threading.get_ident()
 
     def _is_callback_with_room(self) -> bool:

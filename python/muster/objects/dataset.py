@@ -166,7 +166,7 @@ class DistributedDataset:
             position: A position that `position` has returned.
 
         Returns:
-            A RemoteValue of None, available when the server has accepted the position.
+            A RemoteValue that becomes available, with the value None, when the server has accepted the position.
         """
         done = position["done"]
         args = struct.pack(f"<{1 + len(done)}I", position["epoch"], *done)

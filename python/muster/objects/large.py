@@ -1,6 +1,6 @@
 """Large arguments and results of calls, which remain in the memory of the process that created them. Processes on the
-same host map this memory; other processes fetch it with a ticket, or from the server. A call contains only the names,
-as for closures.
+same host map this memory; other processes fetch it with a ticket, or from the server. A call contains only the names of
+its large data, as for closures.
 
 A call of METHOD asks whether the process of an object supports this. The question is sent once, before the first large
 call, and the worker answers it without waiting for other calls of the object. Calls of METHOD also report which results

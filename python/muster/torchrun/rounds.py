@@ -332,7 +332,9 @@ class Rounds:
         return told
 
     def _say(self, number: int) -> bool:
-        """Writes that this node wants to join a round. Returns False if the node has already written that."""
+        """Writes to this node's key that the node wants to join a round. Returns False if the node has already written
+        that.
+        """
         if self._round == number:
             return False
         self._round = number

@@ -204,7 +204,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._task
 
     def read(self) -> RemoteValue[Any]:
-        """Reads the whole array. Returns a RemoteValue of it."""
+        """Reads the whole array and returns it as a RemoteValue."""
         return self._whole_call("read", gives=self._bytes) or self._read_pieces(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:
@@ -215,7 +215,7 @@ class RemoteVariable(Ranged, RemoteObject):
             end: Row after the last row to read.
 
         Returns:
-            A RemoteValue of an array with these rows.
+            A RemoteValue that contains an array with these rows.
         """
         begin, end = self._checked_range(begin, end)
         return (self._whole_call("read_rows", begin, end, gives=(end - begin) * self._row_bytes) or
@@ -234,21 +234,21 @@ class RemoteVariable(Ranged, RemoteObject):
                 one of these.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         array = self._whole(value, adds=False)
         return (self._whole_call("assign", array) or
                 self._in_pieces(lambda a, b: ("assign_rows", a, array[a:b])))
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        """Replaces some rows.
+        """Replaces rows, starting at row `begin`.
 
         Args:
             begin: First row.
             value: The new rows. Their number determines how many rows are replaced.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         begin, array = self._rows_from(begin, value)
         return self._whole_call("assign_rows", begin, array) or self._all(
@@ -256,24 +256,24 @@ class RemoteVariable(Ranged, RemoteObject):
              for a, b in self._pieces(begin, begin + len(array))])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds to the whole content.
+        """Adds `delta` to the whole content.
 
         Args:
             delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         return self._update("assign_add", "scatter_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts from the whole content.
+        """Subtracts `delta` from the whole content.
 
         Args:
             delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         return self._update("assign_sub", "scatter_sub", delta)
 
@@ -284,7 +284,7 @@ class RemoteVariable(Ranged, RemoteObject):
             indices: One-dimensional array of row numbers. A row number can occur several times.
 
         Returns:
-            A RemoteValue of an array with one row for each index.
+            A RemoteValue that contains an array with one row for each index.
         """
         indices = self._indices(indices)
         made = self._whole_call("gather", indices, gives=len(indices) * self._indexed_bytes if len(indices) > 1 else 0)
@@ -297,38 +297,38 @@ class RemoteVariable(Ranged, RemoteObject):
                                lambda parts: arrays.numpy().concatenate(parts))
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds to some rows. If an index occurs several times, all its rows are added.
+        """Adds `rows` to the rows at `indices`. If an index occurs several times, all its rows are added.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         return self._scatter("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
+        """Subtracts `rows` from the rows at `indices`. If an index occurs several times, all its rows are subtracted.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         return self._scatter("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Replaces rows. If an index occurs several times, its last row is used.
+        """Replaces the rows at `indices`. If an index occurs several times, the last of its new rows is used.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         return self._scatter("scatter_update", indices, rows, adds=False)
 
@@ -341,7 +341,7 @@ class RemoteVariable(Ranged, RemoteObject):
             momentum: Decay factor of the momentum. The momentum is stored with the variable. None: no momentum.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         self._check_steps()
         rate = number("learning_rate", learning_rate)
@@ -361,7 +361,7 @@ class RemoteVariable(Ranged, RemoteObject):
             epsilon: A number for numerical stability, at least 0.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         self._check_steps()
         return self._step("adam", gradient, *adam_numbers(learning_rate, beta1, beta2, epsilon))
@@ -376,7 +376,7 @@ class RemoteVariable(Ranged, RemoteObject):
             learning_rate: Learning rate, a finite number.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         self._check_steps()
         return self._scatter("sgd_rows", indices, rows, number("learning_rate", learning_rate))
@@ -395,7 +395,7 @@ class RemoteVariable(Ranged, RemoteObject):
             epsilon: A number for numerical stability, at least 0.
 
         Returns:
-            A RemoteValue of None, available when the task has executed the call.
+            A RemoteValue that becomes available, with the value None, when the task has executed the call.
         """
         self._check_steps()
         more = (*self._some(indices, rows), *adam_numbers(learning_rate, beta1, beta2, epsilon))

@@ -228,7 +228,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
         number = shard._call("begin_cut").fetch()
     except UnavailableError:
         raise
-    except ClosureError:  # a worker in another language cannot make a copy, and returns the whole shard
+    except ClosureError:  # a worker in another language cannot make copies; it returns the whole shard
         _write(out, name, low, shard._call("save").fetch())
         return
     ahead: collections.deque[tuple[int, Any]] = collections.deque()

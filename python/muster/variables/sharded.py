@@ -38,7 +38,7 @@ class ShardedVariable(Ranged):
         return [shard.task for shard in self.shards]
 
     def read(self) -> RemoteValue[Any]:
-        """Reads the whole array. Returns a RemoteValue of it."""
+        """Reads the whole array and returns it as a RemoteValue."""
         return self._joined([shard.read() for shard in self.shards],
                             lambda parts: arrays.numpy().concatenate(parts))
 
@@ -50,7 +50,7 @@ class ShardedVariable(Ranged):
             end: Row after the last row to read.
 
         Returns:
-            A RemoteValue of an array with these rows.
+            A RemoteValue that contains an array with these rows.
         """
         begin, end = self._checked_range(begin, end)
         parts = []
@@ -67,43 +67,43 @@ class ShardedVariable(Ranged):
             value: An array, a list, a number or a RemoteValue.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._each("assign", value, adds=False)
 
     def assign_rows(self, begin: int, value: Any) -> RemoteValue[None]:
-        """Replaces some rows.
+        """Replaces rows, starting at row `begin`.
 
         Args:
             begin: First row.
             value: The new rows. Their number determines how many rows are replaced.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         begin, array = self._rows_from(begin, value)
         parts = [(shard, max(begin, low), min(begin + len(array), high), low) for shard, low, high in self._ranges()]
         return self._all([shard.assign_rows(a - low, array[a - begin:b - begin]) for shard, a, b, low in parts if a < b])
 
     def assign_add(self, delta: Any) -> RemoteValue[None]:
-        """Adds to the whole content.
+        """Adds `delta` to the whole content.
 
         Args:
             delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._each("assign_add", delta)
 
     def assign_sub(self, delta: Any) -> RemoteValue[None]:
-        """Subtracts from the whole content.
+        """Subtracts `delta` from the whole content.
 
         Args:
             delta: An array, list, number or RemoteValue, as for `assign`.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._each("assign_sub", delta)
 
@@ -116,7 +116,7 @@ class ShardedVariable(Ranged):
             momentum: Decay factor of the momentum. None: no momentum.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
 
         Raises:
             ValueError: With `momentum`, a shard's part of the step is too large for one call.
@@ -135,7 +135,7 @@ class ShardedVariable(Ranged):
             epsilon: A number for numerical stability.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
 
         Raises:
             ValueError: A shard's part of the step is too large for one call.
@@ -149,7 +149,7 @@ class ShardedVariable(Ranged):
             indices: One-dimensional array of row numbers.
 
         Returns:
-            A RemoteValue of an array with one row for each index.
+            A RemoteValue that contains an array with one row for each index.
         """
         indices = self._indices(indices)
         places = []
@@ -169,38 +169,38 @@ class ShardedVariable(Ranged):
         return self._joined(parts, join)
 
     def scatter_add(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Adds to some rows. If an index occurs several times, all its rows are added.
+        """Adds `rows` to the rows at `indices`. If an index occurs several times, all its rows are added.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._divided("scatter_add", indices, rows)
 
     def scatter_sub(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Subtracts from some rows. If an index occurs several times, all its rows are subtracted.
+        """Subtracts `rows` from the rows at `indices`. If an index occurs several times, all its rows are subtracted.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._divided("scatter_sub", indices, rows)
 
     def scatter_update(self, indices: Any, rows: Any) -> RemoteValue[None]:
-        """Replaces rows. If an index occurs several times, its last row is used.
+        """Replaces the rows at `indices`. If an index occurs several times, the last of its new rows is used.
 
         Args:
             indices: One-dimensional array of row numbers.
             rows: One row for each index.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._divided("scatter_update", indices, rows, adds=False)
 
@@ -213,7 +213,7 @@ class ShardedVariable(Ranged):
             learning_rate: Learning rate, a finite number.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
         """
         return self._divided("sgd_rows", indices, rows, learning_rate)
 
@@ -231,7 +231,7 @@ class ShardedVariable(Ranged):
             epsilon: A number for numerical stability.
 
         Returns:
-            A RemoteValue of None, available when all shards have executed the call.
+            A RemoteValue that becomes available, with the value None, when all shards have executed the call.
 
         Raises:
             ValueError: A shard's part of the step is too large for one call.

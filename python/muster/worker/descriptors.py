@@ -1,8 +1,8 @@
 """Captures descriptors 1 and 2 of a child process, to which its subprocesses, C extensions and other threads write.
 
 The forkserver has replaced the descriptors by pipes. The child reads the pipes regularly, and before it answers a
-closure. It adds the lines to the log of the running closure. Output that arrives while no closure is running is written
-to the worker's own output.
+closure. The child adds the lines to the log of the running closure. Output that arrives while no closure is running is
+written to the worker's own output.
 
 A full pipe blocks its writer. Code that holds the interpreter lock and writes more than the pipe can hold would block
 forever. Therefore the forkserver also checks the pipes, and reads data that has not been read for a second (see

@@ -166,7 +166,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _load(library: str) -> ctypes.CDLL | None:
-    """Returns the driver's library, or None if no driver, and therefore no GPU, is present."""
+    """Returns the driver's library. Returns None if there is no driver, and therefore no GPU."""
     try:
         nvml = ctypes.CDLL(library)
         return nvml if nvml.nvmlInit_v2() == 0 else None

@@ -162,8 +162,8 @@ class Runner:
             return thread != 0
 
     def _out_of_reach(self) -> None:
-        """Called by an additional thread after its function has returned. A pending Cancelled is raised here; none is
-        raised later.
+        """Called by an additional thread after its function has returned. A pending Cancelled is raised in this method;
+        afterwards, Cancelled is no longer raised.
         """
         with self._interrupting:
             pass  # waits for an interrupt() in progress
