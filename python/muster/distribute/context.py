@@ -22,7 +22,7 @@ class WorkerContext:
 
     Attributes:
         task_type: Job of the task. None if there is no cluster, or if the function runs for the whole cluster.
-        task_id: Index of the task, or None as for `task_type`.
+        task_id: Index of the task. None if `task_type` is None.
         num_workers: Number of chiefs and workers. 0 if there is no cluster.
         is_chief: Whether the task is the chief.
         master_target: Master of the task, such as "grpc://host:port". If the function runs for the whole cluster: the

@@ -107,9 +107,7 @@ def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> 
 def _prepared(job: Job, part: Part, task: Task, *,
               stop: Callable[[], bool] = lambda: False, barrier: Callable[[], None] | None = None,
               after: Callable[[], None] = lambda: None) -> Callable[[], Any]:
-    """Returns a function that calls the function of a part once. The copy of the strategy is configured immediately,
-    not in this call.
-    """
+    """Returns a function that runs a part once. The copy of the strategy is configured before `_prepared` returns."""
     config = copy.deepcopy(job.session_config)
     f, own = part[0], _configured(part[1], job, task, config)
     context = WorkerContext(own, job.cluster, *task, session_config=config, rpc_layer=job.rpc_layer, barrier=barrier,

@@ -20,7 +20,7 @@ class Barrier:
 
     def __init__(self, participants: Sequence[str]) -> None:
         self._participants = list(participants)
-        self._changed = threading.Condition()  # protects the following
+        self._changed = threading.Condition()  # protects the fields below
         self._round = 0
         self._arrived: set[int] = set()
         self._left: set[int] = set()
@@ -72,7 +72,7 @@ class Threads:
         """Creates the group. `on_stop` is called with the reason when the threads are asked to stop."""
         self.stop = threading.Event()
         self._grace, self._on_stop = grace, on_stop
-        self._changed = threading.Condition()  # protects the following
+        self._changed = threading.Condition()  # protects the fields below
         self._running: list[str] = []
         self._error: BaseException | None = None
 

@@ -1,1 +1,2 @@
-"""Clients of the server's REST API: jobs, listings, programs, keys and barriers. Standard library only."""
+"""Clients of the server's REST API for jobs, listings, programs, keys and barriers. They use only the standard library.
+"""

@@ -1,4 +1,4 @@
-"""Jobs and listings over REST, for notebooks and scripts."""
+"""REST client for jobs and listings, for use in notebooks and scripts."""
 from __future__ import annotations
 
 import html
@@ -25,14 +25,15 @@ POLL = 30.0
 class Client:
     """Client of the REST API.
 
-    The methods raise ServerError if the server refuses a request, and NoServer if no server answers.
+    Methods raise ServerError if the server rejects a request, and NoServer if no server answers.
 
     Args:
-        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
-        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, else those of the
-            system.
-        cert: PEM file with the client certificate, for a server that asks for one. None: MUSTER_CERT.
+        ca: PEM file with the CA certificates that verify the server, for https://. None: MUSTER_CA, otherwise the CA
+            certificates of the system.
+        cert: PEM file with the client certificate, for a server that requires a client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
 
     Example:
@@ -46,20 +47,20 @@ class Client:
         self._http = Http(url, ca, cert, key, token)
 
     def submit(self, function: str, *args: Any, name: str = "", **options: Any) -> Job:
-        """Submits a job of one call of a named function.
+        """Submits a job that calls a named function once.
 
         Args:
             function: Name of the function.
-            *args: Its arguments, which must be JSON.
-            name: Name of the job. Empty: none.
-            **options: ``kwargs``, a mapping of keyword arguments, and options of a closure in REST, such as
+            *args: Arguments of the function, which must be JSON.
+            name: Name of the job. Empty: no name.
+            **options: ``kwargs``, a mapping of keyword arguments, and closure options of the REST API, such as
                 ``max_retries`` and ``deadline``.
 
         Returns:
             The job.
 
         Raises:
-            ServerError: The server refused it.
+            ServerError: The server rejected the job.
             NoServer: No server answers.
         """
         closure: dict[str, Any] = {"function": function, "args": list(args)}
@@ -77,7 +78,8 @@ class Client:
             function: Name of the function.
             args: One sequence of arguments for each call.
             name: Name of the job. Empty: none.
-            **body: Further members of the request in REST, such as ``options`` of the job, for example ``{"weight": 2}``.
+            **body: Additional members of the REST request, such as ``options``, the job options, for example
+                ``{"weight": 2}``.
 
         Returns:
             The job.
@@ -108,7 +110,7 @@ class Client:
         return found
 
     def jobs(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Returns the newest jobs, newest first, as REST shows them.
+        """Returns the newest jobs, newest first, as in the REST API.
 
         Args:
             limit: Maximum number of jobs.
@@ -121,14 +123,14 @@ class Client:
 
         Args:
             command: The command and its arguments.
-            tasks: Number of ranks, or a mapping from role to number or settings.
-            **words: Further fields of a program, as for :func:`muster.launch`.
+            tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings.
+            **words: Additional fields of a program, as for :func:`muster.launch`.
 
         Returns:
             The program, which has not started yet.
 
         Raises:
-            ServerError: The server refused it; ``field`` names the field.
+            ServerError: The server rejected the program; ``field`` is the name of the invalid field.
             NoServer: No server answers.
         """
         return submit(self._http, command, tasks, words)
@@ -137,7 +139,8 @@ class Client:
         """Returns an existing program.
 
         Args:
-            name_or_id: Id of the program, or its name. If several programs have the name, the newest is returned.
+            name_or_id: Id of the program, or its name. If several programs have this name, the newest program is
+                returned.
 
         Raises:
             ServerError: There is no such program.
@@ -149,12 +152,12 @@ class Client:
 
         Args:
             limit: Maximum number of programs.
-            state: Only programs in this state, for example ``"RUNNING"``. None: all.
+            state: Return only programs in this state, for example ``"RUNNING"``. None: all programs.
         """
         return list(listed(self._http, limit, state))
 
     def tasks(self, cluster: str = "default", limit: int = 1000) -> list[dict[str, Any]]:
-        """Returns the tasks of a cluster, as REST shows them.
+        """Returns the tasks of a cluster, as in the REST API.
 
         Args:
             cluster: Name of the cluster.
@@ -163,7 +166,7 @@ class Client:
         return self._list(f"/api/v1/clusters/{segment(cluster)}/tasks", "tasks", limit)
 
     def functions(self, limit: int = 1000) -> list[dict[str, Any]]:
-        """Returns the functions that workers provide, as REST shows them.
+        """Returns the functions that workers provide, as in the REST API.
 
         Args:
             limit: Maximum number of functions.
@@ -171,20 +174,20 @@ class Client:
         return self._list("/api/v1/functions", "functions", limit)
 
     def clusters(self) -> list[dict[str, Any]]:
-        """Returns the clusters of the server, at most 1,000, as REST shows them."""
+        """Returns the clusters of the server, at most 1,000, as in the REST API."""
         return self._list("/api/v1/clusters", "clusters", 1000)
 
     def events(self, after: int | None = None, limit: int = 100) -> list[dict[str, Any]]:
-        """Returns events of the server, oldest first, as REST shows them.
+        """Returns events of the server, oldest first, as in the REST API.
 
         Args:
-            after: Only events with a larger number than this. None: the newest events.
+            after: Return only events with a number larger than `after`. None: the newest events.
             limit: Maximum number of events.
         """
         return self._list("/api/v1/events", "events", limit, after=after)
 
     def explain(self, closure: str) -> dict[str, Any]:
-        """Returns why a call waits, was moved or has failed, as REST shows it.
+        """Returns the reason why a call is waiting, was moved to another worker or has failed, as in the REST API.
 
         Args:
             closure: Id of the call.
@@ -201,7 +204,8 @@ class Client:
 
         Returns:
             A mapping with ``state`` (``TAKEN``, ``NATIVE`` for C and C++ functions, or the reason why there is no
-                stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that run there).
+                stack), ``stack`` (text in the format of faulthandler) and ``closures`` (the calls that the process is
+                executing).
         """
         path = f"/api/v1/closures/{segment(what)}/stacks"
         if ":" in what:
@@ -211,24 +215,25 @@ class Client:
         return told
 
     def machines(self, task: str = "", host: str = "", samples: int = 0, limit: int = 100) -> list[dict[str, Any]]:
-        """Returns the load of the machines of the server and its workers.
+        """Returns the load of the machines on which the server and its workers run.
 
         Args:
-            task: Only this task, for example ``"worker:3"``. Empty: all.
-            host: Only this host. Empty: all.
+            task: Return only the machine of this task, for example ``"worker:3"``. Empty: all machines.
+            host: Return only this host. Empty: all hosts.
             samples: Number of samples of the last hour to return, as columns.
             limit: Maximum number of machines.
 
         Returns:
-            One mapping for each machine, with ``task``, ``host`` and ``fresh``. While ``fresh`` is true it also
-                contains ``machine``: ``cpu`` (busy cores), ``cpus``, ``memory_bytes``, ``memory_total_bytes``,
-                ``gpus``, and rates of network and disks. Unknown members are missing.
+            One mapping for each machine, with ``task``, ``host`` and ``fresh``. While ``fresh`` is true, the mapping
+                also contains ``machine``: ``cpu`` (number of busy cores), ``cpus``, ``memory_bytes``,
+                ``memory_total_bytes``, ``gpus``, and the network and disk rates. Members with unknown values are
+                missing.
         """
         query = {name: value for name, value in (("task", task), ("host", host), ("samples", samples)) if value}
         return self._list("/api/v1/machines", "machines", limit, **query)
 
     def overview(self) -> dict[str, Any]:
-        """Returns the overview of the server, as REST shows it."""
+        """Returns the overview of the server, as in the REST API."""
         told: dict[str, Any] = self._http.json("GET", "/api/v1/overview")
         return told
 
@@ -242,11 +247,11 @@ class Client:
 
 
 class Job:
-    """One job. In a notebook it shows its progress.
+    """A job. A notebook displays the progress of the job.
 
     Attributes:
         id: Id of the job.
-        view: The newest answer of the server, as REST shows it.
+        view: The last response of the server about the job, as in the REST API.
     """
 
     def __init__(self, http: Http, id: str) -> None:
@@ -258,7 +263,7 @@ class Job:
         """Requests the job from the server and sets ``view``.
 
         Returns:
-            The job, as REST shows it.
+            The job, as in the REST API.
         """
         self.view = self._http.json("GET", self._path())
         return self.view
@@ -271,16 +276,16 @@ class Job:
     def join(self, timeout: float | None = None) -> Job:
         """Waits until all calls of the job have ended.
 
-        If no call runs after five seconds, the logger ``muster`` reports once what the job waits for.
+        If no call is running after five seconds, the logger ``muster`` reports once what the job is waiting for.
 
         Args:
-            timeout: Seconds to wait. None: without limit.
+            timeout: Seconds to wait. None: no limit.
 
         Returns:
             The job itself.
 
         Raises:
-            ClosureError: The job has failed, with the error of the failed call.
+            ClosureError: The job has failed. The error describes the failed call.
             WaitTimeout: The job has not ended within `timeout`; it continues.
         """
         begun = time.monotonic()
@@ -303,7 +308,7 @@ class Job:
                 log.warning("%s waits: %s", self.id, why)
 
     def _what_for(self, said: dict[str, Any]) -> str:
-        """Returns what the first waiting call waits for; empty if a call runs or the reason is unknown."""
+        """Returns what the first waiting call is waiting for. Empty if a call is running or the reason is unknown."""
         if said["counts"]["running"]:
             return ""
         try:
@@ -322,7 +327,7 @@ class Job:
             The value of each call.
 
         Raises:
-            ClosureError: A call has failed; raised in its place.
+            ClosureError: A call has failed. Raised when the iteration reaches this call.
         """
         for line in self._http.raw("GET", self._path("/results")).splitlines():
             found = json.loads(line)

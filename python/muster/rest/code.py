@@ -1,7 +1,7 @@
-"""Packs a directory of code into an archive for programs, as `muster launch --upload` does.
+"""Packs a code directory into an archive for programs, as `muster launch --upload` does.
 
-docs/programs.md describes the rules and limits. Equal files give an equal archive as long as Python and its zlib do
-not change. The archive of the command line has different bytes.
+docs/programs.md describes the rules and limits. Identical files result in identical archives as long as the versions of
+Python and zlib do not change. The archive that the command line creates has different bytes.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
 
 def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
-    """Yields the rules of a .gitignore in the directory `below`."""
+    """Yields the rules of a .gitignore file in the directory `below`."""
     for line in text.split("\n"):
         line = re.sub(r"(?<!\\) +$", "", line[:-1] if line.endswith("\r") else line)
         if not line or line.startswith("#"):
@@ -54,7 +54,7 @@ def rules(below: tuple[str, ...], text: str) -> Iterator[Rule]:
 
 
 def ignored(known: Sequence[Rule], path: tuple[str, ...], is_directory: bool) -> bool:
-    """Returns whether a path is ignored. The last rule that matches decides."""
+    """Returns whether a path is ignored. The last matching rule applies."""
     for rule in reversed(known):
         depth = len(rule.below)
         if rule.directories_only and not is_directory:
@@ -87,7 +87,9 @@ NOTHING = "(?!)"
 
 @functools.lru_cache(1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Translates a pattern as fnmatch(3) reads it. Python's fnmatch lacks backslashes, ``[^a]`` and ``[[:digit:]]``."""
+    """Compiles a pattern with the syntax of fnmatch(3). Python's fnmatch does not support backslashes, ``[^a]`` and
+    ``[[:digit:]]``.
+    """
     made, at = "", 0
     while at < len(pattern):
         found = BRACKETS.match(pattern, at + 1) if pattern[at] == "[" else None
@@ -105,7 +107,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _set_of(inside: str, negated: str) -> str:
-    """Translates a bracket expression into one of `re`."""
+    """Translates a bracket expression of fnmatch(3) to the syntax of `re`."""
     words = re.findall(r"\[:\w+:\]|\\.|.", inside, re.DOTALL)
     made, at = "", 0
     while at < len(words):
@@ -130,7 +132,7 @@ class Item(NamedTuple):
 
 
 class Lister:
-    """Lists the contents of the archive, in order. Raises ValueError with a text for users."""
+    """Lists the contents of the archive, in order. Raises ValueError with a message that can be shown to the user."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self._root = root
@@ -184,10 +186,10 @@ class Lister:
 
 
 def pack(directory: str | os.PathLike[str]) -> bytes:
-    """Returns a directory as a gzipped tar.
+    """Returns a directory as a gzip-compressed tar archive.
 
-    Raises ValueError if it is not a directory, is too large, or a link leads out of it, and OSError if it cannot be
-    read.
+    Raises ValueError if `directory` is not a directory, is too large, or contains a link that leads out of it. Raises
+    OSError if it cannot be read.
     """
     root = pathlib.Path(directory).resolve()
     if not root.is_dir():
@@ -224,7 +226,7 @@ def _in_words(count: int) -> str:
 
 
 class Upload:
-    """A packed directory: its bytes, and their SHA-256 hash, which names it."""
+    """A packed directory: the bytes of the archive, and their SHA-256 hash, which identifies the archive."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.bytes = pack(directory)

@@ -1,4 +1,4 @@
-"""Keys, barriers and tasks of a cluster over REST, without a registered task."""
+"""REST client for the keys, barriers and tasks of a cluster. It does not register as a task."""
 from __future__ import annotations
 
 import base64
@@ -18,14 +18,16 @@ POLL = 30.0
 class CoordinationClient:
     """Client of the REST API for the keys, barriers and tasks of a cluster.
 
-    It does not register as a task. At barriers, it stands in for `task`. Keys are text with slashes, values are bytes.
-    The methods may be called from any thread. They raise ServerError if the server refuses a request, and NoServer if
-    no server answers.
+    The client does not register as a task. At barriers, it represents `task`. Keys are strings with slashes; values are
+    bytes. Methods can be called from any thread. They raise ServerError if the server rejects a request, and NoServer
+    if no server answers.
 
     Args:
-        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
         cluster: Name of the cluster.
-        task: Task that it stands in for, for example ``"worker:3"``. None: barriers cannot be used.
+        task: Task that the client represents at barriers, for example ``"worker:3"``. None: the client cannot wait at
+            barriers.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
@@ -48,7 +50,7 @@ class CoordinationClient:
     # Keys.
 
     def set(self, key: str, value: bytes | str) -> None:
-        """Sets a key and replaces its value.
+        """Sets the value of a key, and replaces an existing value.
 
         Args:
             key: Name of the key, for example ``"address/0"``.
@@ -64,7 +66,7 @@ class CoordinationClient:
             value: The value; a str is sent as UTF-8.
 
         Returns:
-            Whether the key was set; False if it exists and keeps its value.
+            Whether the key was set. False if the key already exists; its value is unchanged.
         """
         try:
             self._put(key, value, {"If-None-Match": "*"})
@@ -84,7 +86,7 @@ class CoordinationClient:
 
         Args:
             key: Name of the key.
-            timeout: Seconds to wait. None: without limit.
+            timeout: Seconds to wait. None: no limit.
 
         Returns:
             The value.
@@ -104,7 +106,7 @@ class CoordinationClient:
                 raise WaitTimeout(f"the key {key!r} was not set within {timeout:g} s")
 
     def try_get(self, key: str) -> bytes | None:
-        """Returns the value of a key, or None if it does not exist.
+        """Returns the value of a key, or None if the key does not exist.
 
         Args:
             key: Name of the key.
@@ -143,10 +145,11 @@ class CoordinationClient:
 
         Args:
             key: Name of the key.
-            recursive: Also delete all keys below it. Without it, a key with others below it is refused.
+            recursive: Whether to delete also all keys below this key. If False, the server rejects a key that has other
+                keys below it.
 
         Raises:
-            ServerError: 409, there are keys below it.
+            ServerError: Status 409: there are keys below this key.
         """
         self._http.raw("DELETE", self._key(key), recursive=recursive or None)
 
@@ -162,14 +165,14 @@ class CoordinationClient:
         Args:
             id: Name of the barrier.
             timeout: Seconds to wait.
-            participants: Tasks that meet, for example ``["worker:0"]``. None: all tasks.
+            participants: Tasks that must arrive, for example ``["worker:0"]``. None: all tasks.
 
         Returns:
-            The number of this use of the id.
+            The index of this use of the barrier id.
 
         Raises:
-            WaitTimeout: A participant is missing; the text names it.
-            ServerError: The barrier was cancelled, or other tasks named different participants.
+            WaitTimeout: A participant is missing. The message contains its name.
+            ServerError: The barrier was cancelled, or another task passed different participants.
             ValueError: The client has no `task`.
         """
         if self.task is None:
@@ -186,7 +189,7 @@ class CoordinationClient:
         return int(passed["counter"])
 
     def cancel_barrier(self, id: str) -> None:
-        """Ends a barrier for all tasks that wait there.
+        """Cancels a barrier for all tasks that are waiting at it.
 
         Args:
             id: Name of the barrier.
@@ -194,7 +197,7 @@ class CoordinationClient:
         self._http.json("POST", f"{self._at}/barriers/{segment(id)}/cancel", {})
 
     def barriers(self) -> builtins.list[dict[str, Any]]:
-        """Returns the barriers of the cluster, as REST shows them."""
+        """Returns the barriers of the cluster, as in the REST API."""
         page: list[dict[str, Any]] = self._http.json("GET", self._at + "/barriers")["barriers"]
         return page
 
@@ -204,12 +207,12 @@ class CoordinationClient:
         """Fails the run of the cluster: every task receives the error, and every waiting call returns it.
 
         Args:
-            message: The reason, for people.
+            message: The reason.
             code: Name of the gRPC status that the tasks receive.
-            refuse_calls: Also refuse later calls about keys and barriers, until the next run.
+            refuse_calls: Whether to reject also later calls about keys and barriers, until the next run.
 
         Raises:
-            ServerError: 409, no task is connected, or the run has ended.
+            ServerError: Status 409: no task is connected, or the run has ended.
         """
         self._http.json("POST", self._at + "/fail",
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
@@ -218,13 +221,14 @@ class CoordinationClient:
         """Reports an error of one task, as its agent would. The other tasks receive the error.
 
         Args:
-            message: The reason, for people.
+            message: The reason.
             code: Name of the gRPC status that the other tasks receive.
             task: The task, for example ``"worker:1"``. None: the `task` of this client.
 
         Raises:
-            ValueError: No task is given.
-            ServerError: 404, the cluster has no such task; 409, it is not connected or already has an error.
+            ValueError: Neither `task` nor the `task` of this client is set.
+            ServerError: Status 404: the cluster does not contain the task. Status 409: the task is not connected or
+                already has an error.
         """
         job, colon, index = (task or self.task or "").rpartition(":")
         if not colon:
@@ -242,5 +246,5 @@ class CoordinationClient:
         return [f"{t['job']}:{t['index']}" for t in self.tasks() if t["state"] == "CONNECTED"]
 
     def errors(self) -> dict[str, Any]:
-        """Returns the errors that tasks have reported, by name of the task."""
+        """Returns the errors that tasks have reported, by task name."""
         return {f"{t['job']}:{t['index']}": t["error"] for t in self.tasks() if t.get("error")}

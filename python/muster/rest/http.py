@@ -1,4 +1,4 @@
-"""HTTP requests to the server; refusals become exceptions."""
+"""Sends HTTP requests to the server and converts error responses to exceptions."""
 from __future__ import annotations
 
 import http.client
@@ -28,14 +28,14 @@ SECONDS_MORE = 10.0
 
 
 class ServerError(MusterError):
-    """Raised if the server refuses a request, with a problem as in RFC 9457.
+    """Raised if the server rejects a request. The response is a problem object as in RFC 9457.
 
     Attributes:
         status: HTTP status.
         code: Name of the gRPC status, for example ``"NOT_FOUND"``.
-        detail: Text of the server.
+        detail: Error message of the server.
         field: Name of the invalid field, or None.
-        limit: The limit that was reached, or None.
+        limit: The limit that was exceeded, or None.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
@@ -60,8 +60,8 @@ class NoServer(MusterError, ConnectionError):
 class Http:
     """Sends requests to a server. Thread-safe.
 
-    `url`: "http://host:port"; of several URLs, separated by commas, the active server is used. `ca`, `cert` and `key`:
-    see Tls.
+    `url`: "http://host:port", or several URLs separated by commas, of which the URL of the active server is used. `ca`,
+    `cert` and `key`: see Tls.
     """
 
     def __init__(self, url: str | None, ca: str | None = None, cert: str | None = None,
@@ -75,8 +75,8 @@ class Http:
         self.url = self._urls[0]
         self._token = token_of(token)
         self._chosen = len(self._urls) == 1
-        self._answered = False  # whether a server has answered; if so, it may be restarting
-        # Servers of a cluster are reached directly, whatever proxies the environment names.
+        self._answered = False  # whether a server has ever answered; if so, an unreachable server may be restarting
+        # Servers of a cluster are reached directly; proxy settings in the environment are ignored.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
         if any(u.startswith("https:") for u in self._urls):
             handlers.append(urllib.request.HTTPSHandler(context=tls.context()))
@@ -92,15 +92,15 @@ class Http:
     def raw(self, method: str, path: str, body: bytes | None = None,
             headers: Mapping[str, str] | None = None, *, wait: float = 0.0,
             **query: Any) -> bytes:
-        """Returns the bytes of the answer.
+        """Sends a request and returns the body of the response.
 
-        A server that has answered before may be restarting. A request that can be repeated without effect (GET, and
-        PUT without If-None-Match) is sent again with pauses, until RETRY_SECONDS have passed. Such a PUT is also sent
-        again if the server closed the connection. Other requests are sent again only if the server refused them with
-        503.
+        If a server that has answered before cannot be reached, it may be restarting. Idempotent requests (GET, and PUT
+        without If-None-Match) are then sent again with pauses, until RETRY_SECONDS have passed. An idempotent PUT is
+        also sent again if the server closed the connection. Other requests are sent again only if the server rejected
+        them with status 503.
 
         Raises:
-            ServerError: The server refused the request.
+            ServerError: The server rejected the request.
             NoServer: No server answers.
         """
         self._choose()
@@ -123,7 +123,7 @@ class Http:
                 if not (may_return and (unreached or refused)):
                     raise
                 self._chosen = False
-                # A request that may have been performed before the connection broke is not repeated.
+                # A request that the server may have processed before the connection broke is not repeated.
                 if (not repeatable or time.monotonic() > end) if unreached else refusals:
                     raise
                 refusals += not unreached
@@ -135,7 +135,7 @@ class Http:
                     raise
 
     def _choose(self) -> None:
-        """Chooses the server that reports to be active; waits up to FAIL_OVER_SECONDS for one."""
+        """Chooses the server that reports that it is active. Waits up to FAIL_OVER_SECONDS for an active server."""
         until = time.monotonic() + FAIL_OVER_SECONDS
         while not self._chosen:
             for url in self._urls:
@@ -143,7 +143,7 @@ class Http:
                     with self._opener.open(url + "/readyz", timeout=2.0):
                         self.url, self._chosen, self._answered = url, True, True
                         return
-                except (OSError, http.client.HTTPException):  # includes HTTPError
+                except (OSError, http.client.HTTPException):  # HTTPError is an OSError
                     continue
             if time.monotonic() > until:
                 raise NoServer(f"none of {', '.join(self._urls)} serves{_DO}")
@@ -174,7 +174,7 @@ class Http:
 
 
 def segment(text: str | int) -> str:
-    """Returns `text` quoted as one segment of a path."""
+    """Returns `text` percent-encoded as one path segment."""
     return urllib.parse.quote(str(text), safe="")
 
 

@@ -73,13 +73,13 @@ class LaunchWords(EachWords, ProgramWords, total=False):
 
 
 class ProgramFailedError(MusterError):
-    """Raised if an awaited program has failed or was cancelled.
+    """Raised by `wait` if the program has failed or was cancelled.
 
     Attributes:
-        program: The program; None in a copy or after unpickling.
+        program: The program. None if the error was copied or unpickled.
         state: ``"FAILED"`` or ``"CANCELLED"``.
-        cause: The first failure as REST shows it (``kind``, ``rank``, ``task``, ``host``, ``exit_status``, ``signal``,
-            ``text``, ``stderr``, ``coordination``), or None.
+        cause: The first failure as in the REST API (``kind``, ``rank``, ``task``, ``host``, ``exit_status``,
+            ``signal``, ``text``, ``stderr``, ``coordination``), or None.
     """
 
     def __init__(self, program: Program) -> None:
@@ -103,12 +103,13 @@ def _restored_failure(args: tuple[Any, ...], attributes: dict[str, Any]) -> Prog
 
 
 class Program:
-    """One program.
+    """A program on the server.
 
     Attributes:
         id: Id of the program.
         name: Name of the program.
-        view: The newest answer of the server, as REST shows it. The properties ``state`` and ``cause`` send a request.
+        view: The last response of the server about the program, as in the REST API. Each access to the properties
+            ``state`` and ``cause`` sends a request.
     """
 
     def __init__(self, http: Http, view: dict[str, Any]) -> None:
@@ -121,7 +122,7 @@ class Program:
         """Requests the program from the server and sets ``view``.
 
         Returns:
-            The program, as REST shows it.
+            The program, as in the REST API.
         """
         self.view = self._http.json("GET", self._path())
         return self.view
@@ -133,40 +134,40 @@ class Program:
 
     @property
     def cause(self) -> dict[str, Any] | None:
-        """The first failure, with the last lines of stderr; None if nothing has failed."""
+        """The first failure, with the last lines of stderr, or None if there was no failure."""
         return self.refresh().get("cause")
 
     def ranks(self) -> list[dict[str, Any]]:
-        """Returns the ranks of the last attempt, by number, as REST shows them."""
+        """Returns the ranks of the last attempt, ordered by number, as in the REST API."""
         ranks: list[dict[str, Any]] = self._http.json("GET", self._path("/ranks"))["ranks"]
         return ranks
 
     def stacks(self) -> list[dict[str, Any]]:
-        """Returns the current stacks of all living ranks. No rank is stopped.
+        """Returns the current stacks of all running ranks. No rank is stopped for this.
 
         Returns:
-            Groups of ranks with the same stack, the smallest group first. Each has ``state`` (``TAKEN``, ``NATIVE``,
-                or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in the format
-                of faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
+            Groups of ranks with the same stack, the smallest group first. Each group has ``state`` (``TAKEN``,
+                ``NATIVE``, or the reason why there is no stack, such as ``STOPPED`` or ``AWAY``), ``stack`` (text in
+                the format of faulthandler; for ``NATIVE``, with C and C++ functions) and ``ranks``.
         """
         groups: list[dict[str, Any]] = self._http.json("GET", self._path("/stacks"))["groups"]
         return groups
 
     def attempts(self) -> list[dict[str, Any]]:
-        """Returns the newest attempts, oldest first, as REST shows them."""
+        """Returns the newest attempts, oldest first, as in the REST API."""
         attempts: list[dict[str, Any]] = self._http.json("GET", self._path("/attempts"))["attempts"]
         return attempts
 
     def attempt(self, number: int) -> dict[str, Any]:
-        """Returns the record of an attempt, which may have ended.
+        """Returns the record of a current or past attempt.
 
         Args:
             number: Number of the attempt, from 1.
 
         Returns:
-            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers),
-                ``barriers`` and ``latecomers``, ``stacks`` of killed ranks (as in :meth:`stacks`), and ``ended`` with
-                the last lines of each rank.
+            A mapping with ``events`` (failures that the coordination cluster reported, and lost workers), ``barriers``,
+                ``latecomers``, ``stacks`` (stacks of killed ranks, as in :meth:`stacks`) and ``ended`` (the last lines
+                of each rank).
         """
         attempt: dict[str, Any] = self._http.json("GET", self._path(f"/attempts/{number}"))
         return attempt
@@ -185,12 +186,13 @@ class Program:
 
         Args:
             rank: Number of the rank.
-            follow: Return an iterator that yields lines as they are printed. It ends when the attempt ends. Without
-                `attempt` it continues with the next attempt after a failure, and ends when the program ends.
-            attempt: Number of the attempt. None: the last one.
+            follow: Return an iterator that yields lines as they are printed. If `attempt` is set, the iterator ends
+                when the attempt has ended. Otherwise it continues with the next attempt after a failure, and ends when
+                the program has ended.
+            attempt: Number of the attempt. None: the last attempt.
 
         Returns:
-            A list of lines, or with `follow` an iterator of lines.
+            A list of lines. If `follow` is True, an iterator over lines.
 
         Raises:
             ServerError: There is no such attempt or rank, or its worker is disconnected.
@@ -202,7 +204,8 @@ class Program:
 
     def _follow(self, log: RankLog, attempt: int | None) -> Iterator[str]:
         while True:
-            # The state is read before the log: if the attempt has ended, its whole log can be read.
+            # The state is read before the log. If the attempt has ended in this state, the following read returns the
+            # rest of the log.
             view = self.refresh()
             over = view["state"] in ENDED or view["attempt"] > log.attempt
             lost = False
@@ -234,18 +237,18 @@ class Program:
     def wait(self, timeout: float | None = None) -> Program:
         """Waits until the program has ended.
 
-        If it still waits for workers after five seconds, the logger ``muster`` reports this once.
+        If the program is still waiting for workers after five seconds, the logger ``muster`` reports this once.
 
         Args:
-            timeout: Seconds to wait. None: without limit.
+            timeout: Seconds to wait. None: no limit.
 
         Returns:
             The program itself.
 
         Raises:
             ProgramFailedError: The program has failed or was cancelled.
-            WaitTimeout: The program has not ended within `timeout`; it continues. The text names the reason if it
-                waits.
+            WaitTimeout: The program has not ended within `timeout`; it continues. If the program is waiting for
+                workers, the message contains the reason.
         """
         begun = time.monotonic()
         end = None if timeout is None else begun + timeout
@@ -265,22 +268,22 @@ class Program:
         return self
 
     def stop(self, at_step: int | Literal["next"] | None = None) -> Program:
-        """Asks the ranks to stop. The program has SUCCEEDED if all ranks then exit successfully.
+        """Asks the ranks to stop. If all ranks then exit successfully, the state of the program is SUCCEEDED.
 
         Args:
-            at_step: Number of a step, or ``"next"``: all ranks continue to this step and stop after it, when
-                :func:`muster.step` returns True. None: at once.
+            at_step: Number of a step, or ``"next"``. All ranks continue up to this step, at whose end
+                :func:`muster.step` returns True. None: the ranks are asked to stop immediately.
 
         Returns:
             The program itself.
 
         Raises:
-            ServerError: 409, `at_step` was given and no rank reports steps.
+            ServerError: Status 409: `at_step` is set and no rank reports steps.
         """
         return self._change("stop", {} if at_step is None else {"at_step": at_step})
 
     def cancel(self) -> Program:
-        """Stops the ranks; the program ends as CANCELLED.
+        """Stops the ranks. The final state of the program is CANCELLED.
 
         Returns:
             The program itself.
@@ -288,7 +291,7 @@ class Program:
         return self._change("cancel")
 
     def restart(self) -> Program:
-        """Starts a new attempt, which does not count as a restart after a failure.
+        """Starts a new attempt. This does not count as a restart after a failure.
 
         Returns:
             The program itself.
@@ -313,7 +316,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
     each = {k: body.pop(k) for k in EachWords.__annotations__ if k in body}
     body["tasks"] = {type: _group(group, each) for type, group in
                      ({"worker": tasks} if isinstance(tasks, int) else tasks).items()}
-    if command:  # if empty, each role has its own command
+    if command:  # otherwise each role has its own command
         body["command"] = [str(word) for word in command]
     for duration in ("grace", "restart_grace", "deadline", "notice", "hang_after"):
         if isinstance(body.get(duration), (int, float)):
@@ -324,7 +327,7 @@ def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords)
         body["upload"] = code.hash
     try:
         return Program(http, http.json("POST", "/api/v1/programs", body))
-    except ServerError as error:  # uploads only if the server lacks the archive
+    except ServerError as error:  # the archive is uploaded only if the server does not have it
         if code is None or error.status != 422 or error.field != "upload":
             raise
     http.raw("PUT", f"/api/v1/blobs/{code.hash}", code.bytes, wait=PUT_LIMIT)
@@ -336,7 +339,7 @@ def _group(group: int | Mapping[str, Any], each: Mapping[str, Any]) -> dict[str,
 
 
 def listed(http: Http, limit: int | None, state: str | None = None) -> Iterator[Program]:
-    """Yields programs, newest first, at most `limit`; None: all."""
+    """Yields at most `limit` programs, newest first. None: all programs."""
     token: str | None = None
     while limit is None or limit > 0:
         page = http.json("GET", "/api/v1/programs", limit=min(PAGE, limit or PAGE), state=state,
@@ -364,35 +367,36 @@ def found(http: Http, name_or_id: str) -> Program:
 def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, token: str = "",
            ca: str | None = None, cert: str | None = None, key: str | None = None,
            **words: Unpack[LaunchWords]) -> Program:
-    """Runs a command as a program: ranks on workers that allow programs. Returns without waiting for them.
+    """Runs a command as a program, with ranks on workers that allow programs. Returns immediately, without waiting for
+    the ranks.
 
     Args:
-        command: The command and its arguments. Empty: each role of `tasks` has its own.
-        tasks: Number of ranks, or a mapping from role to a number or settings, for example ``{"worker": 8, "ps":
-            {"count": 2, "command": ["python", "ps.py"]}}``.
+        command: The command and its arguments. Empty: each role of `tasks` has its own command.
+        tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings, for example
+            ``{"worker": 8, "ps": {"count": 2, "command": ["python", "ps.py"]}}``.
         url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
-        **words: Further fields, which docs/programs.md describes. Durations are seconds, or text such as ``"10s"``.
-            The most common are `name`, `cluster`, `env`, `working_dir`, `max_restarts`, `deadline`, and:
+        **words: Additional fields, which docs/programs.md describes. Durations are numbers of seconds, or strings such
+            as ``"10s"``. The most common are `name`, `cluster`, `env`, `working_dir`, `max_restarts`, `deadline`, and:
 
-            - `resources`, `labels`: resources that each rank takes, and labels that its worker must have.
-            - `upload`: directory of code that is copied into the working directory of each rank, or the SHA-256 hash
-              of an archive that the server already has.
-            - `on_hang`: ``"off"``, ``"tell"``, ``"restart"`` or ``"abort"``: reaction if there is no progress for
-              `hang_after` (60 s).
+            - `resources`, `labels`: resources that are reserved for each rank, and labels that its worker must have.
+            - `upload`: code directory that is copied into the working directory of each rank, or the SHA-256 hash of an
+              archive that the server already has.
+            - `on_hang`: ``"off"``, ``"tell"``, ``"restart"`` or ``"abort"``: reaction if the program makes no progress
+              for `hang_after` (60 s).
             - `step_pattern`: RE2 regular expression whose first group is the step in a line that a rank prints. Not
               needed if ranks call :func:`muster.step`.
-            - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. Default: the server, if
+            - `store`: location of the torch.distributed store, ``"server"`` or ``"rank0"``. Default: ``"server"``, if
               its cluster has a store.
 
     Returns:
         The program.
 
     Raises:
-        ServerError: The server refused it; ``field`` names the invalid field.
+        ServerError: The server rejected the program; ``field`` is the name of the invalid field.
         NoServer: No server answers.
         TypeError: `command` is a str.
         ValueError: `upload` is not a directory, is too large, or contains a link that leads out of it.

@@ -1,4 +1,4 @@
-"""Reads the output of one rank in one attempt as lines, each time from where the last read ended."""
+"""Reads the output of one rank in one attempt as lines. Each read continues where the last read ended."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator
@@ -11,7 +11,9 @@ The worker sends the last lines shortly after the end, unless the worker has fai
 
 
 class RankLog:
-    """`ask` maps rank, attempt and offset to a piece of the output, as REST returns it."""
+    """Reads the log of a rank. `ask` is called with rank, attempt and offset, and returns a piece of the output as in
+    the REST API.
+    """
 
     def __init__(self, ask: Callable[[int, int, int], dict[str, Any]], rank: int, attempt: int) -> None:
         self._ask = ask
@@ -20,11 +22,12 @@ class RankLog:
         self.complete = False
         """Whether everything was read and no output will follow."""
         self._offset = 0
-        self._begun = ""  # of an unfinished line
+        self._begun = ""  # beginning beginning of an unfinished line
         self._looks = 0
 
     def more(self) -> Iterator[str]:
-        """Yields the new complete lines up to the current end, so a rank that prints without pause cannot keep it busy.
+        """Yields the new complete lines up to the current end of the log. Later output is not read, so the iteration
+        ends even if the rank prints continuously.
         """
         until = -1
         while not self.complete and (until < 0 or self._offset < until):
@@ -44,11 +47,11 @@ class RankLog:
             self._looks = 0
 
     def rest(self) -> list[str]:
-        """Returns the beginning of an unfinished line, or an empty list."""
+        """Returns a list with the beginning of an unfinished line, or an empty list."""
         begun, self._begun = self._begun, ""
         return [begun] if begun else []
 
     def gone(self) -> bool:
-        """Counts a failed read. Returns whether the log counts as lost."""
+        """Counts a failed read. Returns whether the log is considered lost."""
         self._looks += 1
         return self._looks > LOOKS
