@@ -94,7 +94,7 @@ def _framed(data: bytes, aside: list[memoryview]) -> list[Data]:
 
 
 def load(data: Data, blob: Open | None = None) -> Any:
-    """Unpickles a value. Its arrays are writable, unless the pickled arrays were read-only.
+    """Unpickles a value. The arrays in the value are writable, unless the pickled arrays were read-only.
 
     Raises the exceptions of unpickling and of `blob`, and ValueError or struct.error for truncated bytes.
     """

@@ -25,7 +25,7 @@ _MEMBERS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 class Node(NamedTuple):
-    """One exception. It refers to other exceptions by their positions; -1: none."""
+    """One exception. A node refers to other exceptions by their positions; -1: none."""
 
     type: bytes
     args: bytes
@@ -150,8 +150,8 @@ def _nodes(error: BaseException, nodes_max: int, part_max: int) -> list[Node]:
 
 
 def _stand_in(kind: type, dump: Callable[[Any], bytes | None]) -> type:
-    """Returns a replacement for a class that cannot be pickled. It has the same name, and derives from the first base
-    class that can be pickled.
+    """Returns a replacement for a class that cannot be pickled. The replacement has the same name, and derives from the
+    first base class that can be pickled.
     """
     base = next(each for each in kind.__mro__[1:] if dump(each) is not None)
     return type(kind.__name__, (base,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})

@@ -1,8 +1,8 @@
 """Short text of a call's arguments, which the server shows with the closure. The client creates the text, because the
 server cannot read pickles.
 
-Values whose types are not Python's own are shown by their type; arrays are also shown by shape and element type. Their
-`__repr__` is not called, because for a large table it takes longer than the closure itself. Thread-safe.
+Values whose types are not Python's own are shown by their type; arrays are also shown by shape and element type. The
+`__repr__` of such values is not called, because for a large table it takes longer than the closure itself. Thread-safe.
 
 Format, at the end of a call and before `calls.origins`: the text in UTF-8, its length (4 bytes), and b"MPYR". A worker
 reads the text when the call has failed; older workers ignore it.

@@ -3,8 +3,8 @@
 Values that JSON represents exactly (None, bool, str, 64-bit integers, finite floats, and small lists and str-keyed
 dicts of these) are written as plain JSON, which people and other languages can read. Other values are written as
 ``{"$pickle": "<base64>"}``; as bytes if no other closure can use them as an argument; or, if they are large, as
-``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle stored as a blob. These forms represent a pickle only if they are
-the whole output of a pickled function, because any function can return such JSON.
+``{"$blob": "<SHA-256>", "bytes": N}`` with the pickle stored as a blob. The forms with `$` represent a pickle only if
+they are the whole output of a pickled function, because any function can return such JSON.
 """
 from __future__ import annotations
 

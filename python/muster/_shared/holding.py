@@ -98,8 +98,8 @@ class Holding:
         return self._outputs_stay and self.ready()
 
     def may_hold(self, size: int) -> bool:
-        """Returns whether the server could store a value of this size. This is necessary if another process cannot
-        reach this process.
+        """Returns whether the server could store a value of this size. The server must store the value if another
+        process cannot reach this process.
         """
         return not self._bytes_max or size <= self._bytes_max
 

@@ -70,8 +70,8 @@ class Failed(OSError):
 
 
 class Library:
-    """The functions of the library as methods, without the functions' prefix. They raise Failed if they fail, and
-    release the GIL.
+    """The functions of the library as methods, without the functions' prefix. The methods raise Failed if they fail,
+    and release the GIL.
     """
 
     def __init__(self, path: str) -> None:

@@ -86,8 +86,8 @@ class Process:
         provide the value.
 
         `shared` is called with a value on this host. If `keep` is set, the holder reports when it drops the value.
-        `room` is called with the size of a value on another host, and `copied` is then called with a copy of it. All
-        three functions may raise OSError.
+        `room` is called with the size of a value on another host, and `copied` is then called with a copy of it.
+        `shared`, `room` and `copied` may raise OSError.
         """
         if not self.holding.ready():
             return False

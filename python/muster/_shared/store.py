@@ -38,7 +38,7 @@ class Store:
     def __init__(self, bytes_max: int, on_dropped: Callable[[bytes], None] = lambda name: None) -> None:
         """Opens a store that holds at most `bytes_max` bytes.
 
-        `on_dropped` is called when the holder of a kept value drops the value or exits. It is called on the store's
+        `on_dropped` is called when the holder of a kept value drops the value or exits. The call is made on the store's
         thread, or on the thread that takes the value. Raises OSError if the library cannot open the store.
         """
         self._library = library.loaded()

@@ -155,8 +155,8 @@ class Calls:
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
-        """Waits until there is room, or until the oldest call is answered. This counts as a wait for that call. If the
-        wait closes a cycle of waits, the call fails.
+        """Waits until there is room, or until the oldest call is answered. The wait for room counts as a wait for that
+        call. If it closes a cycle of waits, the call fails.
         """
         wait = self.begin_wait(oldest)
         try:

@@ -35,7 +35,8 @@ class DistributedDataset:
 
     If a dataset is passed to a function as an argument, at any nesting depth, the function receives an iterator over
     splits, or over the elements that `read` returns for each split. The iterator ends with the epoch. A split is done
-    once a function that has read past the split's end has succeeded. Otherwise the whole split is drawn again.
+    once a function that has read past the split's end has succeeded. A split that is not done when the function returns
+    or fails is drawn again as a whole.
     """
 
     def __init__(self, id: int, name: str, epochs: int, read: Read | None, ticket: bytes, calls: Calls,

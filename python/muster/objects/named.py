@@ -69,7 +69,7 @@ dumps = json.JSONEncoder(default=to_json, **_WORDS).encode
 
 def hook(found: dict[str, Any]) -> Any:
     """Object hook for json.loads: converts the JSON form of a handle into a handle if this process can call the object.
-    Otherwise returns the dict.
+    Returns any other dict unchanged.
     """
     if _KEY not in found or found.keys() != _KEYS or not all(type(v) is str for v in found.values()):
         return found

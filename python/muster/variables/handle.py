@@ -245,7 +245,7 @@ class RemoteVariable(Ranged, RemoteObject):
 
         Args:
             begin: First row.
-            value: The new rows. Their number determines how many rows are replaced.
+            value: The new rows. As many rows are replaced as are given.
 
         Returns:
             A RemoteValue that becomes available, with the value None, when the task has executed the call.

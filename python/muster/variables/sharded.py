@@ -14,7 +14,8 @@ HEAD_BYTES = 1024
 
 
 class ShardedVariable(Ranged):
-    """The handle of a variable that is divided by rows into shards. It has the methods of a :class:`RemoteVariable`.
+    """The handle of a variable that is divided by rows into shards. A sharded variable has the methods of a
+    :class:`RemoteVariable`.
 
     Each method calls all affected shards at the same time. A call is atomic within a shard, but not across shards.
 
@@ -76,7 +77,7 @@ class ShardedVariable(Ranged):
 
         Args:
             begin: First row.
-            value: The new rows. Their number determines how many rows are replaced.
+            value: The new rows. As many rows are replaced as are given.
 
         Returns:
             A RemoteValue that becomes available, with the value None, when all shards have executed the call.

@@ -138,8 +138,8 @@ class State:
         """Writes a checkpoint.
 
         The checkpoint contains the variables that this coordinator has created or found, the objects that it has
-        created whose class defines ``save_state(self)``, and the positions of named datasets. All of them must have
-        names. A state must be picklable. Each shard is saved between two of its calls.
+        created whose class defines ``save_state(self)``, and the positions of named datasets. All these variables,
+        objects and datasets must have names. A state must be picklable. Each shard is saved between two of its calls.
 
         Args:
             path: Directory of the checkpoints. Other programs must not have access to it. Only one program at a time

@@ -1,4 +1,4 @@
-"""A worker's blobs, in a folder that its processes share. They are fetched from other processes or from the server."""
+"""A worker's blobs, in a folder that its processes share. Blobs are fetched from other processes or from the server."""
 from __future__ import annotations
 
 import os

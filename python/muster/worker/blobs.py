@@ -1,8 +1,8 @@
 """Blobs in the processes that execute closures: files in a folder that all processes of a worker share.
 
 Never imports grpc: the worker's own process, which has the connection, provides blobs that are not in the folder. A
-blob is mapped privately. It is copied only when a function writes to its argument; processes that only read it share
-the memory. Values in the shared memory of this host are links in the folder; see `shared`.
+blob is mapped privately. A page is copied only when a function writes to its argument; processes that only read it
+share the memory. Values in the shared memory of this host are links in the folder; see `shared`.
 """
 from __future__ import annotations
 

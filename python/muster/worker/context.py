@@ -31,7 +31,7 @@ class Context:
 
     Attributes:
         closure: Number that the server has assigned to the call.
-        attempt: Number of the attempt, from 1. It increases if the worker that executes the call is lost.
+        attempt: Number of the attempt, from 1. The number increases if the worker that executes the call is lost.
         job: Job of the task that executes the call, for example ``"worker"``.
         index: Index of the task in its job. Together with `num_workers` it identifies a shard.
         num_workers: Number of tasks of the job, connected or not: the number declared by the coordinator
@@ -140,8 +140,8 @@ class waiting:
     """Context manager for code that waits for a value.
 
     If this thread runs a closure, the closure releases its slot so that the awaited closure can run there. On other
-    threads it has no effect. Entering raises RuntimeError if too many closures of the worker are already waiting. It
-    can be exited on another thread.
+    threads it has no effect. Entering raises RuntimeError if too many closures of the worker are already waiting. The
+    block can be exited on another thread.
     """
 
     __slots__ = ("_running",)

@@ -19,7 +19,9 @@ UNLISTED_STAYS = 10.0
 
 
 class Links:
-    """Named links in a folder that lead to descriptors of the worker. Its child processes open values through them."""
+    """Named links in a folder that lead to descriptors of the worker. The worker's child processes open values through
+    these links.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder

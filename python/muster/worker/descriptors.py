@@ -159,8 +159,8 @@ class Descriptors:
 
 
 class Left:
-    """The forkserver's end of one child's pipes. It reads data that the child cannot read, and data that is written
-    after the child has exited. It writes both to the worker's own output.
+    """The forkserver's end of one child's pipes. The forkserver reads data that the child cannot read or that is
+    written after the child has exited, and writes this data to the worker's own output.
     """
 
     def __init__(self, ends: Ends) -> None:

@@ -1,4 +1,4 @@
-"""A process that forks children for a worker. It has one thread and never imports grpc.
+"""A process that forks children for a worker. The forkserver has one thread and never imports grpc.
 
 Protocol on the control socket (standard input): a byte sent with a socket requests a child that uses this socket, and
 is answered by "started PID". "kill PID" kills a child. "exited PID STATUS" reports that a child has exited, with the

@@ -61,8 +61,8 @@ def function(name: Any) -> Any:
     """Registers a function under a name. The workers of this process provide the function.
 
     Use ``@muster.function("text.count")``, or ``@muster.function`` to use the function's own name. Arguments and
-    results are JSON, so that clients in any language can call the function. It can also return bytes. If a client
-    passes raw bytes, they are its only argument. If the function raises an exception, the call fails with that
+    results are JSON, so that clients in any language can call the function. The function can also return bytes. If a
+    client passes raw bytes, they are its only argument. If the function raises an exception, the call fails with that
     exception.
 
     Args:

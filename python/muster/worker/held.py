@@ -9,7 +9,8 @@ from muster.worker.untaken import Untaken
 
 
 class Held:
-    """Closures by number, and answers that could not be sent on any stream. Their number is at most the task's credits.
+    """Closures by number, and answers that could not be sent on any stream. The number of closures and answers is at
+    most the task's credits.
     """
 
     def __init__(self) -> None:

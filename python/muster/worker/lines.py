@@ -1,8 +1,9 @@
 """Divides output into lines. Used for the streams of functions and for descriptors.
 
 A line ends at a newline. Text after a carriage return replaces the text before it, as on a terminal. A line that has
-remained without a newline for STANDS_FOR is reported. It is reported again after a change, at most once per STANDS_FOR.
-The server replaces such a report by the next report of the closure's stream, so a progress bar is a single line.
+remained without a newline for STANDS_FOR is reported. The line is reported again after a change, at most once per
+STANDS_FOR. The server replaces such a report by the next report of the closure's stream, so a progress bar is a single
+line.
 """
 from __future__ import annotations
 

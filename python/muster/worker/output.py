@@ -176,8 +176,8 @@ def drain() -> bool:
 
 
 def idle_wait(*descriptors: int) -> Callable[[], list[tuple[int, int]]]:
-    """Returns a function that waits, while no closure is running, until a descriptor is readable. It returns the result
-    of `select.poll`.
+    """Returns a function that waits, while no closure is running, until a descriptor is readable. The returned function
+    returns the result of `select.poll`.
 
     During the wait, output of processes that functions have started is written to the worker's own output. A descriptor
     of -1 is ignored.

@@ -1,6 +1,6 @@
 """Large results of objects: memory that this process owns until the callers have mapped or copied it.
 
-A result belongs to one call. If it is the current content of a variable (`show`), it belongs to all calls until the
+A result belongs to one call. A result that is the current content of a variable (`show`) belongs to all calls until the
 variable changes. A result is dropped when no call is waiting for it. Thread-safe; requests to the worker, which holds
 the memory, are made without holding the lock. Never imports grpc.
 """

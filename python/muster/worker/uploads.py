@@ -7,7 +7,7 @@ recently used unlocked uploads are deleted.
 Two sessions may upload different modules with the same name, or a changed version of a module that is installed on the
 worker. Therefore each call makes only its own uploads importable and puts their modules into sys.modules. The previous
 modules are set aside and restored for the next call that needs them. Concurrent calls with different uploads interfere
-with each other in a threaded worker, and in a process where one call waits for values while other calls run. In these
+with each other in a threaded worker, and in a process where one call waits for values while other calls run. In both
 cases, the call that most recently started, or continued after a wait, determines which uploads are importable.
 """
 from __future__ import annotations
