@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 
-_SEND_SIGNAL, _OPEN = 424, 434  # same on all architectures; Python builds for old systems lack both functions
+_SEND_SIGNAL, _OPEN = 424, 434  # equal on all architectures; Python builds for old systems lack both functions
 
 
 def opened(pid: int) -> int:

@@ -152,8 +152,8 @@ def _takes(pid: int, number: int) -> bool:
 
 
 def _open(pid: int) -> int | None:
-    """Opens the memfd into which the process writes its stacks. Returns None if the process has closed it and may use
-    the descriptor number for another file.
+    """Opens the memfd into which the process writes its stacks. Returns None if the process has closed the memfd and
+    may use the descriptor number for another file.
     """
     try:
         for name in os.listdir(f"/proc/{pid}/fd"):

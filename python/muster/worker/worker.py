@@ -45,7 +45,7 @@ class Worker:
         processes: Number of child processes, each of which is a task with one slot. A function that crashes ends only
             its own process; the replacement process has the same index. ``muster.context().num_workers`` is at least
             this number, from the first task on. None: 1, unless `threads` is given.
-        threads: Number of slots of a single task in this process. Use it instead of `processes`.
+        threads: Number of slots of a single task in this process. Use `threads` instead of `processes`.
         modules: Modules to import for their functions. With `processes`, the child processes import them.
         pickled: Whether to execute pickled callables.
         gpus: GPUs to divide among the child processes, as values for CUDA_VISIBLE_DEVICES. Each child process offers
