@@ -84,7 +84,7 @@ class DistributedDataset:
         args = _HEAD.pack(running.closure, running.attempt, self._epoch, self._read is None)
         args += struct.pack(f"<{len(passed)}I", *passed)
         call = self._call("draw", args)
-        self._calls.wait(call, None)  # returns when a split is available, the other functions finish, or the session ends
+        self._calls.wait(call, None)  # returns when a split is available, or the other functions or the session end
         if call.error is not None:
             raise call.error.again()
         if call.encoding == JSON:
