@@ -1,7 +1,6 @@
-"""Python client of Muster: runs functions on a cluster of workers. It also contains the Python worker.
+"""Python client and Python worker of Muster. The client runs functions on a cluster of workers.
 
-Names are loaded when they are first used. So importing the package is fast, and processes of a worker do not need
-gRPC.
+Names are imported at their first use. This makes the import of the package fast, and worker processes do not need gRPC.
 """
 from __future__ import annotations
 
@@ -79,7 +78,7 @@ _HOMES = {
     "muster.worker.worker": "Worker",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-__all__ = [  # written out: type checkers read it
+__all__ = [  # written out, because type checkers read this list
     "AbortedError", "Agent", "AgentError", "BarrierError", "Cancelled", "CancelledError", "Client",
     "ClosureError", "ClosureOptions", "ClusterCoordinator", "Context", "CoordinationClient",
     "CoordinationError", "CoordinatorOptions", "DependencyLost", "DistributedDataset", "Executor", "FailureKind",

@@ -1,5 +1,5 @@
-"""``python -m muster worker`` runs a Python worker. Every other command is passed to the program, such as ``python
--m muster serve``.
+"""``python -m muster worker`` runs a Python worker. Every other command, such as ``python -m muster serve``, is passed
+to the program ``muster``.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads small files that users name: tokens, certificates, rules."""
+"""Reads small files whose paths users configure: tokens, certificates, upload rules."""
 from __future__ import annotations
 
 import collections
@@ -14,15 +14,15 @@ _pipes: collections.OrderedDict[tuple[str, int, int], bytes] = collections.Order
 
 
 def read_bounded_file(path: str | os.PathLike[str]) -> bytes:
-    """Returns the content of a file of at most 1 MiB. Reading stops at the limit, so a device without an end raises
+    """Returns the content of a file of at most 1 MiB. Reading stops at this limit, so an endless device file results in
     an error as well.
 
-    A pipe, such as ``<(…)`` of a shell, is read once per process. Later calls with the same path return the same
+    A pipe, such as ``<(…)`` in a shell, is read once per process. Later calls with the same path return the stored
     content.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is larger than 1 MiB.
+        ValueError: The file is larger than 1 MiB.
     """
     of = os.stat(path)
     if not stat.S_ISFIFO(of.st_mode):

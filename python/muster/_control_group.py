@@ -1,4 +1,4 @@
-"""The limits of this process's control group, and its usage."""
+"""Reads the limits and the usage of the control group of this process."""
 from __future__ import annotations
 
 _NO_LIMIT = 1 << 60
@@ -6,7 +6,9 @@ _NO_LIMIT = 1 << 60
 
 
 class ControlGroup:
-    """The tightest limits of this process's group and of its parent groups, in version 1 or 2."""
+    """The lowest limits of the control group of this process and its parent groups, for version 1 or 2 of control
+    groups.
+    """
 
     def __init__(self, root: str) -> None:
         self.memory_limit: int | None = None
@@ -39,7 +41,7 @@ class ControlGroup:
                 self.cpus, self._cpu_at = share / of, (at, second)
 
     def memory(self) -> int | None:
-        """Returns the used bytes, without caches that the kernel can drop at once."""
+        """Returns the memory usage in bytes, without caches that the kernel can drop immediately."""
         at, second = self._memory_at
         used = _number(read_text(at + ("/memory.current" if second else "/memory.usage_in_bytes")))
         idle = number_after(read_text(f"{at}/memory.stat"), "inactive_file" if second else "total_inactive_file")
@@ -52,8 +54,8 @@ class ControlGroup:
 
 
 def _upwards(mount: str, path: str) -> list[str]:
-    """Returns the folders of the group and its parents. If a container sees its group as the root, the path belongs
-    to the host, and only the mount itself exists.
+    """Returns the directories of the group and its parents. In a container that sees its group as the root, the path is
+    valid only on the host, and only the mount directory itself exists.
     """
     parts = [part for part in path.split("/") if part]
     return ["/".join([mount, *parts[:n]]) for n in range(len(parts), -1, -1)]
@@ -73,7 +75,7 @@ def _number(text: str) -> int | None:
 
 
 def number_after(text: str, key: str) -> int | None:
-    """Returns the number that follows `key` at the start of a line."""
+    """Returns the number after `key` in the line that begins with `key`."""
     for line in text.splitlines():
         words = line.split()
         if len(words) > 1 and words[0] == key:

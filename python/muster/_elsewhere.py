@@ -1,4 +1,4 @@
-"""Names of Ray's and Dask's APIs, and their replacements in Muster. Private."""
+"""Maps names of the Ray and Dask APIs to their replacements in Muster. Private."""
 from __future__ import annotations
 
 from typing import Mapping, NoReturn
@@ -110,13 +110,15 @@ LOCAL_CLUSTER = {
 
 
 def missing(of: str, name: str, instead: Mapping[str, str]) -> NoReturn:
-    """Raises AttributeError, which names the replacement in Muster."""
+    """Raises an AttributeError whose message contains the replacement in Muster."""
     hint = instead.get(name)
     raise AttributeError(f"{of} has no attribute {name!r}" + (f"; use {hint}" if hint else ""))
 
 
 class _Absent:
-    """An attribute that a class does not have. Reading it raises AttributeError, which names the replacement."""
+    """An attribute that a class does not have. Reading it raises an AttributeError whose message contains the
+    replacement.
+    """
 
     def __init__(self, of: str, name: str, instead: Mapping[str, str]) -> None:
         self._of = of
@@ -131,8 +133,8 @@ class _Absent:
 
 
 class Hints:
-    """Base of classes that suggest replacements for the names in `_instead`. A method `__getattr__` would slow down
-    every attribute.
+    """Base class of classes that suggest replacements for the names in `_instead`. It does not use `__getattr__`, which
+    would make every attribute access slower.
     """
 
     __slots__ = ()
@@ -147,7 +149,7 @@ class Hints:
             real = [each for each in found if not isinstance(each, _Absent)]
             if not found:
                 setattr(cls, name, _Absent(cls._shown, name, cls._instead))
-            elif real and found[0] is not real[0]:  # a later base class has the attribute
+            elif real and found[0] is not real[0]:  # a later base class provides the attribute
                 setattr(cls, name, real[0])
 
     def __dir__(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Combined classes and tracebacks of exceptions. See `errors`. Private."""
+"""Creates combined exception classes and completes tracebacks. See `errors`. Private."""
 from __future__ import annotations
 
 import linecache
@@ -15,20 +15,20 @@ _PLACE = re.compile(r"\(on [\w.-]+:\d+\)$")
 
 
 def names_a_task(message: str) -> bool:
-    """Returns whether the message ends with a place, as "(on worker:3)"."""
+    """Returns whether the message ends with a task, as in "(on worker:3)"."""
     return _PLACE.search(message) is not None
 
 
 def class_named(name: str) -> type | None:
-    """Returns the class with this name if its module is imported, otherwise None."""
+    """Returns the class with this name if its module has been imported, otherwise None."""
     module, _, attribute = name.rpartition(".")
     found = getattr(sys.modules.get(module or "builtins"), attribute, None)
     return found if isinstance(found, type) else None
 
 
 def class_of(base: type, original: type) -> type:
-    """Returns a class that derives from both classes. Raises TypeError if their layouts conflict."""
-    if issubclass(original, base):  # the error of another call
+    """Returns a class that is derived from both classes. Raises TypeError if their memory layouts conflict."""
+    if issubclass(original, base):  # the original is the error of another call
         return original
     key = (base, original)
     if key not in _combined:
@@ -47,8 +47,8 @@ def last_cause(error: BaseException) -> BaseException:
 
 
 def with_lines(traceback: str) -> str:
-    """Returns a traceback with source lines of files that this process can read and the worker could not, such as
-    the client's program and notebooks.
+    """Adds source lines to a traceback, from files that this process can read and the worker could not, such as the
+    client's program and notebooks.
     """
     lines = traceback.split("\n")
     made: list[str] = []

@@ -1,11 +1,11 @@
-"""Hooks for processes that programs and functions fork. Never imports grpc.
+"""Hooks for processes that programs and functions fork. This module never imports grpc.
 
-In a forked process, coordinators, executors and all other objects with threads raise RuntimeError at once. A
-process that a function forks keeps descriptors 0, 1 and 2 of its worker's process, and none of the worker's other
-descriptors. Its signal handlers are those of a normal program, and it ends when it returns from the function.
+In a forked process, coordinators, executors and all other objects with threads raise RuntimeError immediately. A
+process that a function forks keeps descriptors 0, 1 and 2 of the worker process, and none of its other descriptors. The
+forked process has the signal handlers of a normal program, and exits when it returns from the function.
 
-A fork can inherit a descriptor before this module closes it, and a fork by C code does not run these hooks. So an
-open socket or pipe does not prove that a process is alive: see `worker.pidfds`.
+A forked process inherits descriptors that this module closes only later, and a fork by C code does not run these hooks.
+Therefore an open socket or pipe does not prove that a process is alive; see `worker.pidfds`.
 """
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ generation = 0
 
 class Part(Protocol):
     def forked(self) -> None:
-        """Closes descriptors, or replaces locks by `LostLock`, in a forked process. It must not take a lock:
-        another thread may have held it.
+        """Closes descriptors, or replaces locks with `LostLock`, in a forked process. This method must not take a lock,
+        because another thread may have held the lock during the fork.
         """
 
 
@@ -43,18 +43,18 @@ _mask = _Mask()
 
 
 def of_parent(what: str) -> RuntimeError:
-    """Returns the error of a call on an object of the parent process."""
+    """Returns the error to raise if a forked process uses an object of its parent process."""
     return RuntimeError(f"this {what} belongs to the process that this one was forked from; create a new one in this "
                         "process")
 
 
 class LostLock:
-    """Replaces a lock or a condition in a forked process. Taking it raises RuntimeError instead of waiting for a
-    thread that does not exist there.
+    """Replacement for a lock or a condition in a forked process. An attempt to take it raises RuntimeError, instead of
+    waiting for a thread that does not exist in this process.
     """
 
     def __init__(self, what: str) -> None:
-        """`what`: the users' name of the object that the lock belongs to."""
+        """Creates the replacement. `what`: user-visible name of the object to which the lock belongs."""
         self._what = what
 
     def acquire(self, *_: object) -> NoReturn:
@@ -73,23 +73,24 @@ def notify_in_forks(part: Part) -> None:
 
 
 def close_descriptor_in_forks(descriptor: int) -> None:
-    """Closes a descriptor in each forked process. It stays open in this one."""
+    """Closes a descriptor in each process that is forked from now on. The descriptor stays open in the current process.
+    """
     _descriptors.append(descriptor)
 
 
 def handle_signal(number: int, handler: Callable[..., Any]) -> None:
     """Sets the handler of a signal for this process only. Call it on the main thread.
 
-    Programs that this process starts get the default disposition, because the kernel resets handlers (an ignored
-    signal would stay ignored). Forked processes get it as well.
+    In programs that this process starts, the signal has its default disposition, because the kernel resets handlers; an
+    ignored signal would stay ignored. In forked processes, the signal has its default disposition as well.
     """
     signal.signal(number, handler)
     _handled[number] = handler
 
 
 def take_standard_input() -> int:
-    """Returns a descriptor of standard input. After this, standard input is empty for this process and for programs
-    that it starts.
+    """Returns a new descriptor of standard input. After this call, standard input is empty for this process and for
+    programs that it starts.
     """
     taken = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -99,11 +100,11 @@ def take_standard_input() -> int:
 
 
 def do_nothing(number: int, frame: Any) -> None:
-    """A signal handler to use instead of SIG_IGN."""
+    """Does nothing. Use this function as a signal handler instead of SIG_IGN."""
 
 
 def leave(error: BaseException | None = None) -> NoReturn:
-    """Ends a process that a function has forked and that has left the function, as Python ends a program."""
+    """Exits a forked process that has returned from its function, in the same way as Python exits a program."""
     status = 0
     try:
         if isinstance(error, SystemExit):
@@ -120,7 +121,7 @@ def leave(error: BaseException | None = None) -> NoReturn:
 
 
 def _hold_signals() -> None:
-    """Blocks signals, so that a forked process gets them only when it has its own handlers."""
+    """Blocks signals, so that a forked process receives no signal before its own handlers are set."""
     _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled) if _handled else None
 
 

@@ -1,10 +1,10 @@
-"""Makes text of other processes harmless on a terminal."""
+"""Makes text from other processes safe to print on a terminal."""
 from __future__ import annotations
 
 import re
 
-# C0 controls except newline and tab become spaces. C1 controls and DEL become visible escapes. So do directional
-# marks, overrides and isolates, which can change the displayed order of a text.
+# C0 control characters except newline and tab are replaced with spaces. C1 control characters and DEL are replaced with
+# visible escapes, and so are directional marks, overrides and isolates, which can change the display order of a text.
 _HOSTILE = {code: " " for code in range(0x20) if code not in (0x09, 0x0A)}
 _HOSTILE.update({code: f"\\u{code:04x}"
                  for code in (*range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F,
@@ -14,9 +14,9 @@ _RESET = "\x1b[0m"
 
 
 def neutral_text(text: str) -> str:
-    """Replaces characters that can control or mislead a terminal. Colours (SGR sequences) are kept.
+    """Replaces characters that can control a terminal or change the displayed text. Colours (SGR sequences) are kept.
 
-    A text with colours ends with their reset, so that they do not affect the text after it.
+    If the text contains colours, a colour reset is appended, so that the colours do not affect later text.
     """
     if "\x1b" not in text:
         return text.translate(_HOSTILE)

@@ -1,4 +1,4 @@
-"""Finds and runs the program ``muster``."""
+"""Locates and runs the program ``muster``."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,8 @@ BUNDLED = pathlib.Path(__file__).parent / "_bundled" / "bin" / "muster"
 
 
 def find() -> str:
-    """Returns MUSTER_BINARY, else the program of this package's wheel, else `muster` in PATH. Raises FileNotFoundError.
+    """Returns the path of the program: MUSTER_BINARY, otherwise the program in this package's wheel, otherwise `muster`
+    in PATH. Raises FileNotFoundError if there is no program.
     """
     named = os.environ.get("MUSTER_BINARY")
     if named:
@@ -31,12 +32,12 @@ def find() -> str:
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Replaces this process by the program. Raises FileNotFoundError."""
+    """Replaces this process with the program. Raises FileNotFoundError if the program is not found."""
     program = find()
     sys.stdout.flush()
     os.execv(program, ["muster", *arguments])
 
 
 def main() -> NoReturn:
-    """Entry point of the command ``muster`` in a wheel for a platform."""
+    """Entry point of the command ``muster`` in a platform wheel."""
     run(sys.argv[1:])

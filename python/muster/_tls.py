@@ -1,4 +1,4 @@
-"""TLS of clients: files in PEM form, which are read again for each connection."""
+"""TLS settings of clients. The PEM files are read again for each connection."""
 from __future__ import annotations
 
 import dataclasses
@@ -19,7 +19,9 @@ of keepalive.
 
 @dataclasses.dataclass(frozen=True)
 class Tls:
-    """PEM files for TLS. If all are empty, gRPC uses plaintext, and https:// the CA certificates of the system."""
+    """PEM files for TLS. If no file is set, gRPC connections are not encrypted, and https:// connections use the CA
+    certificates of the system.
+    """
 
     ca: str = ""
     cert: str = ""
@@ -27,11 +29,12 @@ class Tls:
 
     @classmethod
     def of(cls, ca: str | None, cert: str | None, key: str | None) -> Tls:
-        """Returns these files. None selects the file that MUSTER_CA, MUSTER_CERT or MUSTER_KEY names.
+        """Returns the TLS settings with these files. For None, the path in MUSTER_CA, MUSTER_CERT or MUSTER_KEY is
+        used.
 
         Raises:
-            ValueError: A file cannot be read or used, or only one of `cert` and `key` is given. The error names the
-                file.
+            ValueError: A file cannot be read or used, or only one of `cert` and `key` is set. The message contains the
+                path of the file.
         """
         from_environment = os.environ.get
         tls = cls(from_environment("MUSTER_CA", "") if ca is None else ca,
@@ -52,7 +55,9 @@ class Tls:
         return tls
 
     def _check(self, texts: dict[str, bytes]) -> None:
-        """Raises ValueError if gRPC cannot use the content of a file. gRPC would only log this, and retry forever."""
+        """Raises ValueError if gRPC cannot use the content of a file. Without this check, gRPC would log an error and
+        retry forever.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if self.ca:
@@ -67,7 +72,7 @@ class Tls:
                              f"{error}") from error
 
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:
-        import grpc  # REST clients do not need it
+        import grpc  # imported here, because REST clients do not need grpc
 
         options = [*KEEPALIVE, *options]
         if self == Tls():
@@ -83,9 +88,9 @@ class Tls:
             if self.cert:
                 context.load_cert_chain(self.cert, self.key)
             return context
-        # A pipe was read when the options were checked, and cannot be read again.
+        # A pipe was already read when the options were checked, and cannot be read again.
         authorities = read_bounded_file(self.ca).decode("ascii", "ignore") if self.ca else None
-        if self.ca and not authorities:  # "" would select the system's CA certificates
+        if self.ca and not authorities:  # an empty string would select the system's CA certificates
             raise ValueError(f"ca: {self.ca} is empty")
         context = ssl.create_default_context(cadata=authorities)
         if self.cert:
@@ -94,11 +99,13 @@ class Tls:
 
 
 def load_certificate(context: ssl.SSLContext, pem: bytes) -> None:
-    """Loads a certificate and its key into a context. The ssl module can load them only from a file."""
+    """Loads a certificate and its key into a context, through a file in memory, because the ssl module can load them
+    only from a file.
+    """
     fd = os.memfd_create("muster-certificate", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:
             file.write(pem)
-        context.load_cert_chain(f"/proc/self/fd/{fd}", password="")  # "": no prompt on the terminal
+        context.load_cert_chain(f"/proc/self/fd/{fd}", password="")  # "" prevents a prompt on the terminal
     finally:
         os.close(fd)

@@ -7,9 +7,10 @@ from muster._bounded_file import read_bounded_file
 
 
 def token_of(given: str = "") -> str:
-    """Returns `given`; else MUSTER_TOKEN of the environment; else the first line of the file MUSTER_TOKEN_FILE.
+    """Returns `given`, otherwise the environment variable MUSTER_TOKEN, otherwise the first line of the file in
+    MUSTER_TOKEN_FILE.
 
-    Returns an empty string if there is none of them. Raises ValueError if the file cannot be read.
+    Returns an empty string if no token is set. Raises ValueError if the file cannot be read.
     """
     token = given or os.environ.get("MUSTER_TOKEN", "")
     path = os.environ.get("MUSTER_TOKEN_FILE", "")
@@ -17,7 +18,7 @@ def token_of(given: str = "") -> str:
 
 
 def first_line(path: str, setting: str) -> str:
-    """Returns the first line of the file that a setting names.
+    """Returns the first line of the file `path`. Error messages contain the name of the setting that contains the path.
 
     Raises:
         ValueError: The file cannot be read, or its first line is empty.

@@ -1,4 +1,4 @@
-"""Errors of calls, and of waits for them."""
+"""Exceptions that calls and waits raise."""
 from __future__ import annotations
 
 import enum
@@ -8,7 +8,7 @@ from muster import _failures
 
 
 class FailureKind(enum.IntEnum):
-    """Why a call failed. The numbers are those of the protocol. USER: the function raised an exception."""
+    """Reason why a call failed. The protocol uses the same numbers. USER: the function raised an exception."""
 
     USER = 0
     WORKER_LOST = 1
@@ -20,15 +20,15 @@ class FailureKind(enum.IntEnum):
 
 
 class MusterError(Exception):
-    """Base of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class WaitTimeout(MusterError, TimeoutError):
-    """A wait reached its time limit. The calls that it waited for continue."""
+    """Raised if a wait has reached its time limit. The calls continue."""
 
 
 class Failure(NamedTuple):
-    """The known facts about the failure of a call."""
+    """The data about the failure of a call that this process has received."""
 
     kind: FailureKind
     type: str
@@ -46,19 +46,19 @@ class Failure(NamedTuple):
 
 
 class ClosureError(MusterError):
-    """A call failed.
+    """Raised if a call has failed.
 
-    If this process knows the class of the exception that the function raised, the error is also an instance of that
-    class, so ``except ValueError`` catches it. An error of a Python callable has the attributes, ``args``, notes,
-    ``__cause__`` and ``__context__`` of the exception. The end of the chain of causes shows the traceback of the
-    worker.
+    If this process has imported the class of the exception that the function raised, the error is also an instance of
+    that class, so for example ``except ValueError`` catches it. For a Python callable, the error has the attributes,
+    ``args``, notes, ``__cause__`` and ``__context__`` of the original exception. The last exception in the chain of
+    causes contains the traceback of the worker.
 
     Attributes:
         kind: A FailureKind.
-        type: Class of the original error, as text.
-        message: Text of the original error.
-        remote_traceback: Traceback of the worker, or "".
-        worker: The task, such as ``"worker:3"``, or "".
+        type: Class name of the original error.
+        message: Message of the original error.
+        remote_traceback: Traceback on the worker, or "".
+        worker: The task of the worker, such as ``"worker:3"``, or "".
         attempt: Number of the attempt, from 1.
         dependency: Lost tasks, such as ``["ps:1"]``.
         original: The exception as the function raised it, or None if it was not received.
@@ -73,7 +73,7 @@ class ClosureError(MusterError):
         if remote_traceback:
             self.__cause__ = RemoteTraceback(remote_traceback)
 
-    # Properties, so that attributes of the original's class cannot hide them.
+    # These are properties, so that attributes of the original exception class cannot hide them.
 
     @property
     def kind(self) -> FailureKind:
@@ -109,20 +109,21 @@ class ClosureError(MusterError):
 
     def __str__(self) -> str:
         f = self._failure
-        # An error that came through another call has the place where it was raised already.
+        # The message of an error that was passed on by another call already contains the task where it was raised.
         where = f" (on {f.worker})" if f.worker and not _failures.names_a_task(f.message) else ""
         name = f.type.rpartition(".")[2] or f.kind.name
-        # Python shows the name of the class in front of this text.
+        # Python displays the class name before this text.
         if name == type(self).__name__ or f.kind not in (FailureKind.USER, FailureKind.INPUT):
             return f"{f.message}{where}"
         return f"{name}: {f.message}{where}"
 
     def again(self, stops: bool = False) -> ClosureError:
-        """Returns a copy to raise, with the class of the original. Each place that raises the error needs its own
-        copy.
+        """Returns a copy of the error to raise, which is also an instance of the original class. Each place that raises
+        the error needs its own copy.
 
         Args:
-            stops: Whether the copy can be a StopIteration, which cannot leave a coroutine, a generator or a future.
+            stops: Whether the copy can be a StopIteration. Coroutines, generators and futures cannot raise
+                StopIteration.
         """
         return _whole(self._failure, stops)
 
@@ -142,50 +143,53 @@ class ClosureError(MusterError):
 
 
 class InputError(ClosureError):
-    """An argument could not be converted, or the call that computes it failed. In the second case ``type``,
-    ``worker``, ``remote_traceback`` and ``__cause__`` describe the error of that call.
+    """Raised if an argument of the call could not be converted, or if the call that computes the argument has failed.
+    In the second case, ``type``, ``worker``, ``remote_traceback`` and ``__cause__`` describe the error of that call.
     """
 
 
 class CancelledError(ClosureError):
-    """The call was cancelled, by the user or after the first error of another scheduled call. It can be scheduled
-    again. A call that lost its worker fails with AbortedError instead, unlike in TensorFlow.
+    """Raised if the call was cancelled by the user, or because another scheduled call has failed. The call can be
+    scheduled again. If the worker of a call is lost, the call fails with AbortedError, unlike in TensorFlow.
     """
 
 
 class AbortedError(ClosureError):
-    """The call lost its worker too often and is not retried."""
+    """Raised if the worker of the call was lost too often. The call is not retried."""
 
 
 class TimedOutError(ClosureError, TimeoutError):
-    """The call has not ended within its `timeout`."""
+    """Raised if the call has not ended within its `timeout`."""
 
 
 class UnavailableError(ClosureError):
-    """Something that the call or the session depends on was lost, such as a parameter server or the server."""
+    """Raised if a process that the call or the session depends on was lost, such as a parameter server or the Muster
+    server.
+    """
 
 
 class NotServedError(ClosureError):
-    """No worker can run the call: all have other versions of Python or, with ``require_function``, lack the
-    function. The message lists what they provide.
+    """Raised if no worker can run the call, because all workers have other Python versions or, with
+    ``require_function``, do not provide the function. The message lists the functions or versions that the workers
+    provide.
     """
 
 
 class RemoteTraceback(Exception):
-    """Contains the traceback of a worker as the cause of an error."""
+    """Cause of an error that contains the traceback on the worker."""
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])
 
 
 class DependencyLost(MusterError):
-    """Raised by a function on a worker when it has lost tasks that it depends on.
+    """Raise it in a function on a worker if tasks that the function depends on were lost.
 
-    The server counts these errors for each task. See ``--transient-dependency-failures``.
+    The server counts these errors for each task. See the option ``--transient-dependency-failures``.
 
     Args:
-        message: Text of the error.
-        *tasks: The lost tasks, such as ``"ps:1"``. At least one.
+        message: Error message.
+        *tasks: The lost tasks, such as ``"ps:1"``. At least one task is required.
 
     Raises:
         ValueError: No task is given.
@@ -202,9 +206,9 @@ class DependencyLost(MusterError):
 
 
 class Cancelled(BaseException):
-    """Raised in a function on a worker that was asked to stop and still runs one second later.
+    """Raised in a function on a worker if the function was asked to stop and is still running one second later.
 
-    It is not an ``Exception``, so ``except Exception`` does not catch it, as with KeyboardInterrupt.
+    Like KeyboardInterrupt, this class is not derived from ``Exception``, so ``except Exception`` does not catch it.
     """
 
     def __init__(self, message: str = "the closure was asked to stop") -> None:
@@ -228,20 +232,21 @@ _CLASSES = {
 def failure_error(kind: int, type: str, message: str, remote_traceback: str = "", worker: str = "",
                   attempt: int = 0, dependency: list[str] | None = None, exception: bytes = b"",
                   cause: ClosureError | None = None) -> ClosureError:
-    """Returns the exception for a failure. It unpickles `exception`, so the sender must be trusted."""
+    """Returns the exception for a failure. The function unpickles `exception`, so the sender must be trusted."""
     return _whole(Failure(_kind_of(kind, type), type, message, remote_traceback, worker,
                           attempt, dependency or (), exception, bool(exception), cause))
 
 
 def from_wire(f: Any, own: bool = False, cause: ClosureError | None = None) -> ClosureError:
-    """Returns the plain exception for a `muster.v1.Failure`. See Failure for `own` and `cause`."""
+    """Returns the exception for a `muster.v1.Failure`, with a class of this package. See Failure for `own` and `cause`.
+    """
     return plain_error(Failure(_kind_of(f.kind, f.type), f.type, f.message, f.traceback,
                                f.worker, f.attempt, list(f.dependency), f.exception, own, cause))
 
 
 def plain_error(failure: Failure) -> ClosureError:
-    """Returns the exception for a failure, with a class of this package. It runs no code of the class that the
-    function raised, so the thread of the session can call it. `again` adds that class.
+    """Returns the exception for a failure, with a class of this package. No code of the original exception class is
+    executed, so the session thread can call this function. `again` adds the original class.
     """
     made: ClosureError = _CLASSES.get(failure.kind, ClosureError)(
         failure.kind, failure.type, failure.message, failure.remote_traceback, failure.worker,
@@ -253,15 +258,16 @@ def plain_error(failure: Failure) -> ClosureError:
 def _kind_of(number: int, type: str) -> FailureKind:
     known = FailureKind(number) if number in FailureKind._value2member_map_ else FailureKind.USER
     if known is FailureKind.USER and type == LOST:
-        return FailureKind.WORKER_LOST  # only the server sends this kind itself
+        return FailureKind.WORKER_LOST  # only the server itself sends this kind
     return known
 
 
 def _whole(failure: Failure, stops: bool = False) -> ClosureError:
-    """Returns the error with the class and the contents of the original exception. `stops`: see ClosureError.again."""
+    """Returns the error with the class and the attributes of the original exception. `stops`: see ClosureError.again.
+    """
     if failure.own:
         failure = failure._replace(remote_traceback=_failures.with_lines(failure.remote_traceback))
-    from muster._pickled.exceptions import chain, dictionary  # loads cloudpickle, which clients over REST do not need
+    from muster._pickled.exceptions import chain, dictionary  # imports cloudpickle, which REST clients do not need
 
     made = plain_error(failure)
     try:
@@ -276,11 +282,11 @@ def _whole(failure: Failure, stops: bool = False) -> ClosureError:
             if original.__cause__ is not None:
                 last = _failures.last_cause(original.__cause__)
                 chain(last, shown, last.__context__)
-        str(made), made.kind  # raises if the class of the original cannot be shown
+        str(made), made.kind  # raises an exception if the original class cannot be displayed
         return made
     except KeyboardInterrupt:
         raise
-    except BaseException:  # code of the user's class can raise anything
+    except BaseException:  # code of the user's class can raise any exception
         return plain_error(failure)
 
 
@@ -311,7 +317,7 @@ def _of_both(failure: Failure, original: BaseException | None, stops: bool) -> C
         both = _failures.class_of(ClosureError, kind)
         made: Any = (exceptions.new(both, (failure.message,)) if original is None
                      else exceptions.like(original, both))
-    except Exception:  # the layouts of the classes conflict, or the class cannot be created from a text
+    except Exception:  # the class layouts conflict, or the class cannot be created from a string
         return None
     exceptions.dictionary(made)["_failure"] = failure
     if original is None and failure.remote_traceback:

@@ -1,4 +1,4 @@
-"""A concurrent.futures.Executor that runs its calls on the cluster."""
+"""A concurrent.futures.Executor that runs calls on the cluster."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 
 class _Future(Future):
-    """The future of a call. It is pending until the call is known to run: `running` and `cancel` ask the server."""
+    """The future of a call. It is pending until it is known that the call is running. `running` and `cancel` ask the
+    server.
+    """
 
     value: RemoteValue[Any] | None = None
 
@@ -53,32 +55,36 @@ class _Future(Future):
                     self.value._warn()
 
     def running(self) -> bool:
-        """Returns whether the call runs, as the server knows. Each use asks the server."""
+        """Returns whether the call is running, according to the server. Each call of this method sends a request to the
+        server.
+        """
         if self.value is not None and self._is_pending():
             _cancel_queued([self], dry_run=True)
         return super().running()
 
     def cancel(self) -> bool:
-        """Cancels the call unless it runs or has ended. Returns whether it is cancelled.
+        """Cancels the call unless it is running or has ended. Returns whether the call is cancelled.
 
-        The server decides by the reports of the workers. A worker can have started the call a moment earlier: then
-        the result is True, the future has no result, and the function is interrupted. If the result is False, the
+        The server decides on the basis of the workers' reports. If a worker has started the call a moment earlier,
+        `cancel` returns True, the future has no result, and the function is interrupted. If `cancel` returns False, the
         call is not interrupted.
 
-        Each use asks the server, for up to 10 seconds. If the server did not answer the last time, it waits at most
-        1 second. To cancel many calls, use `Executor.shutdown` with `cancel_futures`, which sends one request for
-        all of them.
+        Each call of this method waits up to 10 seconds for the server. If the server did not answer the last request,
+        the method waits at most 1 second. To cancel many calls, use `Executor.shutdown` with `cancel_futures`, which
+        sends a single request for all calls.
         """
         if self.value is not None and self._is_pending() and _cancel_queued([self]):
             return False
         return super().cancel()
 
     def _is_pending(self) -> bool:
-        with self._condition:  # raises in a forked process
+        with self._condition:  # raises an exception in a forked process
             return bool(self._state == PENDING)
 
     def _begin(self) -> bool:
-        """Returns whether the future takes an outcome."""
+        """Marks the future as running. Returns whether an outcome can be set, which is not possible if the future is
+        cancelled.
+        """
         with self._condition:
             return self._state == RUNNING or self.set_running_or_notify_cancel()
 
@@ -89,8 +95,8 @@ class _Future(Future):
 
 
 def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Future]:
-    """Asks the server to cancel those calls of one executor that no worker has started. Returns the futures of the
-    others.
+    """Asks the server to cancel the calls that no worker has started. All calls must belong to one executor. Returns
+    the futures of the calls that were not cancelled.
     """
     by_token = {f.value._record.token: f for f in futures if f.value is not None}
     if not by_token:
@@ -106,11 +112,12 @@ def _cancel_queued(futures: Sequence[_Future], dry_run: bool = False) -> set[_Fu
 class Executor(concurrent.futures.Executor):
     """A :class:`concurrent.futures.Executor` whose calls run on the cluster.
 
-    Each future has its own error. Only calls that no worker has reported as started can be cancelled. The program
-    ends when its submitted calls have ended. Methods can be called from any thread.
+    Calls fail independently, and each future raises the error of its own call. A call can be cancelled only while no
+    worker has reported that it has started the call. The program exits only after its submitted calls have ended.
+    Methods can be called from any thread.
 
     Args:
-        server: The address "host:port", or several. None: as for :class:`muster.ClusterCoordinator`.
+        server: The address "host:port", or several addresses. None: as for :class:`muster.ClusterCoordinator`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
 
     Raises:
@@ -132,7 +139,7 @@ class Executor(concurrent.futures.Executor):
         if not options.setdefault("continue_on_error", True):
             raise ValueError("continue_on_error: each future of an executor has its own error")
         self._coordinator = ClusterCoordinator(server, **options)
-        self._lock: Any = threading.Lock()  # protects the following
+        self._lock: Any = threading.Lock()  # protects the fields below
         self._shut_down = False
         self._futures: set[_Future] = set()
         self._finishing: threading.Thread | None = None
@@ -143,7 +150,7 @@ class Executor(concurrent.futures.Executor):
         weakref.finalize(self, _finish_collected, self._coordinator).atexit = False
 
     def forked(self) -> None:
-        """Called in a process that was forked from this one. Internal."""
+        """Called in a process that was forked from the current process. Internal."""
         self._is_forked = True
         self._lock = _forks.LostLock("executor")
         for future in list(self._futures):
@@ -151,7 +158,9 @@ class Executor(concurrent.futures.Executor):
 
     @property
     def _max_workers(self) -> int:
-        """Returns how many calls the connected workers can run at the same time, at least 1. Dask reads this."""
+        """Returns the number of calls that the connected workers can run at the same time, at least 1. Dask reads this
+        property.
+        """
         session = self._coordinator._session
         session.wait_open()
         slots: int | None = session.link.capacity(session.id)
@@ -159,7 +168,7 @@ class Executor(concurrent.futures.Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args,
                **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
-        """Runs ``fn(*args, **kwargs)`` on a worker, and returns its future. Waits while the queue is full.
+        """Runs ``fn(*args, **kwargs)`` on a worker and returns the future of the call. Blocks while the queue is full.
 
         Args:
             fn: A callable.
@@ -167,7 +176,7 @@ class Executor(concurrent.futures.Executor):
             **kwargs: Keyword arguments.
 
         Returns:
-            A future. Its `cancel` and `running` ask the server.
+            A future. Its methods `cancel` and `running` ask the server.
 
         Raises:
             RuntimeError: The executor was shut down.
@@ -186,30 +195,31 @@ class Executor(concurrent.futures.Executor):
             value = future.value = self._coordinator._submit_for_fetch(fn, args, kwargs, name)
         except BaseException:
             concurrent.futures.Future.cancel(future)
-            future._begin()  # `_finish` may wait for it
+            future._begin()  # `_finish` may be waiting for this
             self._futures.discard(future)
             raise
         value.add_done_callback(lambda: made_again.when_here(value._is_large, lambda: self._ended(future, value)))
-        if future.cancelled():  # a shutdown cancelled it while the queue was full
+        if future.cancelled():  # a shutdown cancelled the future while the queue was full
             value.cancel()
         return future
 
     def _unchanged(self, yes: bool) -> None:
-        """Sets whether large arguments that are passed again have the same contents as before."""
+        """Sets whether the program promises that large arguments that are passed again have the same content as before.
+        """
         self._coordinator._session.blobs.unchanged(yes)
 
     def _ended(self, future: _Future, value: RemoteValue[Any]) -> None:
         try:
             error = value._record.error
             if error is not None and error.kind is FailureKind.CANCELLED:
-                # This can happen before `cancel` has returned, or when the session has ended.
+                # The outcome can arrive before `cancel` has returned, or when the session has ended.
                 concurrent.futures.Future.cancel(future)
             if not future._begin():
                 return
             try:
                 result = value._fetch()
             except BaseException as error:
-                # A cancelled call that the function has waited for is an error of the function.
+                # If the function waited for a call that was cancelled, this is an error of the function.
                 future.set_exception(concurrent.futures.CancelledError()
                                      if getattr(error, "kind", None) is FailureKind.CANCELLED else error)
             else:
@@ -220,14 +230,15 @@ class Executor(concurrent.futures.Executor):
     def map(self, fn: Callable[..., T], *iterables: Iterable[Any],
             timeout: float | None = None, chunksize: int | None = None,
             buffersize: int | None = None) -> Iterator[T]:
-        """Returns an iterator over the results in order. See :meth:`muster.ClusterCoordinator.map`.
+        """Returns an iterator over the results in input order. See :meth:`muster.ClusterCoordinator.map`.
 
         Args:
             fn: A callable.
-            *iterables: The n-th call gets the n-th element of each.
-            timeout: Seconds from now after which iterating raises WaitTimeout. None: no limit.
-            chunksize: Number of calls that are sent together. None: one for up to 256 elements, more for thousands.
-            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all.
+            *iterables: The n-th call receives the n-th element of each iterable.
+            timeout: Seconds from the call of `map` after which the iterator raises WaitTimeout. None: no limit.
+            chunksize: Number of calls that are sent together as a chunk. None: as for
+                :meth:`muster.ClusterCoordinator.map`.
+            buffersize: Number of chunks that are submitted ahead of the results that you have read. None: all chunks.
 
         Raises:
             RuntimeError: The executor was shut down.
@@ -239,10 +250,10 @@ class Executor(concurrent.futures.Executor):
                                      buffersize=buffersize)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Refuses further calls. Submitted calls continue. Does nothing in a forked process.
+        """Rejects new calls from now on. Submitted calls continue. Does nothing in a forked process.
 
         Args:
-            wait: Whether to return only when all calls have ended.
+            wait: Whether to wait until all calls have ended.
             cancel_futures: Whether to cancel the calls that no worker has started.
         """
         if self._is_forked:
@@ -261,7 +272,7 @@ class Executor(concurrent.futures.Executor):
                 self._finishing.join()
 
     def _stop(self) -> None:
-        """Shuts down at once, and cancels running calls as well."""
+        """Shuts the executor down immediately, and also cancels running calls."""
         with self._lock:
             self._shut_down = True
             futures = list(self._futures)
@@ -278,7 +289,7 @@ class Executor(concurrent.futures.Executor):
 
     def _finish(self) -> None:
         _join(self._coordinator)
-        concurrent.futures.wait(list(self._futures))  # ends: all calls have ended, so each future gets its outcome
+        concurrent.futures.wait(list(self._futures))  # this wait ends, because all calls have ended
         self._coordinator.close()
 
     def _check(self) -> None:
@@ -303,7 +314,7 @@ def _join(coordinator: ClusterCoordinator) -> None:
     try:
         coordinator.join()
     except UnavailableError:
-        pass  # raised by the futures
+        pass  # the futures raise this error
     except RuntimeError:
         if not coordinator._owner.session.over:
             raise
@@ -323,14 +334,16 @@ def _start(f: Callable[[], None]) -> threading.Thread:
 
 
 def _finish_collected(coordinator: ClusterCoordinator) -> None:
-    """Keeps the coordinator of a garbage-collected executor until its calls, such as those of `map`, have ended."""
+    """Keeps the coordinator of a garbage-collected executor open until its calls have ended, for example calls of
+    `map`.
+    """
     session = coordinator._owner.session
     if not (session.over or session.is_forked) and session._unfinished and not _exiting:
         _start(lambda: _join(coordinator))
 
 
 def _finish_at_exit() -> None:
-    """Waits for the submitted calls of all executors, like the pools of the standard library."""
+    """Waits for the submitted calls of all executors, like the executors of the standard library."""
     global _exiting
     _exiting = True
     with _executors_lock:
@@ -338,12 +351,12 @@ def _finish_at_exit() -> None:
     for executor in executors:
         executor.shutdown()
     for thread in list(_threads):
-        thread.join()  # no deadline: it ends when its calls or its session end
+        thread.join()  # no deadline is needed: the thread ends with its calls or its session
 
 
 def _exited_in_fork() -> None:
     global _executors_lock
-    _executors_lock = threading.Lock()  # another thread of the parent may have held it
+    _executors_lock = threading.Lock()  # another thread of the parent may have held the lock
     _threads.clear()
 
 
