@@ -1,4 +1,4 @@
-"""Configures JAX in processes that `muster run` or `muster launch` has started."""
+"""Configures JAX in processes that were started by `muster run` or `muster launch`."""
 from __future__ import annotations
 
 import os
@@ -9,10 +9,10 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Returns the arguments of ``jax.distributed.initialize`` from the variables that `muster run` sets.
 
     Args:
-        environment: Used instead of ``os.environ``.
+        environment: Mapping to use instead of ``os.environ``.
 
     Raises:
-        RuntimeError: A variable is missing. The error names it.
+        RuntimeError: A variable is missing. The message contains its name.
     """
     given = os.environ if environment is None else environment
     wanted = ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID")
@@ -30,38 +30,39 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
 def initialize(**more: Any) -> None:
     """Calls ``jax.distributed.initialize`` with the settings of `muster run`.
 
-    On CPUs before jax 0.5, the processes also need ``jax.config.update('jax_cpu_collectives_implementation',
-    'gloo')`` first.
+    On CPUs with jax versions before 0.5, first call ``jax.config.update('jax_cpu_collectives_implementation',
+    'gloo')``.
 
     Args:
-        **more: Further arguments. They override the settings.
+        **more: Additional arguments. They override the settings.
 
     Raises:
         RuntimeError: The process was not started by `muster run`.
     """
-    found = {**settings(), **more}  # before jax, which takes a while
+    found = {**settings(), **more}  # before the import of jax, which is slow
     import jax
 
     jax.distributed.initialize(**found)
 
 
 def renew_preemption_sync(step: int | None = None) -> bool:
-    """Makes this process receive preemption notices again after its connection to the server was lost.
+    """Lets this process receive preemption notices again after its connection to the server was lost.
 
-    JAX's own wait for a notice, on which ``reached_preemption_sync_point`` depends, ends with the connection, and
-    JAX does not start another one. Call this function in all processes whose wait has ended; Muster's event
-    ``notice_unheard`` names them. During the call, SIGTERM has its default disposition for a moment.
+    JAX waits for a notice in the background, and ``reached_preemption_sync_point`` depends on this wait. The wait ends
+    when the connection is lost, and JAX does not start a new wait. Call this function in all processes whose wait has
+    ended; Muster's event ``notice_unheard`` lists these processes. During the call, SIGTERM has its default disposition
+    for a short time.
 
     Args:
-        step: Number of the current step. The function then replaces ``reached_preemption_sync_point(step)``.
-            Without it, the new wait has seen no step. A notice that arrives before the next sync point of all
-            processes then names a step that has passed, and stops no process.
+        step: Number of the current step. If it is set, this call replaces ``reached_preemption_sync_point(step)``. If
+            it is None, JAX does not know the current step. If a notice then arrives before all processes have reached
+            the next sync point, it selects a step that has already passed, and no process stops.
 
     Returns:
-        Whether to stop after this step. False without `step`.
+        Whether to stop after this step. False if `step` is None.
 
     Raises:
-        RuntimeError: jax.distributed is not initialized, or ``jax_enable_preemption_service`` is off.
+        RuntimeError: jax.distributed is not initialized, or ``jax_enable_preemption_service`` is False.
     """
     from jax._src import distributed
     from jax.experimental import multihost_utils
@@ -74,6 +75,6 @@ def renew_preemption_sync(step: int | None = None) -> bool:
         raise RuntimeError("there was no preemption sync: jax_enable_preemption_service is off")
     if hasattr(old, "shutdown"):
         old.shutdown()
-    del old  # restores the handler of SIGTERM, so it must end before the new one is created
+    del old  # this restores the SIGTERM handler, so it must precede the creation of the new wait
     state.initialize_preemption_sync_manager()
     return step is not None and bool(multihost_utils.reached_preemption_sync_point(step))

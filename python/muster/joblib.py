@@ -1,4 +1,4 @@
-"""Runs joblib, and with it scikit-learn, on the cluster.
+"""Runs joblib calls on the cluster, including the joblib calls of scikit-learn.
 
 Importing this module registers the backend.
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """Runs the calls of ``joblib.Parallel`` on the cluster.
 
-    `n_jobs=-1` uses all workers of the job, connected or not: the number that the coordinator (``num_workers=``) or
-    the cluster declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker less. Several short
-    calls are sent together. As with joblib's own processes, do not change an array while calls that use it are being
-    submitted.
+    `n_jobs=-1` uses all workers of the job, whether connected or not. Their number is the number that the coordinator
+    (``num_workers=``) or the cluster declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker fewer.
+    Short calls are sent in batches. As with joblib's own backends, do not change an array while calls that use it are
+    being submitted.
 
     Args:
         server: "host:port". None: as for :class:`muster.ClusterCoordinator`.
-        nesting_level: Set by joblib.
-        initializer: Called once in each process of a worker, before the first call there.
+        nesting_level: Nesting level of the backend. joblib sets it.
+        initializer: Function that is called once in each worker process, before the first call in this process.
         initargs: Arguments of `initializer`.
         **options: Fields of :class:`muster.CoordinatorOptions`.
     """
@@ -64,7 +64,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
         self._waiting: waiting | None = None
 
     def start_call(self) -> None:
-        """Marks this thread as waiting until `stop_call`, because joblib asks for results every 10 ms."""
+        """Marks this thread as waiting until `stop_call` is called, because joblib polls for results every 10 ms."""
         self.stop_call()
         entered = waiting()
         entered.__enter__()
@@ -95,8 +95,8 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
                   initializer: Callable[..., Any] | None = None, initargs: Sequence[Any] = (), verbose: int = 0,
                   temp_folder: Any = None, max_nbytes: Any = None, mmap_mode: Any = None, context: Any = None,
                   timeout: float | None = None, idle_worker_timeout: float | None = None) -> int:
-        """Called by joblib with the arguments of ``Parallel``. The arguments after `initargs` concern joblib's own
-        processes, and have no effect.
+        """Configures the backend. joblib calls this method with the arguments of ``Parallel``. The arguments after
+        `initargs` apply only to joblib's own processes and have no effect.
         """
         if initializer is not None:
             self._initializer = Initializer(initializer, initargs)
@@ -105,10 +105,10 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
     def submit(self, func: Callable[[], Any], callback: Callable[[Any], None] | None = None
                ) -> Any:
-        # `func` is an argument, because workers of this host share arrays in arguments, but not in callables.
+        # `func` is passed as an argument, because workers on this host share arrays in arguments, but not in callables.
         args = (func,) if self._initializer is None else (func, self._initializer)
         future = self._pool()._submit(run, args, {}, batch_name(func) or display_name(func))
-        future.get = future.result  # for joblib before 1.4
+        future.get = future.result  # for joblib versions before 1.4
         if callback is not None:
             future.add_done_callback(callback)
         return future
@@ -131,7 +131,7 @@ class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[mis
 
 
 class Initializer:
-    """Calls a function once in each process of a worker, before the first batch there."""
+    """Calls a function once in each worker process, before the first batch in this process."""
 
     def __init__(self, function: Callable[..., Any], args: Sequence[Any]) -> None:
         self._id = uuid.uuid4().hex
@@ -139,7 +139,7 @@ class Initializer:
         self._args = tuple(args)
 
     def __call__(self) -> None:
-        with _initializing:  # the threads of a threaded worker share a process
+        with _initializing:  # all threads of a threaded worker are in one process
             if self._id not in _initialized:
                 self._function(*self._args)
                 _initialized.add(self._id)
@@ -156,13 +156,13 @@ def run(batch: Callable[[], Any], initializer: Initializer | None = None) -> Any
 
 
 def batch_name(batch: Any) -> str:
-    """Returns the name of the function that a joblib batch calls; empty for other callables."""
+    """Returns the name of the function that a joblib batch calls, or an empty string for other callables."""
     items = getattr(batch, "items", None)
     return display_name(items[0][0]) if isinstance(items, (list, tuple)) and items else ""
 
 
 def workers_of_job() -> int:
-    """Returns `num_workers` of the worker that runs this."""
+    """Returns `num_workers` of the worker that runs this function."""
     from muster.worker.context import context
 
     return context().num_workers

@@ -21,12 +21,12 @@ _OF_MUSTER_RUN = ("MUSTER_TASK", "MUSTER_MASTER", "MUSTER_COORDINATOR")
 
 
 class ResolverError(MusterError, RuntimeError):
-    """Raised if the cluster does not exist, is not ready or cannot be read, or its service cannot be reached.
+    """Raised if the cluster does not exist, is not ready or cannot be read, or if its service cannot be reached.
 
-    The text is the one that ``muster resolve`` prints.
+    The message is the error message of ``muster resolve``.
 
     Attributes:
-        unreachable: Whether the service did not answer. The request can be repeated.
+        unreachable: Whether the service did not answer. If True, the request can be repeated.
     """
 
     def __init__(self, text: str, unreachable: bool = False) -> None:
@@ -38,25 +38,26 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
              list_devices: Callable[[], Sequence[str]] | None = None,
              start_coordinator: Callable[[str], int] | None = None,
              environment: Mapping[str, str] | None = None) -> Resolver:
-    """Creates a cluster resolver from a text such as ``"tf-config"``, ``"slurm"`` or
+    """Creates a cluster resolver from a string such as ``"tf-config"``, ``"slurm"`` or
     ``"tpu:name=my-tpu;zone=us-central1-b"``.
 
-    ``muster resolve`` takes the same texts; docs/resolvers.md lists the kinds and their keys. The resolver runs the
-    program ``muster`` to answer.
+    ``muster resolve`` accepts the same strings; docs/resolvers.md lists the kinds and their keys. The resolver runs the
+    program ``muster`` for each request.
 
     Args:
-        text: The kind and its keys. No request is sent before a method is called.
-        credentials: For kinds with the key ``token_file``. A token; a callable that returns one; or an object of
-            google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The token is read for each
-            request, and passed to the program in a file in memory that no other user can read. None or ``"default"``:
-            the credentials that docs/resolvers.md lists.
-        service: For a TPU: an object as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or one with the
-            same calls. It is used in place of the API, with its own credentials.
-        list_devices: Returns names of devices such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, which
-            ``num_accelerators`` counts, for example those of ``tf.config.list_logical_devices()``.
-        start_coordinator: For a TPU with ``coordinator_name`` and without ``coordinator_address``: called once with
-            the address at which the TPU reaches this machine. It starts the coordinator there, and returns its port.
-        environment: Environment in place of ``os.environ``.
+        text: The kind of the resolver and its keys. No request is sent before a method is called.
+        credentials: Credentials for kinds with the key ``token_file``: a token, a callable that returns a token, or a
+            credentials object of google-auth (``refresh`` and ``token``) or oauth2client (``get_access_token``). The
+            token is read for each request and passed to the program in an in-memory file that no other user can read.
+            None or ``"default"``: the default credentials, which docs/resolvers.md lists.
+        service: For a TPU: an object as returned by ``googleapiclient.discovery.build("tpu", "v1")``, or an object with
+            the same methods. It is used instead of direct requests to the API, and has its own credentials.
+        list_devices: Function that returns device names such as ``"/job:worker/replica:0/task:0/device:TPU:0"``, for
+            example the names from ``tf.config.list_logical_devices()``. ``num_accelerators`` counts these devices.
+        start_coordinator: Function for a TPU with ``coordinator_name`` and without ``coordinator_address``. It is
+            called once with the address at which the TPU reaches this machine, starts the coordinator at this address
+            and returns the port of the coordinator.
+        environment: Mapping to use instead of ``os.environ``.
 
     Returns:
         The resolver.
@@ -73,10 +74,11 @@ def resolver(text: str, *, credentials: Any = None, service: Any = None,
 
 
 class Resolver:
-    """A cluster resolver with TensorFlow's members.
+    """A cluster resolver with the same members as TensorFlow's resolvers.
 
-    Each call reads the cluster again, and may block for the kind's ``time_limit``. The methods may be called from any
-    thread. They raise ValueError for an invalid text, and ResolverError otherwise.
+    Each call reads the cluster again, and can block for up to the ``time_limit`` of the resolver kind. Methods can be
+    called from any thread. They raise ValueError if the resolver string is invalid, and ResolverError for all other
+    errors.
     """
 
     def __init__(self, text: str, credentials: Any, service: Any, list_devices: Callable[[], Sequence[str]] | None,
@@ -88,23 +90,25 @@ class Resolver:
         self._start_coordinator = start_coordinator
         self._environment = environment
         self._program = _program.find()
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self._coordinator = ""
         self._set: dict[str, Any] = {}
 
     def cluster_spec(self) -> Any:
-        """Returns the tasks, for example ``{"worker": {0: "host:port"}}``; empty if the program runs without a cluster.
+        """Returns the tasks of the cluster, for example ``{"worker": {0: "host:port"}}``. The result is empty if the
+        program runs without a cluster.
         """
         return cluster_of(self._ask([]), "resolver")
 
     def master(self, task_type: str | None = None, task_id: int | None = None,
                rpc_layer: str | None = None) -> str:
-        """Returns the master of a task, for example ``"grpc://host:port"``.
+        """Returns the master address of a task, for example ``"grpc://host:port"``.
 
         Args:
             task_type: Job of the task. None: the job of this process.
             task_id: Index of the task. None: the index of this process.
-            rpc_layer: Text before ``://``. Empty: only the address is returned. None: the default of the resolver.
+            rpc_layer: Protocol, which precedes ``://``. Empty: only the address is returned. None: the default of the
+                resolver.
         """
         kind = self._set.get("task_type") if task_type is None else task_type
         index = self._set.get("task_id") if task_id is None else task_id
@@ -122,7 +126,8 @@ class Resolver:
                          config_proto: Any = None) -> dict[str, int]:
         """Returns the number of accelerators by kind, for example ``{"GPU": 8}``.
 
-        The count is for one host of a TPU; otherwise for the task, or for all tasks if none is given.
+        For a TPU, the result is the number on one host. Otherwise it is the number of the given task, or of all tasks
+        if no task is given.
 
         Args:
             task_type: Job of the task. None: all jobs.
@@ -138,15 +143,15 @@ class Resolver:
         return counted
 
     def health(self) -> dict[str, Any]:
-        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and others, as printed by
-        ``muster resolve --health``.
+        """Returns the state of a TPU: ``state``, ``health``, ``recoverable``, ``endpoints`` and other members, as
+        ``muster resolve --health`` prints them.
         """
         found: dict[str, Any] = self._ask(["--health"])
         return found
 
     @property
     def task_type(self) -> str | None:
-        """The job of this process, or None if it is unknown. Can be set."""
+        """The job of this process, or None if the job is unknown. Can be set."""
         found: str | None = self._own("task_type", lambda own: own["task"]["type"])
         return found
 
@@ -156,7 +161,7 @@ class Resolver:
 
     @property
     def task_id(self) -> int | None:
-        """The index of this process in its job, or None if it is unknown. Can be set."""
+        """The index of this process in its job, or None if the index is unknown. Can be set."""
         found: int | None = self._own("task_id", lambda own: own["task"]["index"])
         return found
 
@@ -166,7 +171,7 @@ class Resolver:
 
     @property
     def rpc_layer(self) -> str | None:
-        """The text before ``://`` in a master. Can be set."""
+        """The protocol, which precedes ``://`` in a master address. Can be set."""
         return str(self._own("rpc_layer", lambda own: own["rpc_layer"]))
 
     @rpc_layer.setter
@@ -175,7 +180,7 @@ class Resolver:
 
     @property
     def environment(self) -> str:
-        """``""`` or ``"google"``."""
+        """The environment: ``""`` or ``"google"``."""
         return str(self._own("environment", lambda own: own["environment"]))
 
     def get_job_name(self) -> str | None:
@@ -183,7 +188,7 @@ class Resolver:
         return self.task_type
 
     def __deepcopy__(self, memo: Any) -> Resolver:
-        """Returns the same object, as TensorFlow's resolver does."""
+        """Returns the object itself, as TensorFlow's resolver does."""
         return self
 
     def __repr__(self) -> str:
@@ -201,13 +206,13 @@ class Resolver:
         return self._run(words, _with(self._text, coordinator_address=self._coordinator), text)
 
     def _run(self, words: list[str], kind: str, text: str | None = None) -> Any:
-        """Runs ``muster resolve``. Raises ValueError and ResolverError."""
+        """Runs ``muster resolve`` and returns its parsed output. Raises ValueError or ResolverError."""
         with _Served(self._service) as served, _Secret(self._token()) as secret:
             if self._service is not None:
                 kind = _with(kind, api_url=served.url, discovery_url="")
             kind = _with(kind, token_file=secret.path)
             asked = os.environ if self._environment is None else self._environment
-            # The kind is passed in the environment, because other users can read arguments.
+            # The kind is passed in an environment variable, because other users can read the arguments of a process.
             done = subprocess.run(
                 [self._program, "resolve", "--output", "json", *words], input=text or "", text=True,
                 capture_output=True, pass_fds=secret.descriptors,
@@ -224,7 +229,7 @@ class Resolver:
 
     def _token(self) -> str | None:
         if self._service is not None:
-            return "none"  # the service has its own credentials, so this value is unused
+            return "none"  # the service has its own credentials, so this value is not used
         given = self._credentials
         if given is None or isinstance(given, str):
             return given
@@ -249,7 +254,7 @@ def _of(task_type: str | None, task_id: int | None) -> list[str]:
 
 
 def _with(kind: str, **keys: str) -> str:
-    """Adds keys to the last resolver of a text; an empty value adds none."""
+    """Adds keys to the last resolver of a resolver string. Keys with an empty value are not added."""
     for name, value in keys.items():
         if value:
             kind += (";" if ":" in kind else ":") + f"{name}={value}"
@@ -257,7 +262,7 @@ def _with(kind: str, **keys: str) -> str:
 
 
 class _Secret:
-    """A token in an unnamed file that only the program inherits."""
+    """A token in an unnamed file, whose descriptor only the program inherits."""
 
     def __init__(self, token: str | None) -> None:
         self.path = ""
@@ -278,7 +283,7 @@ class _Secret:
 
 
 class _Served:
-    """Serves a service object of the caller as an HTTP API on loopback, for one request."""
+    """Provides a service object of the caller as an HTTP API on the loopback interface, for one request."""
 
     def __init__(self, service: Any) -> None:
         self.url = ""
@@ -311,7 +316,7 @@ class _Served:
         threading.Thread(target=self._server.serve_forever, name="muster-resolver", daemon=True).start()
 
     def check(self) -> None:
-        """Raises ResolverError if the service has raised an exception."""
+        """Raises ResolverError if the service object has raised an exception."""
         if self._error is not None:
             raise ResolverError(f"the service has failed: {self._error}") from self._error
 

@@ -1,7 +1,7 @@
-"""Reports the steps of a rank, and receives the request to stop.
+"""Reports the steps of a rank and receives stop requests.
 
-Uses a file that the rank's worker has created and both have mapped (client/step_layout.hpp). A step costs a few memory
-writes and no system call. The worker reads the file once a second.
+The rank's worker creates a file, which the worker and the rank map (client/step_layout.hpp). To report a step, the rank
+makes a few memory writes and no system call. The worker reads the file once per second.
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 import time
 
 _MAGIC = 0x3170657473_6d75
-_ORDER, _COUNT, _ENTRIES = 1, 2, 8  # words of 8 bytes
+_ORDER, _COUNT, _ENTRIES = 1, 2, 8  # indices of 8-byte words
 _RING = 128
 _BYTES = 8 * (_ENTRIES + 2 * _RING)
 _WAIT = 2**64 - 1
@@ -45,16 +45,17 @@ _looked = False
 def step(n: int) -> bool:
     """Reports that this rank has completed step `n`, and returns whether to stop now.
 
-    A step is any unit of repeated work, for example of a training or a simulation. A call costs about two
-    microseconds. While the ranks agree on the step at which to stop, it waits some milliseconds. Outside a program it
-    has no effect and returns False.
+    A step is any unit of repeated work, for example one iteration of a training or a simulation. A call takes about two
+    microseconds. While the ranks agree on the step at which to stop, a call takes some milliseconds. Outside a program,
+    the function has no effect and returns False.
 
     Args:
-        n: Number of the step, from 0 to 2**53. It must increase.
+        n: Number of the step, from 0 to 2**53. It must increase from call to call.
 
     Returns:
         True if the rank must save its state and exit. All ranks receive True at the same step: after a user's request
-            (`muster programs stop --at-step`), or before a machine or the program's time ends.
+            (`muster programs stop --at-step`), or before a machine is shut down or the time limit of the program
+            expires.
 
     Raises:
         ValueError: `n` is out of range.

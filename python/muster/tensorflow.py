@@ -1,4 +1,4 @@
-"""Describes the cluster of TensorFlow processes that `muster run` or `muster launch` has started."""
+"""Describes the cluster of TensorFlow processes that were started by `muster run` or `muster launch`."""
 from __future__ import annotations
 
 import dataclasses
@@ -9,7 +9,7 @@ from typing import Any, Mapping
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """The cluster of this process, and its task there."""
+    """The cluster of this process, and the task of this process in the cluster."""
 
     jobs: dict[str, list[str]]
     """Addresses by job, such as {"worker": ["host:port"]}."""
@@ -32,7 +32,7 @@ def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
     """Returns the cluster from TF_CONFIG and the other variables that `muster run` sets.
 
     Args:
-        environment: Used instead of ``os.environ``.
+        environment: Mapping to use instead of ``os.environ``.
 
     Raises:
         RuntimeError: TF_CONFIG is not set.

@@ -1,15 +1,15 @@
-"""TensorFlow's names for parameter servers, for programs that run on Muster without TensorFlow.
+"""TensorFlow's parameter-server API, for programs that run on Muster without TensorFlow.
 
 ::
 
     from muster import tf_compat as tf   # in place of: import tensorflow as tf
 
-    strategy =
-    tf.distribute.experimental.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
+    strategy = tf.distribute.experimental.ParameterServerStrategy(
+        tf.distribute.cluster_resolver.TFConfigClusterResolver())
     coordinator = tf.distribute.experimental.coordinator.ClusterCoordinator(strategy)
 
-Functions are Python functions, and arrays are numpy arrays. There are no graphs, no Keras and no automatic
-differentiation. docs/tensorflow-compatibility.md lists the names.
+Functions are Python functions, and arrays are numpy arrays. Graphs, Keras and automatic differentiation are not
+supported. docs/tensorflow-compatibility.md lists the supported names.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _scopes = threading.local()
 
 
 class InputContext(NamedTuple):
-    """Argument of a dataset function, which shards its data by it.
+    """Argument of a dataset function, which uses it to select its shard of the data.
 
     Attributes:
         num_input_pipelines: Number of workers.
@@ -50,13 +50,13 @@ class InputContext(NamedTuple):
 
 
 class ParameterServerStrategy:
-    """A parameter-server strategy, whose variables are stored by the tasks of the job `ps`.
+    """A parameter-server strategy. The tasks of the job `ps` store its variables.
 
     Args:
-        cluster_resolver: A resolver, for example of :func:`muster.resolver`. Variables are placed on the tasks of its
-            job ``ps`` in turn. Without a resolver or without such a job they are placed on ``ps:0``.
-        variable_partitioner: Splits variables with rows, for example ``muster.MinSizePartitioner``.
-        server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, else ``127.0.0.1:8476``.
+        cluster_resolver: A resolver, for example from :func:`muster.resolver`. Variables are placed on the tasks of its
+            job ``ps`` in turn. If there is no resolver or no job ``ps``, variables are placed on ``ps:0``.
+        variable_partitioner: Partitioner that splits variables by rows, for example ``muster.MinSizePartitioner``.
+        server: Address of the Muster server. None: ``MUSTER_COORDINATOR``, otherwise ``127.0.0.1:8476``.
         **options: Options of :class:`muster.ClusterCoordinator`.
     """
 
@@ -68,7 +68,7 @@ class ParameterServerStrategy:
         self._partitioner = variable_partitioner
         self._server = server or os.environ.get("MUSTER_COORDINATOR") or "127.0.0.1:8476"
         self._options = options
-        self._lock = threading.Lock()  # protects the following
+        self._lock = threading.Lock()  # protects the fields below
         self._made: Underlying | None = None
         self._tasks: list[str] = []
         self._placed = 0
@@ -92,27 +92,28 @@ class ParameterServerStrategy:
             _scopes.strategy = outer
 
     def run(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
-        """Returns ``fn(*args, **kwargs)``, because a worker is a single replica."""
+        """Calls ``fn(*args, **kwargs)`` and returns its result, because each worker is a single replica."""
         return fn(*args, **(kwargs or {}))
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """Returns the dataset of this worker.
 
         Args:
-            dataset_fn: Called with an InputContext; returns the dataset.
+            dataset_fn: Function that is called with an InputContext and returns the dataset.
             options: Ignored.
         """
         c = worker_context()
         return dataset_fn(InputContext(c.num_workers, c.index))
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Returns the dataset itself: every worker reads all of it, in its own order. `options` is ignored."""
+        """Returns the dataset itself. Every worker reads the whole dataset, in its own order. `options` is ignored."""
         return dataset
 
     def variable(self, initial_value: Any, name: str) -> AnyVariable:
         """Creates a variable from a numpy array.
 
-        It is placed on the next parameter server, or split across all of them if there is a partitioner.
+        The variable is placed on the next parameter server, or split across all parameter servers if there is a
+        partitioner and the variable has rows.
 
         Args:
             initial_value: A numpy array.
@@ -133,7 +134,7 @@ class ParameterServerStrategy:
         return self.underlying.variable(initial_value, name=name, task=task)
 
     def __reduce__(self) -> Any:
-        """Pickles it as a strategy without coordinator and variables, for functions on workers."""
+        """Pickles the strategy without its coordinator and variables, for functions on workers."""
         return _strategy_of_worker, ()
 
 
@@ -142,19 +143,20 @@ def _strategy_of_worker() -> ParameterServerStrategy:
 
 
 class Variable:
-    """A variable of a strategy. Create it within ``with strategy.scope():``; functions can capture it.
+    """A variable of a strategy. Create it in a ``with strategy.scope():`` block. Functions can capture it.
 
-    Each method returns when the parameter server has answered. The handle is in ``remote``.
+    Each method returns when the parameter server has answered. The attribute ``remote`` contains the handle of the
+    variable.
 
     Args:
-        initial_value: An array, or a callable that returns one.
+        initial_value: An array, or a callable that returns an array.
         trainable: Value of the attribute ``trainable``. None: True.
         name: Name of the variable.
         dtype: Type of the elements. None: the type of `initial_value`.
         **ignored: Accepted and ignored.
 
     Raises:
-        RuntimeError: It was created outside of ``strategy.scope()``.
+        RuntimeError: The variable was created outside of ``strategy.scope()``.
     """
 
     def __init__(self, initial_value: Any = None, trainable: bool | None = None, name: str = "", dtype: Any = None,
@@ -170,19 +172,19 @@ class Variable:
         self.trainable = trainable is not False
 
     def assign(self, value: Any) -> None:
-        """Replaces the value."""
+        """Replaces the value of the variable."""
         self.remote.assign(value).fetch()
 
     def assign_add(self, delta: Any) -> None:
-        """Adds `delta`."""
+        """Adds `delta` to the variable."""
         self.remote.assign_add(delta).fetch()
 
     def assign_sub(self, delta: Any) -> None:
-        """Subtracts `delta`."""
+        """Subtracts `delta` from the variable."""
         self.remote.assign_sub(delta).fetch()
 
     def read_value(self) -> Any:
-        """Returns the value as a numpy array."""
+        """Returns the value of the variable as a numpy array."""
         return self.remote.read().fetch()
 
     numpy = value = read_value
@@ -225,7 +227,7 @@ class ClusterCoordinator:
 
     @property
     def strategy(self) -> ParameterServerStrategy:
-        """The strategy."""
+        """The strategy of this coordinator."""
         return self._strategy
 
     def schedule(self, fn: Callable[..., Any], args: Sequence[Any] | None = None,
@@ -236,7 +238,7 @@ class ClusterCoordinator:
         return self._underlying.schedule(fn, args, kwargs)
 
     def join(self) -> None:
-        """Waits for all scheduled functions. See ``muster.ClusterCoordinator.join``."""
+        """Waits until all scheduled functions have ended. See ``muster.ClusterCoordinator.join``."""
         self._underlying.join()
 
     def done(self) -> bool:
@@ -244,7 +246,7 @@ class ClusterCoordinator:
         return self._underlying.done()
 
     def fetch(self, val: Any) -> Any:
-        """Waits for RemoteValues and returns their values. See ``muster.ClusterCoordinator.fetch``."""
+        """Waits for RemoteValues and returns the fetched values. See ``muster.ClusterCoordinator.fetch``."""
         return self._underlying.fetch(val)
 
     def create_per_worker_dataset(self, dataset_fn: Any) -> PerWorkerDataset:
@@ -253,10 +255,10 @@ class ClusterCoordinator:
 
 
 class Dataset:
-    """An iterable that can be iterated repeatedly.
+    """An iterable that can be iterated several times.
 
     Args:
-        make: Returns a new iterator.
+        make: Function that returns a new iterator.
     """
 
     def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
@@ -264,42 +266,49 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(values: Any) -> Dataset:
-        """Returns a dataset of the elements of a sequence; of tuples if `values` is a tuple of sequences."""
+        """Returns a dataset of the elements of a sequence. If `values` is a tuple of sequences, the elements of the
+        dataset are tuples.
+        """
         return Dataset(lambda: zip(*values) if isinstance(values, tuple) else iter(values))
 
     @staticmethod
     def from_generator(generator: Callable[[], Iterable[Any]], **ignored: Any) -> Dataset:
-        """Returns a dataset of the elements that `generator` yields. It is called once per iteration."""
+        """Returns a dataset of the elements that `generator` yields. `generator` is called once for each iteration over
+        the dataset.
+        """
         return Dataset(lambda: iter(generator()))
 
     @staticmethod
     def range(*of: int) -> Dataset:
-        """Returns a dataset of the numbers of ``range(*of)``."""
+        """Returns a dataset of the numbers in ``range(*of)``."""
         return Dataset(lambda: iter(range(*of)))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Repeats the elements `count` times; without end if `count` is None or -1."""
+        """Returns a dataset that repeats the elements `count` times, or endlessly if `count` is None or -1."""
         times: Callable[[], Iterable[Any]] = itertools.count if count is None or count < 0 else lambda: range(count)
         return Dataset(lambda: itertools.chain.from_iterable(self for _ in times()))
 
     def map(self, fn: Callable[..., Any], **ignored: Any) -> Dataset:
-        """Applies `fn` to each element; the parts of a tuple are separate arguments."""
+        """Returns a dataset with the results of `fn` for each element. The items of a tuple are passed to `fn` as
+        separate arguments.
+        """
         return Dataset(lambda: (fn(*x) if isinstance(x, tuple) else fn(x) for x in self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """Returns every `num_shards`-th element, beginning with element `index`."""
+        """Returns a dataset of every `num_shards`-th element, beginning with element `index`."""
         return Dataset(lambda: itertools.islice(iter(self), index, None, num_shards))
 
     def take(self, count: int) -> Dataset:
-        """Returns the first `count` elements."""
+        """Returns a dataset of the first `count` elements."""
         return Dataset(lambda: itertools.islice(iter(self), count))
 
     def batch(self, batch_size: int, drop_remainder: bool = False, **ignored: Any) -> Dataset:
-        """Combines `batch_size` elements into a numpy array, or into a tuple of arrays.
+        """Returns a dataset of batches. Each batch combines `batch_size` elements into a numpy array, or into a tuple
+        of arrays.
 
         Args:
-            batch_size: Number of elements.
-            drop_remainder: Drop a smaller last batch.
+            batch_size: Number of elements in a batch.
+            drop_remainder: Whether to drop the last batch if it is smaller.
             **ignored: Accepted and ignored.
         """
         def make() -> Iterator[Any]:
@@ -314,7 +323,7 @@ class Dataset:
         return Dataset(make)
 
     def shuffle(self, buffer_size: int, seed: int | None = None, **ignored: Any) -> Dataset:
-        """Shuffles the elements with a buffer of `buffer_size` elements.
+        """Returns a dataset with the elements in random order, shuffled with a buffer of `buffer_size` elements.
 
         Args:
             buffer_size: Number of elements in the buffer.
@@ -343,7 +352,7 @@ class Dataset:
 
 
 def function(func: Callable[..., Any] | None = None, **ignored: Any) -> Any:
-    """Returns the function itself, because there are no graphs. Can be used with and without arguments."""
+    """Returns the function itself, because there are no graphs. Use it as a decorator, with or without arguments."""
     return func if func is not None else (lambda f: f)
 
 
@@ -356,8 +365,8 @@ def _tpu_resolver(tpu: Any = None, zone: str | None = None, project: str | None 
                   coordinator_name: str | None = None, coordinator_address: str | None = None,
                   credentials: Any = "default", service: Any = None, discovery_url: str | None = None,
                   **more: Any) -> Any:
-    """Takes the arguments of TPUClusterResolver; `more`: `list_devices` and `start_coordinator` of
-    :func:`muster.resolver`.
+    """Creates a resolver from the arguments of TPUClusterResolver. `more`: the arguments `list_devices` and
+    `start_coordinator` of :func:`muster.resolver`.
     """
     if isinstance(tpu, (list, tuple)):
         if not tpu:
