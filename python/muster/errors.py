@@ -176,7 +176,7 @@ class NotServedError(ClosureError):
 
 
 class RemoteTraceback(Exception):
-    """Cause of an error that contains the traceback on the worker."""
+    """An exception that contains the traceback on the worker. It is the cause of the error that the client raises."""
 
     def __str__(self) -> str:
         return "\n" + str(self.args[0])

@@ -1,4 +1,6 @@
-"""The coordination client of one task. Tasks of a cluster can also use the clients of JAX, TensorFlow and C++."""
+"""The coordination client of one task. Other tasks of the same cluster can use the clients of JAX, TensorFlow or C++
+instead.
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -28,7 +30,7 @@ class TaskState:
 
     Attributes:
         task: Name of the task, for example ``"worker:3"``.
-        state: ``"CONNECTED"``, ``"DISCONNECTED"`` or ``"ERROR"``.
+        state: State of the task: ``"CONNECTED"``, ``"DISCONNECTED"`` or ``"ERROR"``.
         incarnation: Incarnation of the process that last registered as this task; 0 if none has registered.
         error: The error of the task, or None if it has no error.
     """
@@ -60,11 +62,11 @@ class Agent(Keys):
     object.
 
     Args:
-        address: ``"host:port"`` of the cluster. None: MUSTER_COORDINATOR, else ``127.0.0.1:8476``.
+        address: ``"host:port"`` of the cluster. None: MUSTER_COORDINATOR, otherwise ``127.0.0.1:8476``.
         cluster: Name of the cluster, in place of `address`. The agent requests the address from `url`, over REST.
-        url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
-        task: ``"worker:3"``, ``("worker", 3)``, or its number, counted across all jobs of the cluster. None:
-            MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
+        url: URL of the server's REST API; only with `cluster`. None: MUSTER_URL, otherwise ``http://127.0.0.1:8477``.
+        task: The task, as ``"worker:3"``, ``("worker", 3)`` or its number, which is counted across all jobs of the
+            cluster. None: MUSTER_TASK_TYPE and MUSTER_TASK_INDEX, which `muster run` sets.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
@@ -118,7 +120,7 @@ class Agent(Keys):
 
     @property
     def address(self) -> str:
-        """``"host:port"`` of the service."""
+        """Address of the service, as ``"host:port"``."""
         return self._at.service.address
 
     @property
@@ -128,7 +130,9 @@ class Agent(Keys):
 
     @property
     def state(self) -> str:
-        """``"idle"``, ``"connecting"``, ``"connected"``, ``"failed"``, ``"shut_down"`` or ``"closed"``."""
+        """State of the agent: ``"idle"``, ``"connecting"``, ``"connected"``, ``"failed"``, ``"shut_down"`` or
+        ``"closed"``.
+        """
         return self._at.state
 
     @property
@@ -336,7 +340,7 @@ class Agent(Keys):
         Waits until every connected task of `tasks` has made the same call. `tasks` must contain this task.
 
         Args:
-            tasks: The tasks that take part. None: all tasks of the cluster.
+            tasks: The participating tasks. None: all tasks of the cluster.
             timeout: Seconds to wait.
 
         Returns:

@@ -118,7 +118,7 @@ class AgentError(CoordinationError):
 
     @property
     def task(self) -> str | None:
-        """The task that failed first, or None if it is unknown."""
+        """The task that failed first, or None if the task is unknown."""
         found: str | None = self.args[2]
         return found
 

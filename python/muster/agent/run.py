@@ -70,7 +70,7 @@ class Run:
         return True
 
     def cut(self, but: Waiter | None = None) -> None:
-        """Interrupts all waiting calls except `but`. REQUIRES: the run has ended."""
+        """Interrupts all waiting calls except `but`. The run must have ended."""
         with self._lock:
             why, waiters = self._end, self._waiters - {but}
         assert why is not None

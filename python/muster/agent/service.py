@@ -63,7 +63,7 @@ class Service:
         self._channel.close()
 
     def error_of(self, refused: Refusal, seconds: float) -> CoordinationError:
-        """Returns the exception for a refusal. `seconds`: time limit of the call.
+        """Returns the exception for a refusal of the service. `seconds`: time limit of the call.
 
         The service answers shortly before the time limit, so a call without an answer has not reached the service.
         """

@@ -1,1 +1,1 @@
-"""The client: schedules closures, holds values, waits."""
+"""The client: schedules closures, stores the handles of values and waits for results."""

@@ -73,7 +73,7 @@ class Naming:
 
 
 class BlobMemory:
-    """Large arguments and results of calls of objects; see `muster.objects.large`."""
+    """Stores large arguments and results of object method calls as blobs; see `muster.objects.large`."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -177,7 +177,9 @@ class Blobs:
         return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:
-        """Returns the writable bytes of a blob. Raises LostValue, or UnavailableError if the server is unreachable."""
+        """Returns the bytes of a blob, as a writable view. Raises LostValue if the value was lost, or UnavailableError
+        if the server is unreachable.
+        """
         taken = self._shared.get(digest, SHARED_WAIT)
         if taken is not None:
             return taken
@@ -223,8 +225,8 @@ class Blobs:
         self._shared.look()
 
     def unchanged(self, yes: bool) -> None:
-        """Sets whether the program promises not to change arguments from now on. If so, arguments that are passed again
-        are not compared with their stored content.
+        """Sets whether the program promises not to change arguments from now on. After this promise, arguments that are
+        passed again are not compared with their stored content.
         """
         self._shared.unchanged(yes)
 

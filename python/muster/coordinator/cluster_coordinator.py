@@ -11,9 +11,9 @@ Example:
 Each call runs at least once and has exactly one outcome. Calls can run in any order. There are two kinds of calls:
 
 - `submit`, `map` and `put`: calls fail independently. The error of a call is raised only when you fetch its value.
-- `schedule` and `schedule_many`: calls have the semantics of TensorFlow's ClusterCoordinator. The first error
-  cancels the other scheduled calls. Once all of them have ended, the error is raised once, by the next `schedule`,
-  `join` or `done`. After that the coordinator can be used again: it starts the next generation.
+- `schedule` and `schedule_many`: calls have the semantics of TensorFlow's ClusterCoordinator. The first error cancels
+  the other scheduled calls. Once all scheduled calls have ended, the next `schedule`, `join` or `done` raises the error
+  once. Afterwards the coordinator can be used again, and starts the next generation.
 
 Every method can be called from any thread.
 """
@@ -185,8 +185,8 @@ class Scheduling(Hints):
             fn: A callable, or the name of a function that workers provide. A callable is pickled. A plain function is
                 pickled only at its first use, so workers see the values that captured variables had at that time. A
                 named function takes JSON arguments.
-            *args: Positional arguments. RemoteValues and PerWorkerValues can be anywhere in the arguments. The
-                function receives their values.
+            *args: Positional arguments. Arguments can contain RemoteValues and PerWorkerValues at any nesting depth.
+                The function receives the values in their place.
             **kwargs: Keyword arguments.
 
         Returns:
@@ -566,10 +566,10 @@ class ClusterCoordinator(Scheduling, State):
         """Makes each worker call `fn` once and store the result, for example a model or a connection.
 
         The value is built on all workers with this Python version, including workers that connect later. The method
-        returns when the server has accepted the value, before workers build it. If `fn` raises an error, calls that use
-        the value fail with InputError. If several workers in a row are lost while they run `fn`, calls that use the
-        value fail with InputError as well. After a pause, the server has the value built again. Errors and cancellation
-        of other calls do not affect the value.
+        returns when the server has accepted the value, and does not wait until workers have built it. If `fn` raises an
+        error, calls that use the value fail with InputError. If several workers in a row are lost while they run `fn`,
+        calls that use the value fail with InputError as well. After a pause, the server has the value built again.
+        Errors and cancellation of other calls do not affect the value.
 
         Args:
             fn: A callable. Its result need not be picklable.
@@ -696,9 +696,10 @@ class ClusterCoordinator(Scheduling, State):
                detached: bool = False, concurrency: int = 1, saved: bool | None = None) -> RemoteObject:
         """Creates the object ``cls(*args, **kwargs)`` on a task and returns a handle of the object.
 
-        The object exists until it is deleted, its task is lost, or, unless it is `detached`, this coordinator closes.
-        `create` returns when the server has accepted the object. If the constructor raises an error, calls of the
-        object's methods raise this error. Calls from the same caller are executed in order.
+        The object exists until it is deleted or its task is lost. Unless it is `detached`, the object is also deleted
+        when this coordinator closes. `create` returns when the server has accepted the object. If the constructor
+        raises an error, calls of the object's methods raise this error. Calls from the same caller are executed in
+        order.
 
         Args:
             cls: A class, or the name of a class that the task's worker has registered, in C++ or Python. For a class

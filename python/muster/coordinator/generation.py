@@ -1,4 +1,4 @@
-"""The generation of a coordinator's scheduled calls. After an error or a cancel, the server drains the generation: it
+"""A generation of a coordinator's scheduled calls. After an error or a cancel, the server drains the generation: it
 ends all calls of the generation. Then the next generation starts, and the error is raised once.
 
     settled --an error, or cancel()--> draining --drained--> settled, next generation

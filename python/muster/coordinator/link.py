@@ -164,7 +164,7 @@ class Link:
                 server is too old for this method.
 
         Raises:
-            UnavailableError: There is no connection, or the server refused the call.
+            UnavailableError: There is no connection, or the server rejected the call.
         """
         started: set[int] = set()
         unknown: set[int] = set()
@@ -183,7 +183,7 @@ class Link:
         report it.
 
         Raises:
-            UnavailableError: There is no connection, or the server refused the call.
+            UnavailableError: There is no connection, or the server rejected the call.
         """
         request = messages.GetCapacityRequest(session=session, function=calls.FUNCTION)
         answer = self._ask_on_stream("GetCapacity", request, messages.GetCapacityResponse)

@@ -26,7 +26,7 @@ PATIENCE = 0.2
 
 
 class LogLine(NamedTuple):
-    """A line that a function printed or logged.
+    """A line that a function has printed or logged.
 
     `level` is "debug", "info", "warning" or "error" for a logged line, and "stdout" or "stderr" for a printed line. If
     the worker had no room for some lines, `level` is "dropped" and `text` contains the number of dropped lines. `time`
@@ -112,7 +112,7 @@ class Printer:
         self._thread: threading.Thread | None = None
 
     def ask(self, open: Any) -> None:
-        """Requests the lines that follow the last one received."""
+        """Requests the lines that follow the last received line."""
         open.log_lines = True
         open.log_lines_after = self._last
 

@@ -30,7 +30,8 @@ class LostValue(UnavailableError):
 
 
 def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], timeout: float | None = None) -> Any:
-    """Returns the value of an ended record.
+    """Returns the value of a record whose closure has ended. If the value is lost, waits until it has been computed
+    again.
 
     Raises:
         UnavailableError: The value is lost, and its call cannot be repeated.

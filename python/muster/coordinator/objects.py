@@ -112,7 +112,9 @@ class SessionObjects(Calls):
         return int(self._ask(asked).object)
 
     def look_for(self, name: str) -> Any:
-        """Returns the ObjectFound for a name. Raises NotServedError if no object has this name."""
+        """Finds the object with this name and returns the ObjectFound message. Raises NotServedError if no object has
+        this name.
+        """
         return self._ask(FindObject(name=name))
 
     def create_named(self, words: dict[str, Any], cls: str, args: Any, kwargs: Any) -> NamedObject:

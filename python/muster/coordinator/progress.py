@@ -1,4 +1,4 @@
-"""Progress bars, if tqdm is installed."""
+"""Progress bars, which are shown only if tqdm is installed."""
 from __future__ import annotations
 
 from typing import Any

@@ -25,7 +25,7 @@ CANCEL_AGAIN_LIMIT = 1.0
 
 
 class Cancelled(NamedTuple):
-    """The result of `cancel_queued`, by token."""
+    """The result of `cancel_queued`: sets of closure tokens."""
 
     started: set[int]
     """Closures that run or have ended."""
@@ -43,7 +43,7 @@ class Session(SessionWaits):
         """Adds closures in order and returns their records. Blocks while the queue or the outbox is full.
 
         Args:
-            own_errors: Whether each closure has its own error.
+            own_errors: Whether closures fail independently, as with `submit`.
             stops: See ClosureError.again.
 
         Raises:

@@ -21,12 +21,12 @@ def wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, timeout: floa
 
     Args:
         values: Different values.
-        num_returns: How many values to wait for.
+        num_returns: Number of values to wait for.
         timeout: Seconds to wait. None: no limit.
 
     Returns:
-        Two lists: the values that have ended, at most `num_returns`, and the others. Both keep the order of
-            `values`. After `timeout` the first list can be shorter.
+        Two lists: at most `num_returns` values that have ended, and all other values. Both lists have the order of
+            `values`. If `timeout` expires, the first list can be shorter than `num_returns`.
 
     Raises:
         ValueError: `num_returns` is less than 1 or larger than the number of values, or a value occurs twice.
@@ -66,7 +66,7 @@ async def async_wait(values: Iterable[RemoteValue[Any]], num_returns: int = 1, t
 
     Args:
         values: Different values.
-        num_returns: How many values to wait for.
+        num_returns: Number of values to wait for.
         timeout: Seconds to wait. None: no limit.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The tasks of a cluster, the contents of TF_CONFIG, and checks of clusters and tasks."""
+"""Functions that parse cluster descriptions and TF_CONFIG, and check clusters and tasks."""
 from __future__ import annotations
 
 import dataclasses

@@ -42,8 +42,8 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
             function runs once for each chief and worker.
         eval_fn: Function for an evaluator. None: `worker_fn`.
         eval_strategy: Strategy for an evaluator. None: the evaluator runs without a strategy.
-        mode: ``"standalone_client"``: this process runs the functions of all tasks. ``"independent_worker"``: each
-            task calls `run_distribute_coordinator`.
+        mode: With ``"standalone_client"``, this process runs the functions of all tasks. With ``"independent_worker"``,
+            each task calls `run_distribute_coordinator`.
         cluster_spec: The cluster, such as ``{"worker": ["host:port"]}``.
         task_type: Job of this process.
         task_id: Index of this process in its job.

@@ -1,4 +1,4 @@
-"""Threads whose first error stops the others, and a barrier for them."""
+"""A group of threads in which the first error stops the other threads, and a barrier for threads."""
 from __future__ import annotations
 
 import logging

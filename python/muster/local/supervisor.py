@@ -4,9 +4,9 @@ The supervisor stops the server and the workers and exits when the program reque
 input, or has exited. A forked process can keep the other end of the pipe open, so the supervisor also watches the
 program itself.
 
-Argument: a JSON object with binary, server (arguments of `muster serve`), worker (options of muster.Worker), and
-program (its process id). When everything is ready, the supervisor prints one line of JSON with the addresses. After a
-failure it prints a line with the error.
+The argument is a JSON object with binary (path of the program `muster`), server (arguments of `muster serve`), worker
+(options of muster.Worker) and program (process id of the Python program). When everything is ready, the supervisor
+prints one line of JSON with the addresses. After a failure it prints a line with the error.
 """
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Client:
             The job.
 
         Raises:
-            ServerError: The server refused it.
+            ServerError: The server rejected the job.
             NoServer: No server answers.
         """
         return self._post({"map": {"function": function, "args": [list(a) for a in args]}, **body},
@@ -220,7 +220,7 @@ class Client:
         Args:
             task: Return only the machine of this task, for example ``"worker:3"``. Empty: all machines.
             host: Return only this host. Empty: all hosts.
-            samples: Number of samples of the last hour to return, as columns.
+            samples: Number of load samples of the last hour to return. The samples are returned as columns.
             limit: Maximum number of machines.
 
         Returns:
@@ -321,7 +321,7 @@ class Job:
         return ""
 
     def results(self) -> Iterator[Any]:
-        """Yields the results that are available, in the order of scheduling.
+        """Yields the available results of the calls, in the order in which the calls were scheduled.
 
         Yields:
             The value of each call.

@@ -173,7 +173,7 @@ class CoordinationClient:
         Raises:
             WaitTimeout: A participant is missing. The message contains its name.
             ServerError: The barrier was cancelled, or another task passed different participants.
-            ValueError: The client has no `task`.
+            ValueError: The `task` of this client is not set.
         """
         if self.task is None:
             raise ValueError("barrier: the client was made without a task; pass task= to its constructor")
@@ -204,7 +204,8 @@ class CoordinationClient:
     # Tasks.
 
     def fail(self, message: str, code: str = "ABORTED", refuse_calls: bool = False) -> None:
-        """Fails the run of the cluster: every task receives the error, and every waiting call returns it.
+        """Fails the current run of the cluster. Every task receives the error, and every waiting call returns the
+        error.
 
         Args:
             message: The reason.
@@ -218,7 +219,7 @@ class CoordinationClient:
                         {"message": message, "code": code, "refuse_calls": refuse_calls})
 
     def report_error(self, message: str, code: str = "ABORTED", task: str | None = None) -> None:
-        """Reports an error of one task, as its agent would. The other tasks receive the error.
+        """Reports an error of a task, as the agent of the task does. The other tasks receive the error.
 
         Args:
             message: The reason.

@@ -35,7 +35,8 @@ Tasks = Union[int, Mapping[str, Union[int, Mapping[str, Any]]]]
 
 
 class ProgramWords(TypedDict, total=False):
-    """Fields of a program other than its command and tasks. Durations are seconds, or text such as "10s"."""
+    """Fields of a program other than its command and tasks. Durations are numbers of seconds, or strings such as "10s".
+    """
 
     name: str
     cluster: str
@@ -62,7 +63,7 @@ class ProgramWords(TypedDict, total=False):
 
 
 class EachWords(TypedDict, total=False):
-    """Fields of each rank, for roles that do not set them."""
+    """Fields that apply to each rank of the roles that do not set them."""
 
     resources: Mapping[str, int]
     labels: Mapping[str, str]
@@ -129,7 +130,7 @@ class Program:
 
     @property
     def state(self) -> str:
-        """PENDING, STARTING, RUNNING, RESTARTING, STOPPING, SUCCEEDED, FAILED or CANCELLED."""
+        """State: PENDING, STARTING, RUNNING, RESTARTING, STOPPING, SUCCEEDED, FAILED or CANCELLED."""
         return str(self.refresh()["state"])
 
     @property
@@ -374,13 +375,15 @@ def launch(command: Sequence[str], tasks: Tasks = 1, *, url: str | None = None, 
         command: The command and its arguments. Empty: each role of `tasks` has its own command.
         tasks: Number of ranks, or a mapping from each role to its number of ranks or its settings, for example
             ``{"worker": 8, "ps": {"count": 2, "command": ["python", "ps.py"]}}``.
-        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
         key: PEM file with the private key of `cert`. None: MUSTER_KEY.
         **words: Additional fields, which docs/programs.md describes. Durations are numbers of seconds, or strings such
-            as ``"10s"``. The most common are `name`, `cluster`, `env`, `working_dir`, `max_restarts`, `deadline`, and:
+            as ``"10s"``. The most common fields are `name`, `cluster`, `env`, `working_dir`, `max_restarts`,
+            `deadline`, and:
 
             - `resources`, `labels`: resources that are reserved for each rank, and labels that its worker must have.
             - `upload`: code directory that is copied into the working directory of each rank, or the SHA-256 hash of an
@@ -417,8 +420,9 @@ def programs(limit: int = 100, *, state: str | None = None, url: str | None = No
 
     Args:
         limit: Maximum number of programs.
-        state: Only programs in this state, for example ``"RUNNING"``. None: all.
-        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        state: Return only programs in this state, for example ``"RUNNING"``. None: all programs.
+        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
@@ -433,8 +437,9 @@ def get_program(name_or_id: str, *, url: str | None = None, token: str = "",
     """Returns an existing program.
 
     Args:
-        name_or_id: Id of the program, or its name. If several programs have the name, the newest is returned.
-        url: URL of the server; several are separated by commas. None: MUSTER_URL, else ``http://127.0.0.1:8477``.
+        name_or_id: Id of the program, or its name. If several programs have this name, the newest program is returned.
+        url: URL of the server, or several URLs separated by commas. None: MUSTER_URL, otherwise
+            ``http://127.0.0.1:8477``.
         token: Token for the server. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE.
         ca: PEM file with the CA certificates that verify the server. None: MUSTER_CA.
         cert: PEM file with the client certificate. None: MUSTER_CERT.
