@@ -183,7 +183,7 @@ class RemoteTraceback(Exception):
 
 
 class DependencyLost(MusterError):
-    """Raise it in a function on a worker if tasks that the function depends on were lost.
+    """Error that a function on a worker can raise if tasks that it depends on were lost.
 
     The server counts these errors for each task. See the option ``--transient-dependency-failures``.
 

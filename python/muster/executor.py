@@ -65,7 +65,7 @@ class _Future(Future):
     def cancel(self) -> bool:
         """Cancels the call unless it is running or has ended. Returns whether the call is cancelled.
 
-        The server decides on the basis of the workers' reports. If a worker has started the call a moment earlier,
+        The server decides according to the reports of the workers. If a worker has started the call a moment earlier,
         `cancel` returns True, the future has no result, and the function is interrupted. If `cancel` returns False, the
         call is not interrupted.
 

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 class MusterBackend(AutoBatchingMixin, ParallelBackendBase):  # type: ignore[misc]
     """Runs the calls of ``joblib.Parallel`` on the cluster.
 
-    `n_jobs=-1` uses all workers of the job, whether connected or not. Their number is the number that the coordinator
-    (``num_workers=``) or the cluster declares, otherwise the highest index plus one. `n_jobs=-2` uses one worker fewer.
-    Short calls are sent in batches. As with joblib's own backends, do not change an array while calls that use it are
-    being submitted.
+    `n_jobs=-1` uses all workers of the job, whether connected or not. The number of workers is declared by the
+    coordinator (``num_workers=``) or the cluster; otherwise it is the highest index plus one. `n_jobs=-2` uses one
+    worker fewer. Short calls are sent in batches. As with joblib's own backends, do not change an array while calls
+    that use it are being submitted.
 
     Args:
         server: "host:port". None: as for :class:`muster.ClusterCoordinator`.

@@ -255,9 +255,9 @@ class Agent(Keys):
 
         Args:
             id: Name of the barrier.
-            timeout: Seconds after the arrival of the first task at which the barrier fails for all tasks. If a task
-                arrives later with a shorter timeout, only this task fails, 5 s after its timeout; the barrier
-                continues.
+            timeout: Time limit in seconds from the arrival of the first task. When it expires, the barrier fails for
+                all tasks. If a task arrives later with a shorter timeout, only this task fails, 5 s after its timeout;
+                the barrier continues.
             tasks: The participating tasks. None: all tasks of the cluster.
 
         Returns:
@@ -316,7 +316,7 @@ class Agent(Keys):
         return self._at.current().leave_barrier(id)
 
     def get_task_states(self) -> TaskStates:
-        """Returns the states of all tasks. The list has a `version`."""
+        """Returns the states of all tasks, as a list with the attribute `version`."""
         return self._read(self._ask("WatchTasks", version_number=-1))
 
     def wait_for_tasks(self, version: int, timeout: float) -> TaskStates:

@@ -85,7 +85,7 @@ CoordinationError._plain = CoordinationError
 
 
 class BarrierError(CoordinationError):
-    """Raised if a barrier times out or is cancelled, or if a participating task cannot arrive.
+    """Raised if a barrier has timed out or was cancelled, or if a participating task cannot arrive.
 
     Attributes:
         barrier: Id of the barrier. use: Index of this use of the barrier id, counted from 0.

@@ -102,7 +102,7 @@ class Keys:
 
         Args:
             key: Name of the key.
-            by: Number to add. It can be negative.
+            by: Number to add, which can be negative.
 
         Returns:
             The sum.

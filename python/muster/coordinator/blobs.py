@@ -173,7 +173,7 @@ class Blobs:
         return self._shared.put(name)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether values can be stored only in the memory of one worker, so that they can be lost."""
+        """Returns whether some values may be stored only in the memory of one worker, and can be lost with it."""
         return self._shared.outputs_may_stay()
 
     def get(self, digest: bytes) -> memoryview:

@@ -1,9 +1,9 @@
 """Keeps large arguments that may be needed to compute lost values again.
 
-A value can be stored only in the memory of one worker. If the value is lost, the server repeats its call, and the calls
-whose values that call used, even if the program has only the last handle. The server stores these calls. This module
-keeps those of their large arguments that are in shared memory of this process. After KEPT_FOR seconds the server has a
-copy of the value. Methods can be called from any thread.
+Some values are stored only in the memory of one worker. If such a value is lost, the server repeats its call, and the
+calls whose values that call used, even if the program has only the last handle. The server stores these calls. This
+module keeps the large arguments of these calls that are in shared memory of this process. After KEPT_FOR seconds the
+server has a copy of the value. Methods can be called from any thread.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creates, finds and deletes the objects of a session, which exist on tasks, and sends their calls on the session's
+"""Creates, finds and deletes objects on tasks for a session, and sends method calls of these objects on the session's
 stream.
 """
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Outbox:
 
 
 def _move(tokens: list[int], to: Any, last_sent: int) -> bool:
-    """Moves the tokens of closures that were sent from `tokens` to a message."""
+    """Moves tokens from `tokens` to a message if their closures have already been sent."""
     ready = [t for t in tokens if t <= last_sent]
     tokens[:] = [t for t in tokens if t > last_sent]
     to.extend(ready)

@@ -235,8 +235,8 @@ class RemoteValue(Hints, Generic[T]):
         return made
 
     def _noted(self) -> ContextManager[Any]:
-        """Returns a context manager for a wait for this value. Subclasses use it to report to the server which call is
-        waiting for this value.
+        """Returns a context manager to use while a thread waits for this value. Subclasses report to the server which
+        call is waiting for the value.
         """
         return contextlib.nullcontext()
 

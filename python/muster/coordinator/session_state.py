@@ -136,8 +136,8 @@ class SessionState:
         return not generation.draining and (not blocked or generation.failed)
 
     def _may_submit(self) -> bool:
-        """Returns whether a closure with its own error can be added. An error of other closures does not prevent this,
-        but a cancel in progress does, because it would also cancel the new closure.
+        """Returns whether a closure with its own error can be added. This is not possible while a cancel is in
+        progress, because the cancel would also end the new closure.
         """
         return self._refuses or not (self._generation.cancelling or (self._held and self._holds()) or self._full())
 

@@ -164,9 +164,7 @@ class Shared:
             self._process.by_server(size, seconds)
 
     def outputs_may_stay(self) -> bool:
-        """Returns whether values can be stored only on the worker that computed them, according to the server's last
-        report.
-        """
+        """Returns whether some values may be stored only on the worker that computed them, according to the server."""
         process = self._process
         return process is not None and process.holding.outputs_may_stay
 

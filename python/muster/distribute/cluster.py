@@ -144,7 +144,7 @@ def is_chief(cluster: Cluster, task_type: str | None, task_id: int | None) -> bo
 
 
 def seen_by(cluster: Cluster, task_type: str) -> Cluster:
-    """Returns the part of the cluster that a task's server knows: the evaluators for an evaluator, and the tasks that
-    are not evaluators for all other tasks.
+    """Returns the part of the cluster that a task's server knows. For an evaluator, this part contains all evaluators;
+    for any other task, it contains all tasks that are not evaluators.
     """
     return {job: tasks for job, tasks in cluster.items() if (job == "evaluator") == (task_type == "evaluator")}

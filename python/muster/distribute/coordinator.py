@@ -93,8 +93,8 @@ def run_distribute_coordinator(worker_fn: Callable[[Any], Any], strategy: Any = 
 
 
 def _configured(strategy: Any, job: Job, task: Task, config: dict[str, Any]) -> Any:
-    """Returns a configured copy of the strategy, or None if there is no strategy. Only an evaluator can run without a
-    strategy here.
+    """Returns a configured copy of the strategy, or None if there is no strategy. Only evaluation functions are allowed
+    to run without a strategy.
     """
     if strategy is None:
         return None

@@ -37,11 +37,11 @@ _PLAINTEXT = {"ca": "", "cert": "", "key": ""}
 class LocalCluster(Hints):
     """A server on free ports and workers on this machine.
 
-    The cluster stops when it is closed, when the program has no reference to the cluster or to one of its coordinators,
+    The cluster stops when it is closed, when the program has no reference to the cluster or to any of its coordinators,
     or when the program exits or crashes. Ctrl-C interrupts only the program. ``muster.context().num_workers`` equals
     `workers` from the first call on. If a worker crashes, the process that replaces it has the same index.
 
-    The cluster uses the program ``muster`` that MUSTER_BINARY contains, otherwise the program in this package,
+    The cluster runs the program ``muster`` at the path in MUSTER_BINARY, otherwise the program in this package,
     otherwise the program in PATH.
 
     Args:
@@ -129,7 +129,7 @@ class LocalCluster(Hints):
             **options: Options of :class:`muster.CoordinatorOptions`.
 
         Returns:
-            The coordinator. It uses TLS only if `options` contain TLS files.
+            The coordinator, which uses TLS only if `options` contain TLS files.
         """
         plaintext: CoordinatorWords = {"ca": "", "cert": "", "key": ""}
         plaintext.update(options)

@@ -219,7 +219,7 @@ class Client:
 
         Args:
             task: Return only the machine of this task, for example ``"worker:3"``. Empty: all machines.
-            host: Return only this host. Empty: all hosts.
+            host: Return only the machine with this host name. Empty: all machines.
             samples: Number of load samples of the last hour to return. The samples are returned as columns.
             limit: Maximum number of machines.
 

@@ -145,7 +145,7 @@ class CoordinationClient:
 
         Args:
             key: Name of the key.
-            recursive: Whether to delete also all keys below this key. If False, the server rejects a key that has other
+            recursive: Whether to also delete all keys below this key. If False, the server rejects a key that has other
                 keys below it.
 
         Raises:
@@ -210,7 +210,7 @@ class CoordinationClient:
         Args:
             message: The reason.
             code: Name of the gRPC status that the tasks receive.
-            refuse_calls: Whether to reject also later calls about keys and barriers, until the next run.
+            refuse_calls: Whether to also reject later calls about keys and barriers, until the next run.
 
         Raises:
             ServerError: Status 409: no task is connected, or the run has ended.
