@@ -163,8 +163,8 @@ class TimedOutError(ClosureError, TimeoutError):
 
 
 class UnavailableError(ClosureError):
-    """Raised if a process that the call or the session depends on was lost, such as a parameter server or the Muster
-    server.
+    """Raised if something that the call or the session depends on was lost, such as a parameter server, a value or the
+    Muster server.
     """
 
 

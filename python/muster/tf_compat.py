@@ -143,7 +143,8 @@ def _strategy_of_worker() -> ParameterServerStrategy:
 
 
 class Variable:
-    """A variable of a strategy. Create it in a ``with strategy.scope():`` block. Functions can capture it.
+    """A variable of a strategy. Create the variable in a ``with strategy.scope():`` block. Functions can capture the
+    variable.
 
     Each method returns when the parameter server has answered. The attribute ``remote`` contains the handle of the
     variable.

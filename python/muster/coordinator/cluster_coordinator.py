@@ -346,7 +346,7 @@ class Scheduling(Hints):
                 are submitted before `map` returns. Set it for long or endless iterables.
 
         Returns:
-            An iterator over the results. It raises WaitTimeout when `timeout` has expired.
+            An iterator over the results, which raises WaitTimeout when `timeout` has expired.
 
         Raises:
             TypeError: `fn` or an element cannot be pickled, no iterable is given, or `buffersize` is not an int.
@@ -648,7 +648,7 @@ class ClusterCoordinator(Scheduling, State):
             position: Start position, as returned by `DistributedDataset.position`. None: the beginning.
 
         Returns:
-            The dataset. If you pass it to a call, the function receives an iterator.
+            The dataset. If you pass the dataset to a call, the function receives an iterator.
 
         Raises:
             InputError: The server rejected the dataset because there are too many datasets or splits.

@@ -181,9 +181,9 @@ class RemoteValue(Hints, Generic[T]):
         """Calls `f` when the call has ended: immediately if it has already ended, otherwise on a thread of the library.
 
         Args:
-            f: A function without parameters. It must return quickly. It cannot wait for other values, because its
-                thread delivers these values; such a wait raises RuntimeError. If `f` raises an exception on that
-                thread, the exception is logged.
+            f: A function without parameters. The function must return quickly. A wait for another value in `f` raises
+                RuntimeError, because the thread of `f` delivers the values. If `f` raises an exception on that thread,
+                the exception is logged.
         """
         self._owner.session.when_ended(self._record, f)
 

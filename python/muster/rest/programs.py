@@ -63,7 +63,7 @@ class ProgramWords(TypedDict, total=False):
 
 
 class EachWords(TypedDict, total=False):
-    """Fields that apply to each rank of the roles that do not set them."""
+    """Default fields of each rank. A role can override these fields."""
 
     resources: Mapping[str, int]
     labels: Mapping[str, str]
@@ -272,7 +272,7 @@ class Program:
         """Asks the ranks to stop. If all ranks then exit successfully, the state of the program is SUCCEEDED.
 
         Args:
-            at_step: Number of a step, or ``"next"``. All ranks continue up to this step, at whose end
+            at_step: Number of a step, or ``"next"``. All ranks continue to the end of this step, where
                 :func:`muster.step` returns True. None: the ranks are asked to stop immediately.
 
         Returns:
