@@ -28,7 +28,7 @@ from muster.objects.call import Kept
 
 LEASE_EVERY = 5.0
 ROOM_WAIT = 60.0
-"""Seconds that a blob waits for room at the server, as scheduling waits for room in the queue."""
+"""Seconds to wait until the server has room for a blob."""
 CALL_TIMEOUT = 10.0
 TICK = 1.0
 SHARED_WAIT = 1.0

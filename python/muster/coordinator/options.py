@@ -46,35 +46,37 @@ class CoordinatorOptions:
     """
 
     name: str = ""
-    """Name that operators see. Empty: the name of the script, or "notebook"."""
+    """Display name of the session. Empty: the name of the script, or "notebook"."""
     cluster: str = ""
     """Name of the cluster. Empty: the default cluster."""
     token: str = dataclasses.field(default="", repr=False)
-    """Token for a server that requires one. Empty: MUSTER_TOKEN or MUSTER_TOKEN_FILE of the environment."""
+    """Token for a server that requires a token. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE."""
     continue_on_error: bool = False
-    """Whether each scheduled call has its own error, as with `submit`. Then an error cancels no other call, and
-    `join` does not raise it. False: the first error of a scheduled call cancels the others and is raised.
+    """Whether scheduled calls fail independently, as with `submit`. If True, an error cancels no other call, and `join`
+    does not raise the error. If False, the first error of a scheduled call cancels the other scheduled calls and is
+    raised.
     """
     queue_capacity: int = 0
-    """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` wait. 0:
-    the server's default, 262,144 unless it was started with ``--queue-capacity``. The client then waits only while
-    the server's queue and `pending_max` are full.
+    """Number of calls that can wait for a worker. While the queue is full, `schedule`, `submit` and `map` block. 0: the
+    server's default, 262,144 unless it was started with ``--queue-capacity``. The client then waits only while the
+    server's queue and `pending_max` are full.
     """
     max_worker_failures: int | None = None
-    """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0: no limit. None:
-    the server's default, 3. With None, calls of ``schedule`` survive any number of lost workers, and fail only if
-    their own process has ended that often. The delay before each retry grows from 0.1 s to 30 s. A worker that
-    leaves in order does not count.
+    """Number of lost processes or workers after which a call fails with AbortedError, up to 255. 0: no limit. None: the
+    server's default, 3. With None, the loss of workers does not make calls of ``schedule`` fail; they fail only if the
+    process that executes them has ended that many times. The delay before each retry grows from 0.1 s to 30 s. A worker
+    that shuts down normally does not count as lost.
     """
     require_function: bool = False
-    """Whether calls fail at once while no connected worker has this Python version."""
+    """Whether calls fail immediately while no connected worker has this Python version."""
     num_workers: int = 0
     """Number of workers of each job, whether connected or not. Functions see it as
     ``muster.context().num_workers``. Per-worker values are built on tasks with a lower index. 0: the number that
     the cluster declares, otherwise the highest index known to the server, plus one.
     """
     weight: int = 1
-    """Share of the workers relative to other sessions that have work. 1 to 1000."""
+    """Weight of the session, from 1 to 1000. Sessions that have work share the workers in proportion to their weights.
+    """
     session_grace: float = 0.0
     """Seconds within which a lost connection can be resumed. After that, unfinished calls fail with
     UnavailableError. 0: the server's default, one minute.
@@ -84,13 +86,13 @@ class CoordinatorOptions:
     directory. None: yes, if the server has a data directory.
     """
     ca: str | None = None
-    """PEM file with the CA certificates that verify the server; None: MUSTER_CA. Any of `ca`, `cert` and `key`
-    turns TLS on.
+    """PEM file with the CA certificates that verify the server. None: MUSTER_CA. TLS is used if any of `ca`, `cert` and
+    `key` is set.
     """
     cert: str | None = None
-    """PEM file with the client certificate, for a server that requires one; None: MUSTER_CERT."""
+    """PEM file with the client certificate, for a server that requires a client certificate. None: MUSTER_CERT."""
     key: str | None = None
-    """PEM file with the private key of `cert`; None: MUSTER_KEY."""
+    """PEM file with the private key of `cert`. None: MUSTER_KEY."""
     log_to_driver: bool | None = None
     """Whether this program prints the lines that functions print and log on workers, for example ``(train.step
     worker:1) text``. Lines from stdout are printed to stdout, all others to stderr. None: yes, unless
@@ -99,17 +101,19 @@ class CoordinatorOptions:
     connect_timeout: float = 10.0
     """Seconds to wait for the first answer of the server."""
     pending_max: int = 65_536
-    """Number of calls that can wait in this process to be sent. While it is reached, `schedule` and `submit` wait."""
+    """Number of calls that can wait in this process to be sent. When this number is reached, `schedule` and `submit`
+    block.
+    """
     pending_bytes_max: int = 64 << 20
-    """Bytes of calls that can wait in this process to be sent."""
+    """Total size in bytes of the calls that can wait in this process to be sent."""
     shm_bytes_max: int | None = None
-    """Bytes of shared memory for large arguments, which workers of this host map. Other large arguments are sent
-    through the server. 0: no shared memory. None: 4 GiB, or half of the available memory if that is less.
+    """Size in bytes of the shared memory for large arguments, which workers on this host map. Other large arguments are
+    sent through the server. 0: no shared memory. None: 4 GiB, or half of the available memory if that is less.
     """
 
     show_arguments: bool = True
-    """Whether a summary of the arguments, at most 120 characters, is sent to the server. Everyone who may read the
-    call can see it. Set it to False if arguments are secrets.
+    """Whether a summary of the arguments, at most 120 characters, is sent to the server. Every user with read access to
+    the call can see the summary. Set this option to False if arguments are secret.
     """
 
     def __post_init__(self) -> None:
@@ -162,10 +166,10 @@ class ClosureOptions:
     timeout: float = 0.0
     """Seconds from submission until the call must have ended; otherwise it fails with TimedOutError. 0: no limit."""
     retries: int = 0
-    """How often the call is repeated if the function raises an exception."""
+    """Number of times that the call is repeated if the function raises an exception."""
     retry_delay: float = 1.0
-    """Seconds before the first retry. The delay doubles with each retry, and is shortened by up to a quarter,
-    differently for each call.
+    """Seconds before the first retry. The delay doubles with each retry, and is shortened by up to a quarter; the amount
+    differs between calls.
     """
     retry_delay_max: float = 60.0
     """Upper limit of the delay before a retry."""
@@ -176,8 +180,8 @@ class ClosureOptions:
     resources: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Resources of the worker that are reserved while the call runs, such as {"gpu": 1}."""
     trust_pickles: bool = False
-    """Whether ``fetch`` unpickles results of named functions that are marked as pickles. Every worker that provides
-    a function of this name can then run code in this process.
+    """Whether ``fetch`` unpickles results of named functions that are marked as pickles. If True, every worker that
+    provides a function of this name can run code in this process.
     """
 
     def __post_init__(self) -> None:

@@ -38,7 +38,7 @@ class Record:
         self.per_worker: tuple[Built, ...] = ()
         self.options = options
         self.generation = generation
-        """0: the closure has its own error, and belongs to no generation."""
+        """Generation of the closure. 0: the closure fails independently and belongs to no generation."""
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.called: Called | None = None
@@ -70,8 +70,8 @@ class Built:
         self.contents: Sequence[Any] = ()
         """Blobs that `args` name."""
         self.handle = 0
-        """Number at the server, once it has answered."""
+        """Number of the value at the server, after the server has answered."""
         self.error: ClosureError | None = None
-        """Set if the server has refused the value."""
+        """The error, if the server has rejected the value."""
         self.references = 1
         self.answered = threading.Event()

@@ -78,9 +78,9 @@ class Along(NamedTuple):
     for its answer.
     """
     name: str = ""
-    """Shown instead of the callable's own name."""
+    """Display name, in place of the name of the callable."""
     show_arguments: bool = True
-    """Whether to send a summary of the arguments for people."""
+    """Whether to send a summary of the arguments for display."""
 
 
 NOTHING = Along()

@@ -26,7 +26,7 @@ from muster._shared.process import Process, Taken
 from muster._shared.store import Full
 
 STAYS = 5.0
-"""Seconds that a content is kept after its last use."""
+"""Seconds for which a content is kept after its last use."""
 STAYING_MAX = 8
 VIEWS_MAX = 32
 """Number of nested views that are followed to the owner of the bytes."""

@@ -54,12 +54,14 @@ class Scaffold:
     """Functions that prepare a job before its steps can run. Each function is called with the session."""
 
     init: Callable[[WorkerSession], Any] | None = None
-    """Called by the chief, once for each session."""
+    """Function that the chief calls once for each session."""
     ready: Callable[[WorkerSession], bool] | None = None
-    """Returns whether `init` has run. The others call it until it returns True. None: they do not wait."""
+    """Function that returns whether `init` has run. The other functions call it until it returns True. None: they do
+    not wait.
+    """
     restore: Callable[[WorkerSession, str], bool] | None = None
-    """Called by the chief instead of `init` if a checkpoint is named. Returns False if the directory has no
-    checkpoint; then `init` is called.
+    """Function that the chief calls instead of `init` if a checkpoint is set. It returns False if the directory
+    contains no checkpoint; in this case `init` is called.
     """
 
 
