@@ -199,7 +199,7 @@ _SHOWN_MAX = 256
 
 def _texts(lines: list[Any], stream: Any) -> Iterator[str]:
     """Yields the text of the lines. On a terminal, an unfinished line is replaced by the next line of the same closure,
-    attempt and level. Other text starts on the line below. Of each other source, only the first unfinished line is
+    attempt and level. Other text starts on the line below. For every other source, only the first unfinished line is
     printed, so that several progress bars do not fill the terminal.
     """
     global _unfinished

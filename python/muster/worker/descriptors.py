@@ -195,7 +195,7 @@ class Left:
         return False
 
     def _take(self, i: int) -> bool:
-        """Reads a pipe. Returns False if no process can write to it any more."""
+        """Reads a pipe. Returns False once no process can write to it."""
         size = 0
         while size < DRAIN_BYTES_MAX:
             try:
