@@ -157,7 +157,7 @@ class DistributedDataset:
     # Used by checkpoints; the interface is the same as for objects.
 
     def save_state(self) -> CallValue:
-        """Requests the current position and returns it as a RemoteValue. Called when a checkpoint is saved."""
+        """Returns a RemoteValue that contains the current position. Called when a checkpoint is saved."""
         return CallValue(self._calls, self._call("position", b""), self._owner)
 
     def load_state(self, position: Mapping[str, Any]) -> CallValue:

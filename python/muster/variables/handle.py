@@ -204,7 +204,7 @@ class RemoteVariable(Ranged, RemoteObject):
         return self._task
 
     def read(self) -> RemoteValue[Any]:
-        """Reads the whole array and returns it as a RemoteValue."""
+        """Returns a RemoteValue that contains the whole array."""
         return self._whole_call("read", gives=self._bytes) or self._read_pieces(0, self._shape[0])
 
     def read_rows(self, begin: int, end: int) -> RemoteValue[Any]:

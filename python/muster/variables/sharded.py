@@ -39,7 +39,7 @@ class ShardedVariable(Ranged):
         return [shard.task for shard in self.shards]
 
     def read(self) -> RemoteValue[Any]:
-        """Reads the whole array and returns it as a RemoteValue."""
+        """Returns a RemoteValue that contains the whole array."""
         return self._joined([shard.read() for shard in self.shards],
                             lambda parts: arrays.numpy().concatenate(parts))
 
