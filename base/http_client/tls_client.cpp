@@ -76,7 +76,8 @@ muster::result<std::string> contents(std::string const& what, std::string const&
   return text;
 }
 
-/// Adds the certificates and revocation lists of a PEM text. Returns false if there are none.
+/// Adds the certificates and revocation lists of a PEM text. Returns false if it
+/// contains neither.
 bool add_authorities(SSL_CTX* context, std::string const& pem) {
   std::unique_ptr<BIO, freed_by<BIO_free>> const in(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));

@@ -13,7 +13,7 @@ BUNDLED = pathlib.Path(__file__).parent / "_bundled" / "bin" / "muster"
 
 def find() -> str:
     """Returns the path of the program: MUSTER_BINARY, otherwise the program in this package's wheel, otherwise `muster`
-    in PATH. Raises FileNotFoundError if there is no program.
+    in PATH. Raises FileNotFoundError if MUSTER_BINARY cannot be run, or no program is found.
     """
     named = os.environ.get("MUSTER_BINARY")
     if named:

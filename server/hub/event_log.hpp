@@ -19,14 +19,15 @@ struct event {
 
 class event_log {
  public:
-  /// Beyond `size_max` events, the oldest is dropped and `first` increases.
+  /// Stores at most `size_max` events. A further event replaces the oldest one, and `first`
+  /// increases.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
   void add(core::time_point at, log_event what) {
     if (events_.size() == size_max_) events_.pop_front();
     events_.push_back({++last_, at, std::move(what)});
   }
-  /// Returns the number of the oldest stored event; `last` plus one if there is none.
+  /// Returns the number of the oldest stored event, or `last` plus one if the log is empty.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
   std::uint64_t last() const { return last_; }
   /// Returns events with a greater number, oldest first.

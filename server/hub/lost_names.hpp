@@ -20,7 +20,7 @@ class lost_names {
   /// Minimum time between two requests to run the same closure again.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
-  /// Beyond `names_max`, the oldest names are dropped; requests for them fail.
+  /// Stores at most `names_max` names. Further names replace the oldest; requests for those fail.
   explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
 
   void add(std::string_view name, core::closure_id closure) {
@@ -36,7 +36,8 @@ class lost_names {
     for (auto it = from; it != to; ++it)
       if (it->second != name) lost_.at(it->second).now = name;
   }
-  /// Returns the name of the replacement, or `name` itself if there is none.
+  /// Returns the name of the replacement, or `name` itself if it has no
+  /// replacement.
   std::string current(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it == lost_.end() || it->second.now.empty() ? std::string(name) : it->second.now;

@@ -34,7 +34,7 @@ inline std::string of(kind k, core::program_id program, std::uint32_t number) {
   return of(k, program) + '\0' + std::string(10 - digits.size(), '0') + digits;
 }
 
-// Returns the program in a key, or 0 if there is none.
+// Returns the program in a key, or 0 if the key is too short to contain a program.
 inline core::program_id program_in(std::string_view key) {
   auto const digits = key.size() < 18 ? std::string() : std::string(key.substr(2, 16));
   return core::program_id{std::strtoull(digits.c_str(), nullptr, 16)};

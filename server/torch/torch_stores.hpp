@@ -26,9 +26,10 @@ class torch_stores {
   virtual muster::result<std::string> open(std::uint64_t cluster, std::string const& name,
                                            store_spec const& where) = 0;
   virtual bool has(std::uint64_t cluster) const = 0;
-  /// Closes the store and, later, its connections. Does nothing if there is none.
+  /// Closes the store and, later, its connections. Does nothing if the cluster has no store.
   virtual void close(std::uint64_t cluster) = 0;
-  /// Returns an empty string if there is no store, or if it belongs to a program and has no port.
+  /// Returns an empty string if the cluster has no store, or if a program owns the store and no
+  /// port serves it.
   virtual std::string address(std::uint64_t cluster) const = 0;
   /// Runs `f` on the thread of the stores, with null if the store no longer exists. Not run if the
   /// server stops first.

@@ -94,6 +94,21 @@ TEST_F(BlobStore, SmallOnesLieInMemoryAndLargeOnesInFiles) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(BlobStore, NameOfAnUploadThatCannotBeStoredIsFree) {
+  open(true);
+  std::string const other(300, 'y');
+  auto const hex = blob_hex_of(hash_of(other));
+  auto const occupied = directory / "blobs" / ("put-as-" + hex);
+  fs::create_directories(occupied);
+  auto const id = store->begin(hash_of(large), std::nullopt, hash_of(other));
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(append(*id, large).ok());
+  EXPECT_FALSE(finish(*id).ok());
+  fs::remove(occupied);
+  ASSERT_TRUE(put(other).ok());
+  EXPECT_TRUE(fs::exists(directory / "blobs" / hex)) << "stored under its hash, so it is durable";
+}
+
 TEST_F(BlobStore, ProgramsKeepTheirsUntilTheyNameThemNoMore) {
   open();
   auto const blobs_later = [&] {

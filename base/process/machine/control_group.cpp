@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// Version 1 reports the largest number of pages if there is no limit.
+// Version 1 reports an unlimited group by the largest number of pages.
 constexpr std::uint64_t no_limit_from = std::uint64_t{1} << 60;
 
 // Visits the group and its ancestors. In a container whose group appears as the root, the path is

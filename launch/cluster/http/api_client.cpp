@@ -85,7 +85,7 @@ struct api_client::attempts {
     return service.limits.total - gone;
   }
 
-  /// Waits for the next try. Returns false if there is none.
+  /// Waits until the next try. Returns false if no tries or no time are left.
   bool next(std::optional<milliseconds> asked_for) const {
     auto const& l = service.limits;
     if (made >= l.tries) return false;

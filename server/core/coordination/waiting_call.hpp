@@ -13,7 +13,8 @@ enum class wait_kind : std::uint8_t { barrier, key, poll, watch, alive };
 struct waiting_call {
   wait_kind kind = wait_kind::poll;
   task_index task = no_task;
-  /// By kind: a barrier_number, a key_wait_id, the watched list, or an alive_group_id.
+  /// Identifies the awaited object. `kind` determines the type: barrier_number, key_wait_id,
+  /// watched list or alive_group_id.
   std::uint64_t what = 0;
   time_point since{};
   /// Time of the answer at the latest, shortly before the caller's own deadline.

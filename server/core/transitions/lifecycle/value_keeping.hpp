@@ -22,7 +22,7 @@ class value_keeping {
   value_reply value_of(slot c) const;
   /// Returns an ended closure's outcome for a resumable session; for a dropped value, the reason.
   outcome outcome_of(slot c) const;
-  /// Ends a rebuild: sends the value, or why there is none, to those that wait for it.
+  /// Ends a rebuild: sends the value, or the reason why it is missing, to the waiting readers.
   void rebuilt(slot b);
   void keep_value(slot c);
   /// Drops the value but keeps the record, which notes the reason.
@@ -31,8 +31,8 @@ class value_keeping {
   /// Cancels the session's wait for this value to be read back.
   void do_not_repeat(session& s, closure_id id);
   void written(value_moved& m);
-  /// Sends a value, or why there is none, to all that wait for it.
-  /// @param why set if there is no value.
+  /// Sends a value, or the reason why it is missing, to all waiting readers.
+  /// @param why the reason; empty if `value` is set.
   /// @param for_input whether `why` is already worded as the failure of an input.
   void notify_readers(closure_id id, value_store::reading reading, blob const* value,
                       std::string why, bool for_input = false);

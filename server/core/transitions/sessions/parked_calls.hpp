@@ -1,5 +1,5 @@
-// Calls that wait for a job to end, a session to drain, or a value. They are answered at once if
-// there is no need to wait. Limit: config::parked_calls_max; a further call is refused with
+// Calls that wait for a job to end, a session to drain, or a value. A call that need not
+// wait is answered at once. Limit: config::parked_calls_max; a further call is refused with
 // RESOURCE_EXHAUSTED.
 //
 // Owned by the coordinator, used within a step; engine thread only.
@@ -24,7 +24,8 @@ class parked_calls {
   /// Answers when the job has ended or the stream has drained. DEADLINE_EXCEEDED at the call's
   /// deadline; NOT_FOUND.
   void join(join_session const& e);
-  /// Answers with the value once there is one. Reads it back from disk or rebuilds it if necessary.
+  /// Answers with the value when it is available. Reads it back from disk or rebuilds it if
+  /// necessary.
   void await(await_value const& e);
 
  private:
