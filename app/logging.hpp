@@ -31,7 +31,7 @@ void log(log_event const& n);
 /// handlers with `text` below 100 characters, because it takes no lock and then allocates no
 /// memory.
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
-/// Sets the format of write_log_line; `logging` sets it, too.
+/// Sets the format of write_log_line. `logging` also sets it.
 /// @pre There are no other threads.
 void set_line_format(log_format format);
 

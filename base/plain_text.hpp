@@ -1,4 +1,4 @@
-// Formats numbers for people. Pure functions.
+// Formats numbers for display. Pure functions.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ struct job_counts {
   std::uint64_t total() const { return waiting + running + finished(); }
 };
 job_counts counts_of(json::value const& job);
-/// Returns a state for people. An unfinished job is RUNNING while a closure runs, IDLE if all
+/// Returns a state for display. An unfinished job is RUNNING while a closure runs, IDLE if all
 /// closures have ended, otherwise WAITING. Scripts read `state` with --output json.
 std::string state_of(json::value const& job);
 

@@ -1,4 +1,4 @@
-// Remarks about tasks for people. Main thread.
+// Remarks about tasks, shown to users. Main thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The message of an exception, for people. Thread-safe.
+// The message of an exception, for display. Thread-safe.
 #pragma once
 
 #include <exception>

@@ -59,7 +59,7 @@ class engine_context : public asio::execution_context {
   // Returns the number of gRPC operations whose tag is outstanding, including request slots,
   // without the engine's alarms.
   [[nodiscard]] std::size_t pending_ops() const noexcept { return pending_ops_; }
-  // Returns how often another thread had to wake the engine. Any thread.
+  // Returns how many times another thread had to wake the engine. Any thread.
   [[nodiscard]] std::uint64_t wakes() const noexcept {
     return wakes_.load(std::memory_order_relaxed);
   }

@@ -93,8 +93,9 @@ class server_call {
   // was called, once gRPC's notification has arrived through the queue.
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
-  // Calls `fn` once, from the engine's loop, when cancelled() becomes true; at once if it is. Wakes
-  // handlers that wait for something else. `fn` is dropped with the handle.
+  // Calls `fn` once, on the engine's loop, when cancelled() becomes true, or immediately if it is
+  // already true. Used to wake handlers that wait for something else. `fn` is dropped with the
+  // handle.
   void on_cancel(function fn) {
     if (state_->cancelled)
       fn();

@@ -26,7 +26,7 @@ class timer_queue final : private rpc_tag {
   explicit timer_queue(engine_context& engine) : engine_(engine) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
-  // Returns how often the alarm was set.
+  // Returns how many times the alarm was set.
   [[nodiscard]] std::uint64_t arms() const noexcept { return arms_; }
 
   // Completes all waiting and future timers with false. For the engine's shutdown.

@@ -58,8 +58,8 @@ void attempt::ended(pid_t pid, int raw_status) {
 }
 
 // Logs a hint if a worker still runs after its chief. TensorFlow's workers of a parameter-server
-// job never end, while training workers can end after their chief. Only the user knows which kind
-// they are.
+// job never end, while training workers can end after their chief. Only the user knows whether the
+// workers of a job are parameter-server workers or training workers.
 void attempt::watch_remaining_workers() {
   if (stopping_ || first_running_worker().empty()) return;
   timer_.expires_after(chief_patience);

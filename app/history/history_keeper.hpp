@@ -40,7 +40,7 @@ class history_keeper {
   void stop();
 
   // Any thread, after restore():
-  /// Returns chart points of an earlier process, oldest first. Returns them only once.
+  /// Returns chart points from an earlier process, oldest first. Returns them only once.
   std::vector<chart_point> take_chart_points() { return std::exchange(points_, {}); }
   void keep(chart_point const& p);
   history_reader& past() { return reader_; }

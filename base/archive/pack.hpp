@@ -30,7 +30,7 @@ struct packed_tree {
 };
 
 /// Packs a directory.
-/// @param progress called from time to time with the counts so far
+/// @param progress called periodically with the counts so far
 /// @throws pack_error: unreadable, larger than `limits` (with the largest files), a symbolic link
 /// that leads out, or a file changed meanwhile
 packed_tree pack(std::filesystem::path const& directory, tree_limits const& limits = {},

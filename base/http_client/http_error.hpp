@@ -1,4 +1,4 @@
-// Error of an HTTP exchange: a kind for code, and a message for people, which can change. Plain
+// Error of an HTTP exchange: a kind for code, and a message for users, which can change. Plain
 // data.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The findings of `muster data check`, for people and for scripts. One thread.
+// The findings of `muster data check`, for terminals and for scripts. One thread.
 #pragma once
 
 #include <iosfwd>

@@ -49,8 +49,8 @@ finding judge_certificate(std::string const& where, std::string const& subject,
 findings judge_versions(std::string const& here, std::string const& server,
                         json::array const& tasks);
 
-/// Judges a failed request by its result. `why` is for people; `url` is as given. Unknown failures
-/// are findings of "health".
+/// Judges a failed request by its result. `why` is the text for users; `url` is as given. Unknown
+/// failures are findings of "health".
 finding judge_refusal(std::string const& why, request_end const& end, bool with_token,
                       std::string const& url);
 

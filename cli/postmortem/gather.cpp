@@ -32,7 +32,7 @@ class gathering {
   json::value const& of(char const* key) { return all_[key]; }
   void add(char const* key, json::value value) { all_[key] = std::move(value); }
   void leave_out(std::string const& sentence) { left_out_.emplace_back(sentence); }
-  /// Returns the answer. If there is none, returns null and lists it as missing.
+  /// Returns the answer. If there is no answer, returns null and lists it as missing.
   json::value ask(std::string const& path, std::string const& what) {
     auto const answer = server_.send("GET", path);
     if (answer.ok()) return json::parse(answer.body);

@@ -1,4 +1,4 @@
-// Converts untrusted text to HTML, and formats times and amounts for people. Pure.
+// Converts untrusted text to HTML, and formats times and amounts for display. Pure.
 #pragma once
 
 #include <cstdint>

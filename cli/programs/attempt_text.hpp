@@ -1,4 +1,4 @@
-// Details of a program's attempt for people. Pure.
+// Details of a program's attempt as text for users. Pure.
 #pragma once
 
 #include <string>

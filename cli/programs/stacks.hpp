@@ -1,4 +1,4 @@
-// Stacks of ranks for people. Pure.
+// Stacks of ranks as text for users. Pure.
 #pragma once
 
 #include <string>

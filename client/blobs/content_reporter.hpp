@@ -1,6 +1,6 @@
 // Reports the contents of this process to the server over a stream (Hold). Receives which ones to
 // store there and which are no longer needed. After a broken stream everything is reported again.
-// While the server does not support the call, nothing is held; it is asked again from time to time.
+// While the server does not support the call, nothing is held; the call is retried periodically.
 //
 // Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
 // otherwise. Waiting reports are limited by the contents held.

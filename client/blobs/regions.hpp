@@ -1,10 +1,10 @@
-// Memory for large values that is reused when no other process has it.
+// Memory for large values that is reused when no other process uses it.
 //
 // New memory costs as much as writing to it, because its pages are allocated, cleared and mapped. A
 // process therefore keeps the last few regions that it has created. Other processes can only read
 // them. The kernel grants a write lease only if no other process, also a forked one, has a
 // descriptor or mapping. A label at the end names the content (memory.hpp). It is removed first, so
-// that a process that opens a region late through /proc does not get another content.
+// that a process that opens a region late through /proc does not read different content.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ struct region_limits {
   /// Maximum number of unused regions.
   std::size_t free_max = 4;
   std::chrono::milliseconds free_stays{5'000};
-  /// Maximum number of tracked regions that other processes use. The oldest ones are left to their
-  /// users.
+  /// Maximum number of tracked regions that other processes use. At the limit, the store stops
+  /// tracking the oldest regions; their users keep them.
   std::size_t used_max = 8;
   std::chrono::milliseconds look_every{1'000};
 };
@@ -42,14 +42,14 @@ class region {
 
   std::size_t room() const { return room_; }
   int descriptor() const { return fd_.get(); }
-  /// Writes another content. Precondition: is_free().
+  /// Replaces the content. Precondition: is_free().
   void write(std::string_view name, memory_parts parts, std::size_t size);
   /// Returns a read-only descriptor. Throws std::system_error.
   file_descriptor given();
-  /// Returns true if no other process has the region. It then removes the label, so that none can
-  /// get it.
+  /// Returns true if no other process has the region. In that case it also removes the label, so
+  /// that no process can obtain the region.
   bool is_free();
-  /// Precondition: is_free() returned true, and given() was not called since.
+  /// Precondition: is_free() returned true, and given() has not been called since.
   clock::time_point free_since() const { return *free_since_; }
 
  private:
@@ -61,33 +61,33 @@ class region {
   std::optional<clock::time_point> free_since_;
 };
 
-/// The regions of a process. Thread-safe. A thread of its own drops unused regions and ends with
-/// the last one.
+/// The regions of a process. Thread-safe. A background thread drops unused regions and ends when it
+/// has dropped the last one.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}
   ~region_store() { clear(); }
   region_store(region_store const&) = delete;
 
-  /// Returns the store of this process; a forked process has its own.
+  /// Returns the store of this process. A forked process has a separate store.
   static region_store& of_this_process();
   /// Resets the store in a newly forked process.
   static void forget_in_fork();
-  /// Returns true if the system grants a lease exactly when no other process has the memory.
+  /// Returns true if the kernel grants a write lease exactly when no other process has the memory.
   static bool can_be();
 
-  /// Returns a descriptor with the parts. Keeps at most `free_max` bytes of unused regions. Throws
-  /// std::system_error, for example if memory is full.
+  /// Returns a descriptor of a region that contains the parts. Keeps at most `free_max` bytes of
+  /// unused regions. Throws std::system_error, for example if memory is full.
   file_descriptor make(std::string_view name, memory_parts parts, std::size_t free_max);
   void clear();
   std::size_t size() const;
 
  private:
   using regions = std::vector<std::unique_ptr<region>>;
-  // Shared with the thread that tracks regions.
+  // State shared with the thread that tracks regions.
   struct state {
     explicit state(region_limits l) : limits(l) {}
-    // Require the mutex.
+    // These functions require that the caller holds the mutex.
     std::unique_ptr<region> fitting(std::size_t size);
     regions too_many();
 

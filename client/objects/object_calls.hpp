@@ -153,7 +153,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   bool note_wait(asked& a);
   void write(asked const& a, v1::ObjectRequests& to) const;
   void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
-  /// Notes that the server has received all requests before this number.
+  /// Records that the server has received all requests before this number.
   void acknowledge_before(std::uint64_t number);
   /// Wakes the stream, once until it has processed this. Releases the mutex.
   void tell(lock& held);

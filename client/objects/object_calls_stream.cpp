@@ -9,8 +9,9 @@
 namespace muster::detail {
 namespace {
 
-/// Returns true if a request that failed for lack of room may be repeated. Reads and updates of
-/// variables may run after later requests, and otherwise nothing would report a lost update.
+/// Returns true if a request that failed because the server had no room for the call or its value
+/// can be repeated. Reads and updates of variables may run after later requests, and otherwise
+/// nothing would report a lost update.
 bool may_be_repeated(object_calls::asked const& a, v1::Failure const& why) {
   constexpr std::string_view reads[] = {"read", "read_rows", "gather", "info", "save", "cut_rows"};
   constexpr std::string_view updates[] = {"assign_add", "assign_sub", "scatter_add", "scatter_sub",

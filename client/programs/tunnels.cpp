@@ -24,7 +24,7 @@ constexpr std::size_t key_bytes = 32;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 // One per attempt and one per rank, of which there are at most 1,024.
 constexpr std::size_t listeners_max = 2'048;
-// Delay after accept() failed for lack of descriptors.
+// Delay after accept() failed because no descriptor was free.
 constexpr std::chrono::milliseconds accept_pause{100};
 
 using carried_type = coro::socket_tunnel<call_type, v1::TunnelBytes>;

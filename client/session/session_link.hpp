@@ -1,8 +1,10 @@
 // Connects a client_session to the server through consecutive streams, and reconnects after a break
-// as long as the server keeps the session. Keeps itself and the session alive until it has ended.
+// as long as the server keeps the session. The link keeps itself and the session alive until the
+// link has ended.
 //
-// wake(), close() and cancel() may be called from any thread that prevents the session from ending
-// by holding its mutex. Everything else runs on the engine thread.
+// wake(), close() and cancel() can be called from any thread that holds the session's mutex,
+// because the session cannot end while its mutex is held. Everything else runs on the engine
+// thread.
 #pragma once
 
 #include <chrono>
@@ -23,9 +25,9 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
 
   /// Starts the link; must be called once, from any thread.
   void start();
-  /// Announces that messages wait.
+  /// Notifies the link that messages are ready to be sent.
   void wake();
-  /// Announces that the session is being closed, and starts the deadline for that.
+  /// Notifies the link that the session is being closed, and starts the deadline for closing.
   void close();
   void cancel();
 

@@ -23,8 +23,8 @@ class rank_set {
  public:
   struct callbacks {
     std::function<void(std::uint32_t rank, pid_t pid, std::string const& not_preloaded)> on_started;
-    /// Called when the rank's output is in its file. The last call comes when no process that any
-    /// rank started is left.
+    /// Called when the rank's output is in its file. The last call is made when all processes that
+    /// ranks have started have exited.
     std::function<void(rank_end const& end)> on_ended;
     std::function<void()> on_all_ended;
   };
@@ -37,9 +37,10 @@ class rank_set {
   rank_set(rank_set const&) = delete;
   ~rank_set();
 
-  /// Handles the end of a process that has not been reaped; ignores processes of others.
+  /// Handles the exit of a process that has not been reaped yet. Ignores processes that are not in
+  /// this set.
   void ended(pid_t pid, int raw_status);
-  /// A later order can shorten the grace period but not extend it.
+  /// Stops ranks as ordered. A later order can shorten the grace period but not extend it.
   void stop(stop_order const& order);
   /// Stops all running ranks with the grace period of the start order.
   void stop(int signal);

@@ -48,7 +48,7 @@ class store_thread {
   }
   /// Waits for the current batch and stops the thread. Any other thread. Returns false if it was
   /// not running.
-  /// @param finish whether to perform the pending requests, too.
+  /// @param finish whether to perform the pending requests as well.
   bool stop(bool finish) {
     if (!thread_.joinable()) return false;
     {

@@ -85,7 +85,7 @@ class hang_watch {
   void restore(core::hang found);
   duration every() const;
   time_point due() const { return due_; }
-  /// Notes that the rank has exited successfully.
+  /// Records that the rank has exited successfully.
   void ended(time_point now, std::uint32_t rank);
   struct answer {
     bool stacks = false;  // the stacks of all ranks are requested now

@@ -31,7 +31,7 @@ struct step_report {
   std::uint64_t step = 0;      // last step
   core::duration at{};         // when it was reached, on that clock
   std::vector<mark> marks{};   // newest since the last report, in order, including the last step
-  std::uint32_t left_out = 0;  // number of earlier ones omitted for lack of space
+  std::uint32_t left_out = 0;  // number of earlier steps omitted for lack of space
 };
 
 struct rank_place {

@@ -48,7 +48,7 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// Restores the activity of an earlier process, oldest first.
+  /// Restores the activity from an earlier process, oldest first.
   /// @pre Nothing was folded.
   void restore(recorded_span const& s) {
     auto v = s.what;

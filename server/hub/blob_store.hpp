@@ -46,7 +46,8 @@ struct blob_store_options {
   /// Whether outputs of closures may be stored only in the memory of their worker. False if a
   /// restarted server needs them.
   bool outputs_stay = true;
-  /// Whether the server uses TLS; processes that fetch values from each other then do, too.
+  /// Whether the server uses TLS. If it does, processes also use TLS to fetch values from each
+  /// other.
   bool tls = false;
 };
 
@@ -88,7 +89,7 @@ class blob_store {
   ~blob_store();
   blob_store(blob_store const&) = delete;
 
-  /// Restores the blobs of an earlier process and starts the thread. Before `start` and after
+  /// Restores the blobs from an earlier process and starts the thread. Before `start` and after
   /// `stop`, requests fail with UNAVAILABLE; blobs can be named before `start`. Errors:
   /// FAILED_PRECONDITION with the directory, in one line, if it cannot be used.
   muster::status start();
@@ -134,7 +135,7 @@ class blob_store {
 
   /// Returns the current name of a blob that was lost and recomputed; see lost_names.
   std::string current(std::string_view name) const { return lost_.current(name); }
-  /// Asks a holder to upload the blob. If there is none, runs its closure again.
+  /// Asks a holder to upload the blob. If no process holds it, runs its closure again.
   void want(std::string_view name);
   /// Returns whether the blob may still arrive: a process holds it, or its closure can run again.
   bool can_arrive(std::string_view name) const {

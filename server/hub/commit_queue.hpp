@@ -40,7 +40,7 @@ class commit_queue {
   bool is_acknowledged(std::uint64_t batch) const {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
-  /// Calls `t` once everything written so far is durable or the disk has failed; at once if it
+  /// Calls `t` once everything written so far is durable or the disk has failed; immediately if it
   /// already is. `changed`: the answer depends on the last batch, so `t` gets the error of a failed
   /// disk.
   void hold(bool changed, callback t) { put({changed, std::move(t)}, written_); }

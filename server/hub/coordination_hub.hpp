@@ -117,12 +117,12 @@ class coordination_hub {
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});
   }
-  /// Restores a cluster of an earlier process; see core::coordination::restore_cluster. REQUIRES:
+  /// Restores a cluster from an earlier process; see core::coordination::restore_cluster. REQUIRES:
   /// no request was made yet.
   muster::status restore(core::coordination::restored_cluster what) {
     return apply(core::coordination::restore_cluster{std::move(what)});
   }
-  /// Adds a run of an earlier process to the displayed history; see core::coordination::cluster.
+  /// Adds a run from an earlier process to the displayed history; see core::coordination::cluster.
   void remember(core::coordination::cluster_id cluster, core::coordination::generation_view run) {
     clusters_.remember(cluster, std::move(run));
   }

@@ -121,7 +121,7 @@ class hub {
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
   void report(core::stream_id stream, machine seen);
 
-  /// Restores durable jobs of an earlier process. REQUIRES: nothing is scheduled yet.
+  /// Restores durable jobs from an earlier process. REQUIRES: nothing is scheduled yet.
   void restore(std::vector<core::restored_job> jobs);
   void on_deadline();
   /// Sets the timer to the next deadline of the core and of the hub's parts.

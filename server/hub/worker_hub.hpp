@@ -29,7 +29,7 @@ class closure_sink {
   virtual void on_retract(core::retract_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
-  /// Asks for the stack of the worker's process. Older workers do not answer.
+  /// Requests the stack of the worker's process. Older workers do not answer.
   virtual void on_stack_query(std::uint64_t /*number*/) {}
   /// The last call: the hub forgets the sink.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;

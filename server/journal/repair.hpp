@@ -6,7 +6,7 @@
 
 namespace muster::server::journal {
 
-/// At most 1,000 lines of text. `all` counts further lines, too.
+/// At most 1,000 lines of text. `all` also counts further lines.
 struct report_lines {
   static constexpr std::size_t lines_max = 1'000;
   std::vector<std::string> lines;

@@ -114,8 +114,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // Opens a port with the socket that the manager has kept. If there is none, creates a socket and
-  // passes it to the manager.
+  // Opens a port with the socket that the manager has kept. If the manager has none, creates a
+  // socket and passes it to the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;

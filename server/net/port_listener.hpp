@@ -32,8 +32,8 @@ struct port_listener_options {
   // this time. 0: the system's default.
   std::chrono::milliseconds user_timeout{0};
   // Called on the listener's thread when no descriptor is free for a connection. The oldest
-  // incomplete connection is then closed. If there is none, accepting pauses for 100 ms while
-  // clients wait in the backlog.
+  // incomplete connection is then closed. If no connection is incomplete, the listener stops
+  // accepting for 100 ms, and clients wait in the backlog.
   std::function<void()> out_of_descriptors = [] {};
   // Keeps the listening sockets for the next process; may be null. Outlives the listener.
   service_manager* manager = nullptr;
@@ -75,7 +75,7 @@ class port_listener {
                                    wire spoken = wire::plaintext);
   // Starts to accept. Called once.
   void start();
-  // Closes a port, asynchronously. The manager drops its socket, too. Does nothing if the port is
+  // Closes a port, asynchronously. The manager also drops its socket. Does nothing if the port is
   // not open.
   void close(std::uint32_t id);
   // Closes everything and ends the thread. Idempotent. No connection is passed on afterwards.

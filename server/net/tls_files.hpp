@@ -18,7 +18,7 @@ namespace muster::net {
 struct tls_paths {
   std::string certificate;  // PEM, the server's first, then intermediate certificates
   std::string key;          // PEM, without a password
-  std::string client_ca;    // PEM; empty: clients are not asked for one
+  std::string client_ca;    // PEM; if empty, clients are not asked for a certificate
 };
 
 /// The contents of the files: PEM texts that match.

@@ -32,10 +32,10 @@ struct web_timeouts {
   std::chrono::milliseconds header = std::chrono::seconds(10);
   std::chrono::milliseconds body = std::chrono::seconds(30);   // for each 64 KiB of a body
   std::chrono::milliseconds write = std::chrono::seconds(30);  // for each 64 KiB of an answer
-  // For an answer of the engine; then 503.
+  // Maximum time for an answer from the engine. Then the request is answered 503.
   std::chrono::milliseconds engine = std::chrono::seconds(10);
   std::chrono::milliseconds websocket_write = std::chrono::seconds(10);  // for one message
-  // Maximum silence of a client.
+  // Maximum time without a message from a client.
   std::chrono::milliseconds websocket_ack = std::chrono::seconds(15);
 };
 
@@ -105,7 +105,8 @@ struct web_options {
   /// everything except /livez is answered 503 with Retry-After. If the result names no leader,
   /// requests first wait as long as for a busy engine; /readyz and /healthz wait half a second.
   std::function<std::optional<not_serving>()> waiting = [] { return std::optional<not_serving>(); };
-  /// Called, perhaps often, when a connection could not be accepted for lack of file descriptors.
+  /// Called, possibly many times in a row, when a connection could not be accepted because no file
+  /// descriptor was free.
   std::function<void()> out_of_descriptors = [] {};
   /// At the limit, the handshake is answered 503 with Retry-After.
   std::size_t websocket_clients_max = 64;

@@ -189,7 +189,7 @@ template <class... View>
 schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
 }
-/// Returns the schema of an object whose members `say(list, View…)` writes.
+/// Returns the schema of the JSON object whose members are written by `say(list, View…)`.
 template <class... View>
 schema::json schema_of_call(void (*say)(member_list const&, View...)) {
   return member_list::object_schema(

@@ -1,7 +1,7 @@
 // The WebSocket clients and their topics: one set for clients that see the whole server, and one
 // for each set of clusters that tokens are bound to. Each tick updates the sets and wakes idle
-// clients. Without clients, the set of the whole server still samples its history once per second.
-// Owned by web_server, web thread; `run` is one task of its group.
+// clients. Even when no client is connected, the history of the whole server is sampled once per
+// second. Owned by web_server, web thread; `run` is one task of its group.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -56,8 +56,8 @@ class websocket_hub {
   // Called by subscriber.
   void add(subscriber& c);
   void remove(subscriber& c);
-  /// Brings the next tick forward: a client waits for a topic that is not live, or a sign-in has
-  /// ended.
+  /// Brings the next tick forward. Called when a client waits for a topic that is not live, or when
+  /// a sign-in has ended.
   void hurry();
 
  private:

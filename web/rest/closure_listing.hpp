@@ -1,5 +1,5 @@
-// Pages of closures and of their values. The engine reads records in steps; this keeps the best of
-// them. Web thread.
+// Pages of closures and of their values. The engine reads records in steps; this keeps the records
+// that come first in the requested order. Web thread.
 //
 // A page token contains the last entry. If a request ran out of time, it also contains the position
 // and the entries found so far. A page can therefore be short or empty and still have a next page.
@@ -20,7 +20,8 @@ namespace muster::web {
 inline constexpr std::chrono::milliseconds listing_time{250};
 
 struct listing_cursor {
-  /// Maximum number of entries in a token. Pages after such a token have at most one fewer.
+  /// Maximum number of entries in a token. A page that is requested with a token that contains
+  /// entries has at most carried_max - 1 entries.
   static constexpr std::size_t carried_max = 51;
 
   core::closure_cursor from;
@@ -46,8 +47,8 @@ struct listing_page {
 /// Returns a page. NOT_FOUND: no such session or cluster.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// Returns a page token. `kind`: of the listing's tokens. It is valid only for the order and
-/// direction of `q`.
+/// Returns a page token. `kind`: kind of the listing's tokens. The token is valid only for the
+/// order and direction of `q`.
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
 /// Returns the position in the request's token; the start if there is none. INVALID_ARGUMENT: the
 /// token is invalid or has another order.

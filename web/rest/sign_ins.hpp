@@ -22,7 +22,8 @@ struct web_options;
 class sign_in_table {
  public:
   using clock = std::chrono::steady_clock;
-  /// At a limit, a new sign-in replaces the least recently used one: of all, or of the same token.
+  /// Limits of all sign-ins and of the sign-ins of one token. At a limit, a new sign-in replaces
+  /// the least recently used sign-in of all or of the same token.
   static constexpr std::size_t sign_ins_max = 4'096, of_one_token_max = 64;
   /// A sign-in ends this long after it was made.
   static constexpr std::chrono::hours lifetime{30 * 24};
@@ -31,8 +32,9 @@ class sign_in_table {
   /// @return the identifier for the cookie: 43 characters.
   std::string add(core::caller who, clock::time_point now);
   /// Finds the token of a sign-in; counts as a use of the sign-in.
-  /// @return the token in its current state; null if the identifier is unknown, or if the sign-in
-  ///   or its token has ended. A token ends when it is revoked, rotated or expired.
+  /// @return the token in its current state; null if the identifier is unknown, if the sign-in has
+  ///   expired, or if its token is no longer valid. A token becomes invalid when it is revoked or
+  ///   rotated, or when it expires.
   core::caller find(std::string_view identifier, server::gate const& gate, clock::time_point now);
   void remove(std::string_view identifier);
   [[nodiscard]] std::size_t size() const { return all_.size(); }

@@ -192,7 +192,7 @@ class coordination_agent {
   /// @param id  name of the barrier
   /// @param timeout  counts from the first task that arrives; ends the barrier for all tasks
   /// @param participants  the tasks; empty: all tasks
-  /// @return how often this ID has been used before
+  /// @return how many times this ID was used before
   /// @throws coordination_barrier_error  the barrier ended without all participants
   /// @throws coordination_error  failed_precondition: this agent already waits at this barrier
   std::int64_t barrier(std::string id, milliseconds timeout,
@@ -219,7 +219,7 @@ class coordination_agent {
   /// @return false if this agent does not wait there
   bool leave_barrier(std::string id);
 
-  /// Reports a failure of this task to all tasks. The agent itself then has failed, too.
+  /// Reports a failure of this task to all tasks. The agent itself then has failed as well.
   /// @param code  kind of the error
   /// @param message  description of the error
   void report_error(coordination_code code, std::string message);

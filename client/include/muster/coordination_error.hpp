@@ -1,5 +1,5 @@
-// Exceptions of a coordination_agent. In addition, its members throw wait_timeout
-// (closure_error.hpp) when the time of a call has passed; the operation continues.
+// Exceptions of a coordination_agent. The agent's members also throw wait_timeout
+// (closure_error.hpp) when the timeout of a call expires; the operation continues.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +58,14 @@ class coordination_barrier_error : public coordination_error {
   /// @param c  the code
   /// @param message  what failed and why
   /// @param barrier  ID of the barrier
-  /// @param use  how often the ID had been used before
+  /// @param use  how many times the barrier ID was used before this barrier
   coordination_barrier_error(coordination_code c, std::string const& message, std::string barrier,
                              std::int64_t use)
       : coordination_error(c, message), barrier_(std::move(barrier)), use_(use) {}
 
   /// Returns the ID of the barrier.
   std::string const& barrier() const noexcept { return barrier_; }
-  /// Returns how often the ID had been used before.
+  /// Returns how many times the barrier ID was used before this barrier.
   std::int64_t use() const noexcept { return use_; }
 
  private:

@@ -74,9 +74,9 @@ class worker_function {
 
 /// Options of run_distribute_coordinator.
 struct distribute_options {
-  /// Function of evaluators; empty: the worker function.
+  /// Function that evaluators run. If empty, they run the worker function.
   worker_function eval_fn{};
-  /// Strategy of evaluators; null: they run without a strategy.
+  /// Strategy of evaluators. If null, they run without a strategy.
   strategy const* eval_strategy = nullptr;
   /// Determines which processes run the worker function.
   coordinator_mode mode = coordinator_mode::standalone_client;
@@ -86,7 +86,7 @@ struct distribute_options {
   std::optional<std::string> task_type{};
   /// Number of this process's task within its type.
   std::optional<int> task_id{};
-  /// Configuration of sessions; unset: session_config::usual().
+  /// Configuration of sessions. If unset, session_config::usual().
   std::optional<muster::session_config> session_config{};
   /// Protocol of the servers; TF_CONFIG takes precedence.
   std::string rpc_layer = "grpc";
@@ -96,7 +96,7 @@ struct distribute_options {
   /// Address of the Muster server for sessions of worker functions. Empty: the environment variable
   /// MUSTER_COORDINATOR.
   std::string server{};
-  /// Longest wait of worker_context::wait_for_others().
+  /// Maximum time that worker_context::wait_for_others() waits.
   std::chrono::milliseconds barrier_timeout{3'600'000};
   /// Time that the other tasks have to return after one has failed.
   std::chrono::milliseconds stop_grace{120'000};
@@ -123,11 +123,11 @@ struct distribute_options {
 /// @endcode
 ///
 /// The options, TF_CONFIG (which `muster run` sets) or the strategy's resolver determine the task
-/// of this process. See docs/distribute-coordinator.md for the modes. A line of the log shows what
-/// runs. For a task that only serves, this returns when its server has ended.
+/// of this process. See docs/distribute-coordinator.md for the modes. A log line shows what this
+/// process runs. For a task that only serves, this returns when its server has stopped.
 /// @param worker_fn  the function; if it throws, the exception (the first, if several ran) is
 ///   rethrown
-/// @param strategy  is only read; each function gets a configured copy
+/// @param strategy  is not modified; each function gets a configured copy
 /// @param options  the mode, the cluster and times
 /// @return the result of the worker function if it ran once, on the calling thread, in a cluster;
 ///   otherwise empty
@@ -137,7 +137,7 @@ std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s
 
 /// Options of run_standard_server.
 struct standard_server_options {
-  /// Configuration of the server; unset: an empty one.
+  /// Configuration of the server. If unset, an empty configuration.
   std::optional<session_config> session{};
   /// Creates the server.
   standard_server_factory servers = worker_servers();
@@ -153,7 +153,7 @@ std::shared_ptr<standard_server> run_standard_server(standard_server_options opt
 
 /// Runs the server of the resolver's task, a worker or a ps, until it ends.
 /// @param resolver  describes the cluster and the task
-/// @param protocol  the protocol; empty: that of the resolver
+/// @param protocol  the protocol; if empty, the protocol of the resolver
 /// @param servers  creates the server
 /// @throws cluster_error  invalid: the task is neither a worker nor a ps
 void start_server(cluster_resolver& resolver, std::string const& protocol = {},

@@ -1,5 +1,5 @@
 // The result of one attempt to run a closure, as data. `texts/attempt_texts.hpp` converts it into
-// text for people, which is never parsed.
+// text for display, which is never parsed.
 #pragma once
 
 #include <cstdint>

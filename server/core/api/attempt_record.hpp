@@ -115,7 +115,7 @@ struct attempt_record {
   std::vector<late_task> latecomers{};  ///< worst first
   std::vector<stack> stacks{};
   std::vector<ended_rank> ranks{};  ///< in the order of their ends
-  /// Entries omitted for lack of space: events, ranks without stack, ranks.
+  /// Numbers of entries omitted because a limit was reached: events, stacks of ranks, ranks.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 
   bool operator==(attempt_record const&) const = default;

@@ -43,7 +43,7 @@ struct position {
 };
 
 struct dataset_spec {
-  std::string name{};  // for people; may be empty
+  std::string name{};  // for display; may be empty
   std::vector<std::string> splits{};
   std::uint32_t epochs = 1;
   position at{};

@@ -65,7 +65,7 @@ struct hang {
   bool operator==(hang const&) const = default;
 };
 
-/// Returns a description for people, in one line.
+/// Returns a description for display, in one line.
 std::string text(hang const& h);
 
 /// An event: the attempt hangs, or makes progress again. The core stores it for the next process of

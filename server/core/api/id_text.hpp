@@ -1,4 +1,4 @@
-// Ids as strings for people. Pure functions.
+// Converts ids to strings for display. Pure functions.
 #pragma once
 
 #include <string>

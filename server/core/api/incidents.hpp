@@ -119,7 +119,7 @@ struct builder_quarantined {
   bool operator==(builder_quarantined const&) const = default;
 };
 
-/// Nothing has finished for the time that the watchdog allows.
+/// No closure has finished within the watchdog timeout.
 struct no_progress {
   duration quiet{};
   std::uint64_t running = 0;
@@ -129,7 +129,7 @@ struct no_progress {
   bool operator==(no_progress const&) const = default;
 };
 
-/// The first failed write of a value in a while.
+/// A value could not be written, for the first time in a while.
 struct spill_failed {
   std::string error;
 

@@ -60,7 +60,7 @@ inline caller_id caller_of(incarnation i) {
   return {raw(i), true};
 }
 
-/// Identifies a call while its caller is known.
+/// Identifies a call. Unique for as long as the caller is registered.
 struct call_name {
   caller_id caller{};
   std::uint64_t number = 0;
@@ -70,7 +70,7 @@ struct call_name {
 
 struct object_spec {
   std::string name{};        // may be empty
-  std::string class_name{};  // for people
+  std::string class_name{};  // for display
   std::string job{};
   std::int64_t index = 0;
   bool detached = false;
@@ -225,8 +225,8 @@ struct object_view {
   object_end end{};
   session_id owner{};
   std::string submitter{};          // id of a token; empty: no authentication
-  core::incarnation incarnation{};  // that has or creates it; none: away
-  time_point created{}, since{};    // `since`: of the state
+  core::incarnation incarnation{};  // of the process that has or creates it; none: away
+  time_point created{}, since{};    // `since`: when the object entered its state
   std::uint64_t waiting = 0;        // queued calls
   std::uint64_t executing = 0;      // as reported by the worker
   std::uint64_t answered = 0;
@@ -235,13 +235,13 @@ struct object_view {
 };
 
 struct object_query {
-  std::string submitter{};  // of this token or without a submitter; empty: all
+  std::string submitter{};  // objects of this token or without a submitter; empty: all
   std::string job{};        // empty: any
   std::optional<std::int64_t> index{};
   std::string class_name{};  // empty: any
   session_id owner{};        // none: any
   std::optional<object_state> state{};
-  std::string text{};  // in the name or id, ignoring case
+  std::string text{};  // text in the name or id, ignoring case
 };
 
 struct object_counts {

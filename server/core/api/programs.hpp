@@ -99,7 +99,7 @@ struct program_cause {
   std::string host{};
   std::uint32_t exit_status = 0;
   std::uint32_t signal = 0;
-  std::string text{};  // one line, for people
+  std::string text{};  // one line, for display
   std::vector<std::string> stderr_lines{};
   std::optional<coordination_failure> coordination{};  // reported before, in the attempt
   std::optional<core::hang> hang{};
@@ -132,7 +132,7 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // most ranks on a worker; 0: as many as fit
+  std::uint32_t per_worker = 0;  // maximum ranks per worker; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
   // SHA-256, in hexadecimal, of the blob that working directories are made from.
@@ -142,11 +142,11 @@ struct program_spec {
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
   duration deadline{};  // from submission to failure; 0: none
-  // Time before the deadline at which ranks are asked to end.
+  // How long before the deadline ranks are asked to end.
   duration notice{};
   std::uint32_t spares = 0;  // additional places reserved while it runs
   std::int32_t priority = 0;
-  std::uint32_t weight = 1;              // share of its submitter; not 0
+  std::uint32_t weight = 1;              // relative share of the workers for its submitter; not 0
   std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all except ps
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
@@ -239,7 +239,7 @@ struct program_steps_reported {
   program_id program{};
   std::uint32_t attempt = 0;
   kind what{};
-  std::string text{};  // if preempted: why, for people
+  std::string text{};  // if preempted: the reason, for display
 };
 
 struct program_reply {

@@ -60,8 +60,8 @@ class blob_table {
   /// Adds a blob with a reservation of `size`. If it was stored already, gives the reservation back
   /// and returns false.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// Adds a stored blob of an earlier process, regardless of limits. Returns false if it was stored
-  /// already.
+  /// Restores a stored blob from an earlier process, regardless of limits. Returns false if it was
+  /// stored already.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
   /// Returns whether the blob is stored. If so, it counts as put just now.

@@ -97,7 +97,7 @@ class closure_book {
     else
       report_release(c, why);
   }
-  /// Notes that the worker has executed the closure, up to `now`. The following finish or requeue
+  /// Records that the worker has executed the closure, up to `now`. The following finish or requeue
   /// reports the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
   /// Reports an attempt if its times are known better, or its worker is lost. REQUIRES: a worker

@@ -48,8 +48,8 @@ class cluster {
   cluster_view view(time_point now) const;
   /// Newest first, at most 16.
   std::deque<generation_view> const& past() const { return ended_generations_; }
-  /// Adds a generation of an earlier process. Ignored if it is known, or not before the current
-  /// one.
+  /// Restores a generation from an earlier process. Ignored if it is known, or not before the
+  /// current one.
   void remember(generation_view g);
 
   /// Appends records of this step's changes to the cluster, from change `first` on.

@@ -44,7 +44,7 @@ class clusters {
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   // See cluster.
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
-  /// Adds a run of an earlier process, for display.
+  /// Restores a run from an earlier process, for display.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
   /// Returns records of the complete state, except running barriers.

@@ -31,7 +31,7 @@ class service {
   /// Handles a request; its reply is in `fx` now or in a later step. REQUIRES: `now` does not
   /// decrease; the call id is not parked.
   void perform(time_point now, request& r, effects& fx);
-  /// Notes that the caller is gone: its wait is withdrawn and no reply follows.
+  /// Records that the caller is gone: its wait is withdrawn and no reply follows.
   void call_abandoned(time_point now, call_id call, effects& fx);
   /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);

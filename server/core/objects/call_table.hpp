@@ -18,7 +18,7 @@ namespace muster::core::objects {
 struct call {
   object_id object{};
   std::string method{};
-  blob args{};  // kept until the answer, to resend the call to its worker
+  blob args{};  // kept until the call is answered, so that it can be resent to the worker
   bool answered = false;
   bool told = false;  // the answer was sent on the caller's current stream
   call_answer answer{};
@@ -38,8 +38,8 @@ class call_table {
     full,      ///< the caller's limit, or that of all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
-  /// Notes a call of an object of an earlier server process without recording it. Returns false if
-  /// earlier calls are being resent, and this one with them.
+  /// Registers the number of a call of an object of an earlier server process without recording the
+  /// call. Returns false if earlier calls are being resent, and this one with them.
   bool pass(caller_id who, std::uint64_t number);
   /// Returns null if the call is unknown, or was answered and taken.
   call* find(call_name const& n);
@@ -49,11 +49,11 @@ class call_table {
   /// REQUIRES: the call is not answered.
   call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
-  /// Notes that the caller has a new stream: repeated calls are answered again, once.
+  /// Records that the caller has a new stream: repeated calls are answered again, once.
   void caller_reconnected(caller_id who);
-  /// Notes that the caller has ended for good and drops its answers. Its unanswered calls are still
-  /// executed. If too many such calls exist (object_limits::left_max), they are forgotten instead.
-  /// Returns the objects of forgotten calls, one entry per call.
+  /// Records that the caller has ended for good and drops its answers. Its unanswered calls are
+  /// still executed. If too many such calls exist (object_limits::left_max), they are forgotten
+  /// instead. Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> leave(caller_id who);
   /// Forgets the calls of a caller that may return. Its last number is kept to recognize repeated
   /// calls. Returns the objects as leave() does.

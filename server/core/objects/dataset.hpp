@@ -4,9 +4,10 @@
 //      ▲               │
 //      └───────────────┘ closure failed, was cancelled or restarted, or had not finished the split
 //
-// The next epoch begins when all splits of the current one are done. A draw without a queued split
-// waits, because drawn splits may return. When all closures with splits wait, each draw gets the
-// end. A closure reads one epoch: that of its first split, or the one that it names.
+// The next epoch begins when all splits of the current one are done. If no split is queued, a draw
+// waits, because splits that were already drawn can be requeued. When all closures that hold splits
+// are waiting, each draw is answered with the end of the dataset. A closure reads a single epoch:
+// the epoch of its first split, or the epoch that it requests.
 //
 // Owned by object_table; engine thread only. Limits: dataset_limits; waiting draws: object_limits.
 #pragma once
@@ -40,9 +41,10 @@ class dataset {
   /// this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// Notes that the closure has ended or restarts. Its waiting draws get the end.
+  /// Records that the closure has ended or restarts. Answers its waiting draws with the end of the
+  /// dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
-  /// Ends the closure's draws. It keeps its splits until it ends.
+  /// Ends the closure's draws. The closure keeps its splits until it ends.
   void stop(closure_id closure, answers& out);
   /// Returns the waiting draws, which the caller must answer. The dataset is deleted afterwards.
   std::vector<call_name> abandon();
@@ -78,7 +80,7 @@ class dataset {
     std::map<std::uint32_t, bool> held{};  // splits, and whether each was read to its end
     std::size_t waits = 0;
     bool end_reached = false;
-    bool named = false;  // the closure names the epoch
+    bool named = false;  // the closure requests this epoch
   };
   struct parked {
     call_name name{};
@@ -93,7 +95,7 @@ class dataset {
   /// Returns whether the draw could be answered.
   bool serve(parked const& p, bool settled, answers& out);
   void serve_all(answers& out);
-  /// Whether no split can return unless a closure fails or ends.
+  /// Returns whether no split can be requeued unless a closure fails or ends.
   bool is_settled() const;
   datasets::worker_part& part_of(std::string const& worker);
 

@@ -7,7 +7,7 @@
 //   session_ended ──────────────┘
 //
 // A call is executed at most once: its caller numbers it, and its worker skips numbers that it has
-// seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
+// seen. Calls are never sent to another incarnation of a task; unanswered calls then fail with
 // UNAVAILABLE. Calls of one caller reach an object in the order of their numbers.
 //
 // Owned by the hub; engine thread only. No clock, randomness or I/O. Limits: object_limits.
@@ -39,12 +39,12 @@ class object_table {
     std::string submitter{};  // id of a token; empty: no authentication
     bool all = false;
   };
-  /// Registers the session. A repeated call notes its new stream. Errors: INVALID_ARGUMENT with the
-  /// field.
+  /// Registers the session. A repeated call records the session's new stream. Errors:
+  /// INVALID_ARGUMENT with the field.
   status open(session_id s, user u);
   /// Removes the session with its datasets and its objects, except detached objects.
   void session_ended(session_id s);
-  /// Notes that the session's client has lost its connection, or is connected again.
+  /// Records that the session's client has lost its connection, or is connected again.
   void session_disconnected(time_point now, session_id s);
   void session_reconnected(session_id s);
   /// Whether session `s` must wait to create an object with this name: it belongs to an object
@@ -67,10 +67,10 @@ class object_table {
   /// or none.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
-  /// Notes that the call `within` waits for the answer to `inner`. If the two wait for each other,
-  /// `inner` fails. Ignored unless `stream` is that of the worker that executes `within`.
+  /// Records that the call `within` waits for the answer to `inner`. If the two wait for each
+  /// other, `inner` fails. Ignored unless `stream` is that of the worker that executes `within`.
   void waits(stream_id stream, call_name const& within, call_name const& inner);
-  /// Deletes an object or dataset. Its unanswered calls fail CANCELLED. Errors: NOT_FOUND,
+  /// Deletes an object or dataset. Its unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
   /// PERMISSION_DENIED.
   status drop(session_id s, object_id id);
   /// Deletes an object without a permission check. REQUIRES: the object exists.
@@ -89,7 +89,7 @@ class object_table {
   void refuse(caller_id who, call_spec const& c, failure why);
   /// Whether a closure that has not ended has drawn from a dataset.
   bool is_drawn_from() const { return !drawing_.empty(); }
-  /// Notes that a closure has ended or restarts.
+  /// Records that a closure has ended or restarts.
   void closure_ended(closure_id closure, bool succeeded);
   /// Ends the draws of a closure that is asked to stop.
   void closure_stops(closure_id closure);
@@ -104,23 +104,23 @@ class object_table {
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// Notes that a task is connected. `takes`: it can hold objects. REQUIRES: gone() was called for
-  /// its previous stream.
+  /// Records that a task is connected. `takes`: it can hold objects. REQUIRES: gone() was called
+  /// for its previous stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
-  /// Notes that a task's stream has ended. Its objects wait for its return for
+  /// Records that a task's stream has ended. Its objects wait for its return for
   /// object_limits::grace, or are lost at once if `final`.
   void task_disconnected(time_point now, stream_id stream, bool final, std::string const& why);
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
-  /// Notes the result of a construction: success, or failure `why` of kind `how`.
+  /// Records the result of a construction: success, or failure `why` of kind `how`.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
-  /// Notes a worker's answer. Ignored unless `stream` is that of the object's task.
+  /// Records a worker's answer. Ignored unless `stream` is that of the object's task.
   void answered(stream_id stream, object_id id, call_answer a);
 
-  /// Loses the objects of tasks that were away for too long.
+  /// Marks the objects of tasks that have been away for too long as lost.
   void tick(time_point now);
   /// Returns a time not later than the next expiry.
   time_point due() const { return due_; }
@@ -164,8 +164,8 @@ class object_table {
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
-  /// Returns the time since which the client that owns the name is away. Returns never if it is
-  /// connected, or if the session may not take over the name.
+  /// Returns the time since which the client that owns the name has been away. Returns never if it
+  /// is connected, or if the session may not take over the name.
   time_point abandoned_since(session_id s, std::string_view name) const;
   void use(session_id s, object& o);
   failure refused(session_id s, object const* o, call_spec const& c) const;

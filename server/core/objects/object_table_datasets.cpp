@@ -184,7 +184,7 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
 
 void object_table::deal(dataset const& d, dataset::answers const& dealt) {
   for (auto const& a : dealt) {
-    // The caller may be gone. Its closure then ends and returns its splits.
+    // If the caller is gone, its closure ends, and the closure's splits are requeued.
     auto const* c = calls_.find(a.name);
     if (!c || c->answered) continue;
     if (!a.wrong.empty())
@@ -218,7 +218,7 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
   }
 }
 
-// Called by coordinators and by functions with the handle.
+// Called for coordinators and for functions that have the handle.
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)

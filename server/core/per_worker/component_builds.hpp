@@ -5,7 +5,7 @@
 //            ▲                                                     │ worker lost
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
-// Tasks that hold state build only the values that a closure for them names. A component gets the
+// Stateful tasks build only the values that a closure assigned to them uses. A component gets the
 // same number of workers at each build until the server restarts. The number is not durable: each
 // component would need a record that contains the value's arguments.
 //
@@ -49,9 +49,10 @@ struct per_worker_component {
   std::optional<transient_reports> reports;
   time_point since{};
 
-  /// Whether its builder has lost too many workers in a row; builds are then delayed.
+  /// Returns whether the builder has lost too many workers in a row; builds are then delayed.
   bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
-  /// Whether the attempt after the quarantine has lost its worker, too. Closures that need it fail.
+  /// Returns whether the attempt after the quarantine has also lost its worker. Closures that need
+  /// it fail.
   bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
   std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
@@ -71,10 +72,10 @@ struct per_worker_entry {
   time_point created{};
   bool released = false;    // to be erased once unused
   std::uint64_t users = 0;  // unfinished closures that need it
-  /// At most as many as the registry has rows.
+  /// Components by task. Contains at most one entry per row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
-  /// Tasks with state whose closures name the value. Index -1 means all tasks of the role; it also
-  /// replaces entries beyond named_max.
+  /// Stateful tasks that must build the value, because a closure assigned to them uses it. Index -1
+  /// means all tasks of the role and replaces entries beyond named_max.
   std::set<std::pair<std::string, std::int64_t>> named;
   static constexpr std::size_t named_max = 1'024;
 
@@ -98,7 +99,7 @@ class component_builds {
     e.id = id;
     return e;
   }
-  /// Adds a value of an earlier process. REQUIRES: its id is unused.
+  /// Restores a value from an earlier server process. REQUIRES: its id is unused.
   void restore(per_worker_entry e) {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
@@ -140,7 +141,7 @@ class component_builds {
     return wide_.coordinators > 1 ? " was released, or belongs to another cluster"
                                   : " was released";
   }
-  /// Whether the id was used, in any table of the server.
+  /// Returns whether the id was used, in any table of the server.
   bool was(per_worker_id id) const {
     return raw(id) > wide_.first_per_worker && raw(id) <= wide_.last_per_worker;
   }
@@ -156,9 +157,9 @@ class component_builds {
     if (all.size() == 1) waiting_.push_back(s);
   }
   void look_at(stream_id s) { waiting_.push_back(s); }
-  /// Whether a worker has pending builds, or a closure has named a value.
+  /// Returns whether a worker has pending builds, or a closure on a stateful task needs a value.
   bool any_waits() const { return !waiting_.empty() || !named_.empty(); }
-  /// Notes that a closure needs the value on a task that holds state.
+  /// Records that a closure needs the value on a stateful task.
   void name(per_worker_entry& v, std::pair<std::string, std::int64_t> task) {
     if (v.named.size() >= per_worker_entry::named_max) task.second = -1;
     if (v.named.insert(std::move(task)).second) named_.push_back(v.id);
@@ -176,7 +177,7 @@ class component_builds {
     constexpr duration most = std::chrono::minutes(1);
     return attempts < 6 ? first * (1 << attempts) : most;
   }
-  /// Notes that builders of the value have lost too many workers. Kept until the value is erased.
+  /// Records that builders of the value have lost too many workers. Kept until the value is erased.
   void note_trouble(per_worker_id v) { troubled_.insert(v); }
   bool is_troubled(per_worker_id v) const { return troubled_.contains(v); }
   bool any_troubled() const { return !troubled_.empty(); }

@@ -36,18 +36,18 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// Notes that the task's connection is gone; the task is lost at `until`. Returns the alarm's
+  /// Records that the task's connection is gone; the task is lost at `until`. Returns the alarm's
   /// number, or 0 if the task is away already or unknown.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
   /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
-  /// Notes that the task's alarm has fired. REQUIRES: the task is known.
+  /// Records that the task's alarm has fired. REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
   /// Forgets the task. Returns when it would have been lost, or never if it was not away.
   time_point lose(task_key const& t);
 
-  /// Notes that the session relies on the task's current state. Ignored for an unknown task.
+  /// Records that the session relies on the task's current state. Ignored for an unknown task.
   void use(session_number s, task_key const& t);
   /// `name`: for example "ps:1".
   void use(session_number s, std::string_view name);

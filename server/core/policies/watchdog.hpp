@@ -20,7 +20,7 @@ class watchdog {
   /// `period`: time until the first report; 0 disables the watchdog.
   explicit watchdog(duration period) : period_(period) {}
 
-  /// Notes that a closure has finished in this step.
+  /// Records that a closure has finished in this step.
   void progress() { progressed_ = true; }
   /// Called at the end of each step. `busy`: a closure runs, or is queued while workers are
   /// connected.

@@ -41,7 +41,7 @@ class attempts {
   /// Returns a rank not known to be dead whose worker has been disconnected for at least a second,
   /// or nothing.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
-  /// Notes that the stream of the rank's worker has ended.
+  /// Records that the stream of the rank's worker has ended.
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Takes the rank's resources again after its worker has reconnected. Returns false if the worker
   /// lacks them.
@@ -49,7 +49,7 @@ class attempts {
   void order_again(program& p, std::uint32_t rank);
   /// Repeats the order to stop for one rank.
   void stop_again(program& p, std::uint32_t rank, time_point now);
-  /// Restores the last attempt of an earlier process. Its ranks belong to workers that are
+  /// Restores the last attempt from an earlier process. Its ranks belong to workers that are
   /// disconnected. REQUIRES: `p` is restored except for its ranks.
   void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
                time_point now);

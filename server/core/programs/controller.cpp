@@ -131,7 +131,7 @@ void controller::started(time_point now, host const& h, rank_reports::start cons
   course_.started(*p, rank, s.pid, now);
 }
 
-// Unknown ranks are confirmed, too, so that the worker forgets them.
+// Unknown ranks are also confirmed, so that the worker forgets them.
 void controller::report_end(time_point now, host& h, rank_end const& end) {
   out_.to(h.stream).forget.push_back(end.name);
   auto const [p, rank] = alive_on(h, end.name);

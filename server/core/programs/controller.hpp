@@ -38,19 +38,19 @@ class controller {
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   status wish(time_point now, change_program const& what);
 
-  /// Restores the programs of an earlier process. REQUIRES: called before all other members.
+  /// Restores the programs from an earlier process. REQUIRES: called before all other members.
   void restore(time_point now, std::vector<restored_program>& all);
-  /// Notes that a worker that offers to run programs has connected. Returns the indexes of the held
-  /// ranks that it keeps. Orders for it must follow the welcome message.
+  /// Records that a worker that offers to run programs has connected. Returns the indexes of the
+  /// held ranks that it keeps. Orders for it must follow the welcome message.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
-  /// Notes that the stream has ended or no longer belongs to the worker.
+  /// Records that the stream has ended or no longer belongs to the worker.
   void worker_disconnected(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
   /// Returns the uploads of unfinished programs, and whether each is known to be present.
   std::map<std::string, bool> uploads() const;
-  /// Notes which of these uploads are present. Programs whose upload is missing wait.
+  /// Records which of these uploads are present. Programs whose upload is missing wait.
   void uploads_present(std::span<std::string const> there);
 
   /// Records the failure for the cause of a failed attempt. Ignored while the attempt is being

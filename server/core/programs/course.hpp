@@ -25,7 +25,7 @@ class course {
 
   /// Sets and publishes the state. `end`: how the current attempt has just ended.
   void enter(program& p, program_state s, program_end end = {});
-  /// Notes that the ranks of an attempt are ordered.
+  /// Records that the ranks of an attempt are ordered.
   void begun(program& p);
   /// REQUIRES: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);

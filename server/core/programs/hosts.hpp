@@ -57,10 +57,10 @@ class host_table {
  public:
   /// Adds or updates the worker and renews its lease.
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
-  /// Adds a worker of an earlier process, disconnected and with a new lease. A known worker is
-  /// unchanged.
+  /// Restores a worker from an earlier process, disconnected and with a new lease. A known worker
+  /// is unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
-  /// Notes that the stream has ended. Ignored if another stream has replaced it.
+  /// Records that the stream has ended. Ignored if another stream has replaced it.
   void worker_disconnected(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
   /// Whether the remaining lease permits new ranks. Workers renew it every quarter.

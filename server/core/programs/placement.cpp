@@ -39,7 +39,8 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
     return std::tuple(b.capacity, a.at->host) < std::tuple(a.capacity, b.at->host);
   });
   auto left = count;
-  // Ranks without resources are spread evenly; the rest goes to workers with capacity.
+  // Ranks without resources are spread evenly. The remaining ranks are placed on workers with free
+  // capacity.
   if (group.resources.empty() && !shares.empty()) {
     auto const even = count / static_cast<std::uint32_t>(shares.size());
     for (auto& s : shares) left -= s.ranks = std::min(even, s.capacity);
@@ -58,7 +59,7 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
   return shares;
 }
 
-// Types that few workers can run come first.
+// Returns the task types, those that the fewest workers can run first.
 std::vector<std::uint32_t> hardest_first(program_spec const& spec) {
   auto order = group_order(spec);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -98,7 +99,8 @@ placement place_counts(program_spec const& spec, std::vector<std::uint32_t> cons
   return p;
 }
 
-// Returns the maximum counts less `fewer` tasks, taken from the largest ranges first.
+// Returns the task counts after removing `fewer` tasks from the maximum counts. Removes tasks of
+// the types with the largest range first.
 std::vector<std::uint32_t> counts_with(program_spec const& spec, std::uint32_t fewer) {
   std::vector<std::uint32_t> order(spec.tasks.size()), counts;
   std::iota(order.begin(), order.end(), 0u);

@@ -34,9 +34,9 @@ class placer {
   void look_again() { search_requested_ = true; }
   void place(time_point now);
   void drop_ended() { spares_.drop_ended(); }
-  /// Notes a running program that was restored.
+  /// Records a running program that was restored.
   void restored(program const& p) { spares_.want(p); }
-  /// Notes that the worker's stream has ended.
+  /// Records that the worker's stream has ended.
   void worker_disconnected(stream_id worker) { spares_.lost(worker); }
   /// Returns when place() is to be called again.
   time_point due() const { return std::min(due_, wake_); }

@@ -101,7 +101,7 @@ struct program {
   std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
   std::map<std::string, std::uint32_t> failures{};  // number of failures by host
   std::optional<program_cause> cause{};
-  /// Requested: ranks stop no earlier than at this step. Applies to later attempts, too.
+  /// Requested: ranks stop no earlier than at this step. Also applies to later attempts.
   std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
   time_point not_before{};          // earliest start of the next attempt

@@ -27,7 +27,7 @@ class program_table {
   program* find(program_id id);
   program const* find(program_id id) const;
 
-  /// Notes the end of a program. Ids of programs removed at the limit are appended to `gone`.
+  /// Records the end of a program. Ids of programs removed at the limit are appended to `gone`.
   void finished(program const& p, std::vector<program_id>& gone);
   void forget(program_id id);
 

@@ -175,8 +175,8 @@ class closure_table {
     return s;
   }
 
-  /// Allocates the slot of an earlier process's id. REQUIRES: the id is unused; end_of_claims is
-  /// called before the next allocation.
+  /// Allocates a slot for an id from an earlier process. REQUIRES: the id is unused; end_of_claims
+  /// is called before the next allocation.
   slot claim(closure_id id, session_number owner) {
     slot const s = slot_of(id);
     auto const n = s / chunk_size;

@@ -105,7 +105,7 @@ class gang_table {
 
   /// Returns whether the current fleet is known to be able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
-  /// Notes that the current fleet could hold the gang.
+  /// Records that the current fleet could hold the gang.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: it waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }

@@ -141,9 +141,10 @@ class scheduler {
   /// Marks workers with an idle slot, for retract().
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// Returns prefetched closures that marked workers, still idle, could run. These are all of a
-  /// worker's if it has started none since, else a share equal to that of idle slots. The worker's
-  /// window shrinks accordingly. No closure is returned twice.
+  /// Returns prefetched closures that could run on marked workers that are still idle. If a worker
+  /// has started no closure since note_idle(), all its prefetched closures qualify. Otherwise a
+  /// share of them does, in proportion to the idle slots. The worker's window shrinks accordingly.
+  /// No closure is returned twice.
   /// @param fixed session whose closures no other worker can run.
   std::vector<slot> retract(session_number fixed);
 
@@ -152,7 +153,7 @@ class scheduler {
   /// `update`.
   worker_slots* next(std::vector<slot>& run);
 
-  /// Notes that a worker was added, or started or stopped to accept closures.
+  /// Records that a worker was added, or started or stopped to accept closures.
   void fleet_changed() {
     gangs.fleet_changed();
     ++room_version_;

@@ -84,13 +84,13 @@ class session_table {
   /// Maximum number of notes about forgotten sessions. At the limit, the oldest is dropped.
   static constexpr std::size_t notes_max = 10'000;
 
-  /// Creates a session of the core itself, which is in no list.
+  /// Creates a session that belongs to the core itself and is not listed.
   session& open_own(delivery d);
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
-  /// Adds a session of an earlier process. REQUIRES: the id is unused; ended sessions are restored
-  /// in the order in which they ended.
+  /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
+  /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
   /// Forgets the session and keeps a note. REQUIRES: its closures, values and queues are removed.
   /// @param values number of its closures that have succeeded.
@@ -120,9 +120,9 @@ class session_table {
     changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
                                  s.stopping, s.attached, s.closed, restored, s.finished, s.full});
   }
-  /// Notes that a closure of the session was sent to a worker. REQUIRES: it is the first.
+  /// Records that a closure of the session was sent to a worker. REQUIRES: it is the first.
   void note_start(session& s, bool restored = false);
-  /// Notes that the session's state is now terminal.
+  /// Records that the session's state is now terminal.
   void finished(session& s);
   void forget_finished(session const& s) {
     std::erase(!s.traits().generations ? finished_ : ended_, s.id);

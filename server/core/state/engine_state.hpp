@@ -1,5 +1,6 @@
-// All state about the closures of one cluster: independent sub-models, which own it, and the frame
-// of the current step. Transitions change it and queries read it; no other code sees it.
+// Contains the complete closure state of one cluster: independent sub-models, each owning its part,
+// and the data of the current step. Transitions modify it and queries read it; no other code
+// accesses it.
 //
 // Owned by the coordinator and constructed before everything that refers to it; engine thread only.
 // Each sub-model enforces its own limits.
@@ -24,7 +25,7 @@
 namespace muster::core {
 
 struct engine_state {
-  /// `w` must outlive it.
+  /// `w` must outlive this object.
   engine_state(core::config c, time_point start, server_wide& w)
       : wide(w), step(std::move(c), start) {}
 

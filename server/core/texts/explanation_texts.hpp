@@ -1,4 +1,5 @@
-// Renders explanations as sentences. Pure; shells call these functions when they answer.
+// Renders explanations as sentences. Pure functions, called by the REST and gRPC layers to answer
+// requests.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // Tracks which large values are needed to rebuild others. A large value may be only in workers'
 // memory. Its closure can rebuild it, but needs its own large inputs, which may be lost as well.
-// The closures of these inputs are therefore kept even if released. They are needed `now` while a
-// user has not ended, and `again` while a user's value is only in workers' memory.
+// The closures that produced these inputs are therefore kept even after the client has released
+// them. An input is needed `now` while a user has not ended, and `again` while a user's value is
+// only in workers' memory.
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
@@ -29,8 +30,8 @@ namespace muster::core {
 
 class lineage_book {
  public:
-  /// Maximum number of closures kept only for others. At the limit, the oldest is forgotten; values
-  /// that depend on it cannot be rebuilt.
+  /// Maximum number of closures kept only because other closures need their values. At the limit,
+  /// the oldest is forgotten; values that depend on it cannot be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
   /// Length of a chain of dependent values without a copy on the server; the last is copied at
   /// once.
@@ -40,17 +41,18 @@ class lineage_book {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
-  /// Notes that a user, which has not ended, uses this large input. Repeated calls have no effect.
+  /// Records that a user, which has not ended, uses this large input. Repeated calls have no
+  /// effect.
   void use(closure_id user, closure_id input);
-  /// Notes that a user has ended. Returns whether its value should be copied to the server now.
+  /// Records that a user has ended. Returns whether its value should be copied to the server now.
   /// @param again whether its value may be lost.
   bool ended(closure_id user, bool again);
-  /// Notes that the server has its value, which no longer needs its inputs.
+  /// Records that the server has its value, which no longer needs its inputs.
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
-  /// Notes that its value was replaced or lost.
+  /// Records that its value was replaced or lost.
   void not_copied(closure_id id) { copied_.erase(id); }
-  /// Notes that it will not be rebuilt and no longer needs its inputs.
+  /// Records that it will not be rebuilt and no longer needs its inputs.
   void forget_user(closure_id user);
   void forget(closure_id id);
 

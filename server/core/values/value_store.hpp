@@ -141,7 +141,7 @@ class value_store {
   rebuilding* find_rebuilding(closure_id id);
   rebuilding const* find_rebuilding(closure_id id) const;
   std::uint32_t runs_of(closure_id id) const;
-  /// Notes that the closure runs again. The caller sets `by`.
+  /// Records that the closure runs again. The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
   /// Ends a rebuild. Restores the value if the closure still lacks it.
   rebuilding end_rebuilding(closure_id id, blob const* value);

@@ -84,8 +84,8 @@ class activity_log {
   /// Adds an execution of any duration.
   /// @pre The worker is open.
   void add(worker_number w, execution const& e);
-  /// Restores a span of an earlier process, oldest first. Spans are complete since the first of
-  /// them.
+  /// Restores a span from an earlier process. Called with the oldest first. Spans are complete
+  /// since the first of them.
   /// @pre Nothing has been added or opened.
   void restore(lane_key const& on, span_view const& v);
 

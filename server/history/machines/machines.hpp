@@ -59,7 +59,7 @@ class machines {
   /// `task`: for example "worker:3"; empty: the server itself.
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Restores a sample of an earlier process, oldest first, for a machine that has not reported
+  /// Restores a sample from an earlier process, oldest first, for a machine that has not reported
   /// yet.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;

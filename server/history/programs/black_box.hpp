@@ -27,7 +27,7 @@ using namespace muster::core;
 
 struct black_box_limits {
   std::size_t attempts_max = 32;  // per program; beyond it, the oldest is dropped, as in the core
-  // Of all records; beyond it, the oldest are dropped.
+  // Maximum size of all records. At the limit, the oldest records are dropped.
   std::size_t bytes_max = std::size_t{64} << 20;
   // Limits per attempt. Excess entries are only counted.
   std::size_t events_max = 64, event_bytes_max = 512;
@@ -35,7 +35,7 @@ struct black_box_limits {
   std::size_t arrivals_max = 4'096;                     // arrivals of the newest barriers that fit
   std::size_t stack_bytes_max = std::size_t{96} << 10;  // of all distinct stacks
   std::size_t line_bytes_max = std::size_t{96} << 10;   // of the output of all ranks
-  std::size_t rank_bytes_max = std::size_t{4} << 10;    // of the last lines of one rank
+  std::size_t rank_bytes_max = std::size_t{4} << 10;    // of one rank's last output lines
   std::size_t ranks_max = 512;
 };
 
@@ -56,7 +56,7 @@ class black_box {
 
   /// Starts a record. Has no effect if it exists.
   void begun(name const& which, std::vector<seat> seats);
-  /// Restores a record of an earlier process. For a running attempt, call `begun` first.
+  /// Restores a record from an earlier process. For a running attempt, call `begun` first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 

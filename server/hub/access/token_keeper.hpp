@@ -48,7 +48,7 @@ class token_keeper {
   token_keeper(gate& g, keeper_dependencies e) : gate_(g), dependencies_(std::move(e)) {}
   token_keeper(token_keeper const&) = delete;
 
-  /// Restores the tokens of an earlier process, before requests are served.
+  /// Restores the tokens from an earlier process, before requests are served.
   void restore(std::vector<core::token> all);
   /// Replaces the tokens of --token-file.
   void replace_file(std::vector<core::token> all);

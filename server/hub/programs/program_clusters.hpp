@@ -62,7 +62,7 @@ class program_clusters {
   void begin(core::attempt_sheet const& sheet);
   /// Ends the cluster when the program ends.
   void changed(core::program_changed const& c);
-  /// Restores a program of an earlier server process, whose clusters are restored. `tunnels`: the
+  /// Restores a program from an earlier server process, whose clusters are restored. `tunnels`: the
   /// last attempt had a cluster, unless the limit was reached. REQUIRES: the first call for the
   /// program; finished programs in the order of their end.
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);

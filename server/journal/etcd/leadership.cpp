@@ -71,7 +71,7 @@ muster::result<leadership::seen> leadership::try_to_lead() {
   return grant_and_put();
 }
 
-// Handles this process's own key, too, if the answer to its transaction was lost.
+// Also handles this process's own key if the answer to its transaction was lost.
 leadership::seen leadership::take(wire::KeyValue const& kv) {
   auto const line = kv.value().find('\n');
   seen s;
@@ -107,7 +107,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Later, the lease may have ended in etcd, too. A leader must stop then; a waiting server need not.
+// Returns whether the lease is still valid by this server's clock. After that, the lease may have
+// expired in etcd as well. A leader must then stop; a waiting server need not.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }

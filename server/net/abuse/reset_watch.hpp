@@ -1,7 +1,7 @@
 // Detects clients that start and reset calls faster than gRPC reads them (HTTP/2 rapid reset,
 // CVE-2023-44487). gRPC 1.51 reads a connection on the engine thread while data is available,
-// before it reports any of its calls. So such a client blocks all others and creates calls without
-// end.
+// before it reports any of the connection's calls. Such a client therefore blocks all other clients
+// and creates an unlimited number of calls.
 //
 // A thread pings the engine, and while there is no answer it examines the unread data of all
 // connections. This works for plaintext only. gRPC 1.60 has its own protection (grpc/grpc#34637),
@@ -18,8 +18,8 @@
 
 namespace muster::net {
 
-/// Returns the number of RST_STREAM frames with increasing stream numbers in a part of an HTTP/2
-/// connection. The part can begin within a frame.
+/// Returns the number of RST_STREAM frames with increasing stream numbers in a part of the input of
+/// an HTTP/2 connection. `bytes` can start in the middle of a frame.
 std::size_t resets_in(std::string_view bytes);
 
 class reset_watch {
@@ -27,7 +27,7 @@ class reset_watch {
   /// Starts the thread. REQUIRES: `engine` outlives the watch.
   /// @param was_cut Called on the watch's thread with the peer of a closed connection,
   ///   "10.0.0.3:4711".
-  /// @param beside Called on the watch's thread ten times a second.
+  /// @param beside Called on the watch's thread ten times per second.
   reset_watch(
       coro::engine_context& engine, std::function<void(std::string const& peer)> was_cut,
       std::function<void()> beside = [] {});

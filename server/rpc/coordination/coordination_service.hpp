@@ -22,11 +22,11 @@ struct agent_admission {
 };
 
 struct coordination_service_options {
-  /// Maximum number of calls, most of which wait; about 10 KB each. At the limit:
-  /// RESOURCE_EXHAUSTED.
+  /// Maximum number of open calls. Most of them are blocked; each uses about 10 KB. At the limit,
+  /// calls fail with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
   /// Returns whether a call to this cluster is admitted. `again`: the call was admitted before, so
-  /// a refusal is not counted.
+  /// a rejection is not counted.
   std::function<agent_admission(grpc::ServerContext const&,
                                 core::coordination::cluster_spec const& cluster, bool again)>
       admit = [](auto const&, auto const&, bool) { return agent_admission(); };
@@ -42,11 +42,11 @@ class coordination_service {
   /// REQUIRES: there are no calls, because the server's stop() has completed.
   virtual ~coordination_service() = default;
 
-  /// Checks waiting calls again that were admitted with this token, which was revoked, rotated or
-  /// has expired.
+  /// Checks again all waiting calls that were admitted with this token. Called when the token was
+  /// revoked, was rotated or has expired.
   virtual void judge_calls_of(std::string const& token) = 0;
 
-  /// Returns the number of calls that have arrived and not ended.
+  /// Returns the number of calls that have arrived and have not ended.
   virtual std::size_t calls() const = 0;
 };
 

@@ -1,4 +1,5 @@
-// Splits the input of a client into commands, and detects its numbering from the first bytes.
+// Splits a client's byte stream into commands. Detects from the first bytes which numbering of
+// command codes the client uses.
 //
 // Owned by the connection; used on the thread of its station. Pure. Lengths are checked against
 // `limits` before memory is allocated; only one incomplete command is stored.
@@ -22,7 +23,8 @@ struct command {
 
 class command_reader {
  public:
-  /// `early`: the numbering of clients that do not announce one. REQUIRES: `l` outlives the reader.
+  /// `early`: the numbering of command codes for clients that do not announce it. REQUIRES: `l`
+  /// outlives the reader.
   command_reader(limits const& l, numbering early) : limits_(&l), numbering_(early) {}
 
   /// Adds input. REQUIRES: it is valid until `keep`.

@@ -28,7 +28,7 @@ export async function get<Body>(path: string): Promise<Body> {
   return (await ask(path)).json() as Promise<Body>;
 }
 
-// Changes something; resolves with the server's answer.
+// Sends a POST or DELETE request. Resolves with the JSON body of the response, or null if the response has none.
 export async function send<Body>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Body | null> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await ask(path, { method, ...init });

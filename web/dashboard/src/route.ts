@@ -85,7 +85,7 @@ export function go(to: string): void {
   move(to, 'push');
 }
 
-// A plain click stays in this page; with a modifier key, the browser's default applies.
+// A plain click navigates within the dashboard; with a modifier key, the browser handles the click.
 export function follow(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();

@@ -20,12 +20,12 @@ class blob_content {
   blob_content(blob_content const&) = delete;
 
   virtual std::string_view bytes() const = 0;
-  /// Notes that an argument of a call names this content; the call keeps it.
+  /// Records that an argument of a call names this content; the call keeps it.
   virtual void named_by_closure() const {}
-  /// Notes that something whose lifetime is unknown names this content.
+  /// Records that something whose lifetime is unknown names this content.
   virtual void named_elsewhere() const {}
-  /// Notes that the output of a call names this content; the output is reported after this returns.
-  /// Throws blob_error.
+  /// Records that the output of a call names this content; the output is reported after this
+  /// returns. Throws blob_error.
   virtual void named_by_output() const {}
 
  protected:

@@ -1,15 +1,15 @@
 // Changes of state in a step, with their reasons: the only source for readers of the coordination
-// core. Effects are awaited by callers; changes are not. Changes are complete: a reader that
-// applies all of them knows every cluster, generation, task, barrier and key as the core does.
+// core. Callers wait for effects but not for changes. Changes are complete: a reader that applies
+// all of them knows every cluster, generation, task, barrier and key as the core does.
 // tests/coordination/changes_model.hpp does this after every step of the simulator. Records for a
 // restart are derived from them; see coordination_facts.hpp. Heartbeats are not changes, and
 // neither are waiting calls, except at barriers.
 //
-// Written where the state changes, valid until the next step. Changes are listed in the order in
-// which they happened. A generation can end, and the next begin, within a step; changes after
-// `generation_begun` belong to the new generation. Frequent changes contain only numbers and are
-// stored in the list; others are stored in `rich`. Limit: the changes of one step, which its
-// event's limits bound. Lists free their memory after a step that made them large.
+// Changes are recorded by the code that modifies the state, and are valid until the next step. They
+// are listed in the order in which they happened. A generation can end, and the next begin, within
+// a step; changes after `generation_begun` belong to the new generation. Frequent changes contain
+// only numbers and are stored in the list; others are stored in `rich`. Limit: the changes of one
+// step, which its event's limits bound. Lists free their memory after a step that made them large.
 #pragma once
 
 #include <memory>

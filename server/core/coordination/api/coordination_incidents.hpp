@@ -1,5 +1,5 @@
-// Events for people that no single change describes completely, as data. Listeners choose which are
-// reported, and word the messages.
+// Events to report to users that no single change describes completely, as data. Listeners choose
+// which are reported, and word the messages.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ constexpr auto enum_names(generation_state) {
                                        "RUNNING", failed, "FAILED", finished, "FINISHED");
 }
 
-/// State of a task for people; finer than the wire states.
+/// State of a task for display; more detailed than the wire states.
 enum class agent_health : std::uint8_t {
   missing = 0,      ///< never registered in this generation
   registering = 1,  ///< its registration waits for others

@@ -35,11 +35,11 @@ struct renew_cluster {
   cluster_spec spec;
 };
 
-/// Fails the current generation with an error that belongs to no task. All tasks receive it, and
-/// parked calls are answered with it. `refuses`: later calls fail with it, too, until the next
-/// generation; except registrations, heartbeats, polls and calls to leave or to read states. Errors
-/// in `declared`: FAILED_PRECONDITION if no task is present or the generation has ended. REQUIRES:
-/// `code` is an error.
+/// Fails the current generation with an error that is not attributed to a task. All tasks receive
+/// it, and parked calls are answered with it. `refuses`: until the next generation, later calls
+/// fail with this error as well. Registrations, heartbeats, polls, and calls that leave the cluster
+/// or read task states are exempt. Errors in `declared`: FAILED_PRECONDITION if no task is present
+/// or the generation has ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -53,7 +53,7 @@ struct cluster_listens {
   std::uint16_t port = 0;
 };
 
-/// Restores a cluster of an earlier process. Errors: as create_cluster.
+/// Restores a cluster from an earlier process. Errors: as create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };

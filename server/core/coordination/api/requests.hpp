@@ -88,7 +88,7 @@ struct wait_for_all_tasks {
   caller from;
   task_ref task;
   std::vector<blob> devices;  ///< encoded descriptions, not interpreted
-  /// Names of devices for people, where given; views keep device_names_max.
+  /// Display names of devices, where given; views keep device_names_max names.
   std::vector<std::string> names = {};
 };
 
@@ -101,7 +101,7 @@ struct watch_tasks {
   caller from;
   /// Position in cluster_spec::jobs; none: all tasks.
   std::optional<std::size_t> job;
-  /// Answered once the version differs; at once if negative or `at_once`.
+  /// Answered once the version differs, or immediately if it is negative or `at_once` is set.
   std::int64_t version = -1;
   bool at_once = false;
 };

@@ -31,11 +31,12 @@ struct barrier {
   time_point ended{};
   time_point due = never;  // key among the deadlines
   std::shared_ptr<participants const> who;
-  // Parked calls by position in `who` while running; 0: not arrived.
+  // Waiting calls while the barrier is running, indexed as `who`. 0 if the task has not arrived.
   std::vector<call_id> calls;
-  // Arrival times by position.
+  // Arrival times, indexed as `who`.
   std::vector<time_point> came;
-  // By position: arrived, and answered before its own deadline. Such tasks are not missing.
+  // Indexed as `who`: whether the task arrived and was answered before the task's own deadline.
+  // Such tasks are not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
   std::string missing;  // message; cached, since a thousand callers may need it at once

@@ -104,7 +104,7 @@ class barrier_table {
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
   /// Removes the task's call. The barrier continues. REQUIRES: the call is parked there.
   void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
-  /// Notes that the removed call was answered before its deadline. The task has arrived, so the
+  /// Records that the removed call was answered before its deadline. The task has arrived, so the
   /// missing tasks are unchanged.
   void note_gave_up(barrier_number n, task_index t, time_point now);
   /// Undoes the use if only visitors arrived and all have left.

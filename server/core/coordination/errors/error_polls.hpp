@@ -14,7 +14,7 @@ class error_polls {
  public:
   explicit error_polls(task_index tasks) : polls_(tasks) {}
 
-  /// Notes that a task polls, so that errors can be delivered.
+  /// Records that a task polls, so that errors can be delivered.
   void note_poller() { polled_ = true; }
   bool polled() const { return polled_; }
 

@@ -29,18 +29,19 @@ class notice_waits {
 
   notice_waits(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
 
-  /// Notes that a call of the task waits for the notice.
+  /// Records that a call of the task waits for the notice.
   void waits(task_index t) {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Notes that such a call has ended; `told`: it was answered with the notice. REQUIRES: waits(t).
+  /// Records that such a call has ended; `told`: it was answered with the notice. REQUIRES:
+  /// waits(t).
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
     if (a.is == state::listens) set(t, told ? state::told : state::lost);
   }
-  /// Notes that the task listened before the server restarted.
+  /// Records that the task listened before the server restarted.
   void restore(task_index t) { set(t, state::lost); }
   void forget(task_index t) {
     tasks_[t].calls = 0;
@@ -48,7 +49,7 @@ class notice_waits {
   }
 
   bool is_lost(task_index t) const { return tasks_[t].is == state::lost; }
-  /// Notes that a lost task is alive.
+  /// Records that a lost task is alive.
   void mark_unreachable(task_index t, time_point now) {
     set(t, state::deaf);
     if (deaf_ == 1) since_ = now;

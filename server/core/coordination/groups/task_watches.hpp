@@ -44,7 +44,7 @@ class task_watches {
     watchers_.insert(call);
   }
   void remove(call_id call) { watchers_.erase(call); }
-  /// Notes that a state has changed.
+  /// Records that a state has changed.
   void note_change(time_point now) {
     if (watchers_.empty() || due_ != never) return;
     bool const few = watchers_.size() <= few_;

@@ -25,7 +25,7 @@ class closed_connections {
   void heard(task_index t, time_point now) {
     if (closed_at_[t] != never && now - closed_at_[t] > still_in_flight) closed_at_[t] = never;
   }
-  /// Notes that the task has reconnected.
+  /// Records that the task has reconnected.
   void forget(task_index t) { closed_at_[t] = never; }
   /// Restarts all grace periods, after a time without reception.
   void begin_again(time_point now) {

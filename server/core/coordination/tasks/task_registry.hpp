@@ -1,7 +1,7 @@
 // The tasks of one generation: their states, the identities by which calls are recognised, and the
-// connected tasks in order of their last sign of life. All have the same timeout, so the first in
-// this order times out first. Owned by `service`, which handles consequences. Pure; engine thread
-// only.
+// connected tasks in order of their last sign of life. All tasks have the same timeout, so the
+// first task in this order times out first. Owned by `service`, which handles consequences. Pure;
+// engine thread only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
@@ -35,8 +35,8 @@ struct task : task_fact {
 
   /// Returns the time of its last message; zero: never.
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
-  /// Whether it was restored after a restart and has been silent since. `alive_at`, if set, is then
-  /// the start of its timeout.
+  /// Returns whether the task was restored after a restart and has been silent since. If `alive_at`
+  /// is set for such a task, its heartbeat timeout is counted from `alive_at`.
   bool unheard() const { return ever_connected && last_seen == time_point{}; }
 };
 
@@ -73,16 +73,16 @@ class task_registry {
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
-  /// From any state.
+  /// Connects the task. Allowed in any state.
   void connect(task_index t, core::incarnation i, time_point now);
-  /// Notes that a new process has replaced a connected task. REQUIRES: connected.
+  /// Records that a new process has replaced a connected task. REQUIRES: connected.
   void replace(task_index t, core::incarnation i, time_point now);
   /// Puts the task in error. Returns false if it was in error already; the first error is kept.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
   /// Returns false if the task was disconnected already.
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// Notes a heartbeat. REQUIRES: connected.
+  /// Records a heartbeat. REQUIRES: connected.
   void beat(task_index t, time_point now);
   /// Restarts the task's timeout. REQUIRES: connected.
   void keep_alive(task_index t, time_point now);

@@ -34,8 +34,8 @@ class error_polling {
   /// Returns the refusal of a heartbeat that delivers the common error. Returns null without an
   /// error, or if the task has received it.
   fault_ptr unheard(task_index t) const;
-  /// Notes a new process of the task. `back`: it returns from an error, and is not sent an earlier
-  /// failure of the generation.
+  /// Records that a new process has joined as this task. `back`: the task was in error; the process
+  /// is not sent an earlier failure of the generation.
   void join(task_index t, bool back) {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }

@@ -25,10 +25,10 @@ class failure_detector {
 
   /// Answers its call.
   void on(report_error& r);
-  /// Notes a call of the task as a sign of life, unless a process other than the connected one has
-  /// made it.
+  /// Records a call of the task as a sign of life, unless a process other than the connected one
+  /// has made it.
   void heard(task_index t, bool other_process);
-  /// Notes that the task's connection has closed.
+  /// Records that the task's connection has closed.
   void connection_closed(task_index t);
   /// Extends all timeouts after `lost` without reception.
   void forgive(duration lost);

@@ -20,7 +20,7 @@ class generation_record {
   generation_state state() const;
 
   void begin(task_index t);
-  /// Notes that a task is connected: a generation that has ended without failure continues.
+  /// Called when a task has connected. Continues a generation that has ended without failure.
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
@@ -40,7 +40,7 @@ class generation_record {
   /// fail().
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
-  /// Fails the generation, once; `f` is the error for people and tasks.
+  /// Fails the generation, once; `f` is the error that is displayed and sent to tasks.
   void fail(fault_ptr const& f, generation_why why);
   /// Ends the generation if all tasks had registered and all have left.
   void end_if_all_left();

@@ -51,7 +51,7 @@ class membership {
     closed_.forget(t);
     return other;
   }
-  /// Notes a heartbeat of a connected task. Returns the refusal that delivers an error it has not
+  /// Records a heartbeat of a connected task. Returns the refusal that delivers an error it has not
   /// received, or null.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;

@@ -30,21 +30,22 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// Notes the end of a wait; `told`: by the notice. Ignored for a wait of an earlier process,
+  /// Records the end of a wait; `told`: by the notice. Ignored for a wait of an earlier process,
   /// which can end long after the process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
   }
-  /// Notes that the task leaves, fails or is replaced.
+  /// Records that the task leaves, fails or is replaced.
   void forget(task_index t) {
     listeners_.forget(t);
     registry_.set_notice_wait(t, false);
   }
-  /// Notes that the task listened before the server restarted.
+  /// Records that the task listened before the server restarted.
   void restore(task_index t) { listeners_.restore(t); }
   void write_state(change_log const& log) const { listeners_.write_state(log); }
-  /// Notes a heartbeat. A living task that has lost its wait is deaf, unless the notice is set.
+  /// Called at a heartbeat. Marks a living task as unreachable if it has lost its wait, unless the
+  /// notice is set.
   void check_notice_wait(task_index t) {
     if (listeners_.is_lost(t) && !is_set()) listeners_.mark_unreachable(t, step_.now);
   }

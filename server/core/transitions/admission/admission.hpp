@@ -49,7 +49,7 @@ class admission {
   void moved(values_moved& e);
   /// Drops a value whose holder is gone. Does nothing if the closure has another value by now.
   void lost(value_moved const& m);
-  /// Notes that the server has a copy of the closure's blob.
+  /// Records that the server has a copy of the closure's blob.
   void copied(closure_id id);
   /// Checks the session's options. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;

@@ -29,7 +29,7 @@ class lifecycle {
   void assign(worker_slots& w, slot c);
   /// Takes over a waiting closure that this worker has held since before the server started.
   void adopt_held(worker_slots& w, slot c, std::uint32_t attempt);
-  /// Notes that its worker has been running the closure since `at`.
+  /// Records that its worker has been running the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
   /// Records and returns the start of a prefetched closure whose answer came before its start was
   /// known.

@@ -69,7 +69,7 @@ class worker_events {
 
  private:
   void on_connection_lost(worker& w, std::string why);
-  /// Notes that the closure counts this loss; see forgive.
+  /// Records that the closure counts this loss; see forgive.
   void blame(worker& w, slot c);
   void forgive(task_row& t);
   /// Moves closures that the incarnation still has to `to` and requeues the others.

@@ -16,7 +16,8 @@ export function members({ arrivals = [], missing = [] }: BarrierView): Member[] 
   return [...came, ...missing.map(({ task }) => ({ task: taskName(task), came: 0 }))];
 }
 
-// Returns when half of the members had arrived; from then on, missing tasks count as awaited. 0: fewer have arrived.
+// Returns the time at which half of the members had arrived, or 0 if fewer have arrived. From that time on, missing
+// tasks count as awaited.
 export function awaitedSince(all: readonly Member[]): number {
   return all[Math.ceil(all.length / 2) - 1]?.came ?? 0;
 }

@@ -74,12 +74,12 @@ export function ListPanel<Row>({ title, note, what, filters: names, looked, none
   );
 }
 
-// A changed filter or order starts at the first page.
+// Changes filters or the sort order, and returns the list to its first page.
 export function filter(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   choose({ ...changes, page: '', at: '' }, how);
 }
 
-// The order of a list, also as request parameters.
+// Returns the sort order of a list, also as request parameters.
 export function useSorting(usual: string): Sorting & { asked: Record<string, string> } {
   const by = chosen('sort').value || usual;
   const descending = chosen('order').value === 'desc';
