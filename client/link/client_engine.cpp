@@ -128,9 +128,9 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_opti
 }
 
 void add_token(grpc::ClientContext& context, std::string const& token) {
-  static std::string const of_environment = token_of_environment();
-  auto const& which = token.empty() ? of_environment : token;
-  if (!which.empty()) context.AddMetadata("authorization", "Bearer " + which);
+  if (!token.empty()) return context.AddMetadata("authorization", "Bearer " + token);
+  static std::string const of_environment = token_of_environment();  // not read if it is not needed
+  if (!of_environment.empty()) context.AddMetadata("authorization", "Bearer " + of_environment);
 }
 
 }  // namespace muster

@@ -1,5 +1,7 @@
 #include "server/core/texts/reason_texts.hpp"
 
+#include <algorithm>
+
 #include "base/utf8.hpp"
 #include "server/core/api/id_text.hpp"
 
@@ -19,13 +21,15 @@ std::string bytes(std::uint64_t b) {
 constexpr std::size_t quoted_bytes_max = 80;
 
 /// Returns "ZeroDivisionError: division by zero (on worker:0)", with only the first line of the
-/// message.
+/// message that is not empty.
 std::string short_text(failure const& error) {
   auto const dot = error.type.rfind('.');
   auto said =
       shortened(error.type.substr(dot == std::string::npos ? 0 : dot + 1), quoted_bytes_max);
   if (!said.empty()) said += ": ";
-  said += shortened(error.message.substr(0, error.message.find('\n')), quoted_bytes_max);
+  std::string_view message = error.message;
+  message.remove_prefix(std::min(message.find_first_not_of("\r\n"), message.size()));
+  said += shortened(message.substr(0, message.find('\n')), quoted_bytes_max);
   return error.worker.empty() ? said : said + " (on " + error.worker + ")";
 }
 

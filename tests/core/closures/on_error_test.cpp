@@ -39,6 +39,17 @@ TEST(fail_fast, a_running_closure_that_is_stopped_for_an_error_names_that_error)
                                 " (f) failed: " + message.substr(0, 80) + "… (on worker:0)");
 }
 
+TEST(fail_fast, error_that_begins_with_empty_lines_is_quoted_from_its_first_line) {
+  cluster c;
+  auto const w = c.attach({.slots = 2, .credits = 2});
+  auto const job = c.open({"f", "f"});
+  c.fail(w, job[0], "\r\n\nArrays are not equal\nMismatch");
+  c.fail(w, job[1], "closure 2 was asked to stop", failure_kind::cancelled);
+  EXPECT_EQ(
+      c.core.closures().find(job[1])->error->message,
+      "cancelled because call " + text(job[0]) + " (f) failed: Arrays are not equal (on worker:0)");
+}
+
 TEST(fail_fast, a_running_closure_that_its_user_cancels_keeps_the_message_of_its_worker) {
   cluster c;
   auto const w = c.attach();
