@@ -1,5 +1,5 @@
-// An open file descriptor for code that stores data, and its error messages. Errors are errno
-// values; 0 means success. Not thread-safe, except for reads.
+// An open file descriptor, and error messages of stores. Errors are errno values; 0 means success.
+// Only reads are thread-safe.
 #pragma once
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ inline std::string reason_of(int error) {
   return std::generic_category().message(error);
 }
 
-/// Returns a status for a failed operation on `path`. For a full disk this is no_room with the
-/// directory and its free space, otherwise INTERNAL: "path: what: why".
+/// Returns the status of a failed operation on `path`: no_room with the free space if the disk is
+/// full, otherwise INTERNAL: "path: what: why".
 inline muster::status disk_error(std::filesystem::path const& path, int error,
                                  std::string const& what = {}) {
   if (is_full(error)) {
@@ -43,8 +43,8 @@ inline muster::status disk_error(std::filesystem::path const& path, int error,
 class open_file {
  public:
   open_file() = default;
-  /// Opens the file; a new file is accessible only to its owner. On failure the object is false and
-  /// errno is set.
+  /// Opens the file. A new file is accessible only to its owner. On failure, the object is false
+  /// and errno is set.
   open_file(std::filesystem::path const& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
   open_file(open_file&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
@@ -66,8 +66,8 @@ class open_file {
     }
     return 0;
   }
-  /// Reads up to `n` bytes at `at`. Returns the number read, which is less than `n` only at the end
-  /// of the file, or -1 with errno set.
+  /// Returns the number of bytes read, which is less than `n` only at the end of the file, or -1
+  /// with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     std::size_t got = 0;
     while (got < n) {
@@ -81,7 +81,7 @@ class open_file {
   }
   /// Flushes a file, or the entries of a directory, to disk.
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
-  /// Closes the file. Check the result: a full disk may be reported only here.
+  /// Closes the file. Check the result, because a full disk may be reported only here.
   int close() {
     auto const fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;

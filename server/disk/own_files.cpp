@@ -16,7 +16,7 @@ muster::result<names_and_sizes> files_in(fs::path const& directory,
   std::error_code error;
   for (fs::directory_iterator it(directory, error); !error && it != end(it); it.increment(error)) {
     auto name = it->path().filename().string();
-    std::error_code no_file;  // set for directories and deleted files
+    std::error_code no_file;  // set for directories and for files deleted in the meantime
     auto const size = is_own(name) ? it->file_size(no_file) : 0;
     if (is_own(name) && !no_file) found.emplace_back(std::move(name), size);
   }

@@ -1,6 +1,6 @@
-// A directory that only its owner can access, whatever the umask. This protects its contents, since
-// RocksDB creates files with modes of its own. Any thread. Errors are errno values; 0 means
-// success.
+// Directories that only their owner can access, regardless of the umask. RocksDB chooses the modes
+// of its own files, so the directory must protect them. Any thread. Errors are errno values; 0
+// means success.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,14 +19,14 @@ inline mode_t mode_of(std::filesystem::path const& directory) {
   return ::stat(directory.c_str(), &s) == 0 ? s.st_mode & 07777 : 0;
 }
 
-/// Removes all permissions of users other than the owner.
 inline int make_private(std::filesystem::path const& directory) {
   auto const mode = mode_of(directory);
   if ((mode & others_bits) == 0) return 0;
   return ::chmod(directory.c_str(), mode & ~others_bits) == 0 ? 0 : errno;
 }
 
-/// Creates the directory for its owner only, with its parents. An existing one is left unchanged.
+/// Creates the directory with owner-only permissions, and any missing parents. An existing
+/// directory is left unchanged.
 inline int make_private_directory(std::filesystem::path const& directory) {
   auto const path = directory.has_filename() ? directory : directory.parent_path();
   std::error_code error;

@@ -1,6 +1,6 @@
-// Writes RocksDB's diagnostics to LOG in its directory. Lines that cannot be written are dropped:
-// RocksDB's own logger aborts the process if it continues after a failed write, such as on a full
-// disk. Any thread. Limit: `bytes_max` each for LOG and LOG.old.
+// Writes RocksDB's diagnostics to the file LOG in its directory. Lines that cannot be written are
+// dropped: RocksDB's own logger aborts the process if it continues after a failed write, for
+// example on a full disk. Any thread. LOG and LOG.old are limited to `bytes_max` each.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -26,7 +26,7 @@ class rocks_log final : public rocksdb::Logger {
       : rocksdb::Logger(level), path_(directory / "LOG") {}
 
   using rocksdb::Logger::Logv;
-  /// Appends a line, already filtered by level.
+  /// Appends a line that has passed the level filter.
   void Logv(char const* format, std::va_list values) override {
     std::array<char, 4'096> text{};
     auto const n = std::vsnprintf(text.data(), text.size(), format, values);
@@ -42,7 +42,7 @@ class rocks_log final : public rocksdb::Logger {
     open_file const file(path_, O_WRONLY | O_APPEND | O_CREAT);
     if (file) (void)file.write(line);
   }
-  /// Drops the options that RocksDB prints at each start.
+  /// Drops the option list that RocksDB prints at each start.
   void LogHeader(char const*, std::va_list) override {}
 
  private:

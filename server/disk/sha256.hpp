@@ -11,14 +11,14 @@ namespace muster::server {
 
 class sha256 {
  public:
-  // Fetches the algorithm only once: OpenSSL otherwise looks it up by name each time, which takes
-  // longer than the digest of a short string.
+  // Fetches the algorithm only once, because a lookup by name takes longer than the digest of a
+  // short string.
   sha256() {
     static auto* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     EVP_DigestInit_ex(context_.get(), algorithm, nullptr);
   }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
-  /// Returns the 32-byte digest. No more bytes may be added after that.
+  /// Returns the 32-byte digest. `add` must not be called afterwards.
   std::string digest() {
     std::string made(32, '\0');
     EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(made.data()), nullptr);

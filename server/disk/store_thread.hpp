@@ -1,5 +1,5 @@
-// The thread of a store. It performs requests in order, in batches of all that are pending. Callers
-// bound the number of pending requests.
+// A store's thread. It processes requests in order, in batches of all pending requests. Callers
+// limit the number of pending requests.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ class store_thread {
   ~store_thread() { stop(true); }
   store_thread(store_thread const&) = delete;
 
-  /// Starts the thread. REQUIRES: it is not running.
+  /// Starts the thread. REQUIRES: the thread is not running.
   void start(std::function<void(std::vector<Asked>)> perform) {
-    running_ = true;  // no other thread accesses it yet
+    running_ = true;  // the thread has not started, so no lock is needed
     thread_ = std::thread([this, perform = std::move(perform)] {
       std::unique_lock hold(mutex_);
       while (true) {
@@ -35,8 +35,8 @@ class store_thread {
       }
     });
   }
-  /// Enqueues requests. Any thread. Returns false before `start` and after `stop`; the requests are
-  /// then dropped.
+  /// Enqueues requests. Any thread. Returns false and drops the requests before `start` and after
+  /// `stop`.
   bool ask(std::vector<Asked> more) {
     {
       std::lock_guard const hold(mutex_);
@@ -46,9 +46,9 @@ class store_thread {
     asked_.notify_one();
     return true;
   }
-  /// Waits for the current batch and stops the thread. Any other thread. Returns false if it was
-  /// not running.
-  /// @param finish whether to perform the pending requests as well.
+  /// Waits for the current batch and stops the thread. Any other thread. Returns false if the
+  /// thread was not running.
+  /// @param finish whether to process the pending requests as well
   bool stop(bool finish) {
     if (!thread_.joinable()) return false;
     {

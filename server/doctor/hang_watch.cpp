@@ -1,5 +1,4 @@
-// Turns observations into states: moving, idle, suspected. hang_watch_verdict.cpp reaches the
-// verdict.
+// Classifies a program as moving, idle or suspected. hang_watch_verdict.cpp determines the verdict.
 #include "server/doctor/hang_watch.hpp"
 
 #include <algorithm>
@@ -10,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Activity up to these amounts is noise from idle threads, such as gRPC's, and from stack sampling.
+// Activity up to these amounts is noise from idle threads, such as gRPC's, or from stack sampling.
 constexpr std::uint64_t io_noise = 64 << 10, io_noise_each_second = 64 << 10;
 constexpr std::uint64_t faults_noise = 32, faults_noise_each_second = 32;
 constexpr std::uint64_t spins_from_percent = 5;
@@ -18,8 +17,8 @@ constexpr std::uint64_t wakeups_by_signals = 2;  // stack sampling sends one sig
 
 constexpr duration every_min = 250ms, every_max = 15s, between_max = 5s;
 
-// Returns whether a counter changed by more than noise. A decrease means that processes have ended,
-// which counts as a change.
+// Returns whether a counter changed by more than noise. A counter decreases when a process exits; a
+// decrease counts as a change.
 bool much(std::uint64_t is, std::uint64_t was, std::uint64_t noise, std::uint64_t each_second,
           duration over) {
   auto const ms = static_cast<std::uint64_t>(
@@ -67,7 +66,7 @@ void hang_watch::note(time_point now, watched& w, rank_vitals const& v) {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(over).count();
     w.still = v.state == 'S' && v.wakeups <= l.wakeups + wakeups_by_signals;
     auto const cpu = v.cpu_ms > l.cpu_ms ? v.cpu_ms - l.cpu_ms : 0;
-    // On a busy host, a rank in a loop gets little processor time and waits for it.
+    // On a busy host, a looping rank gets little processor time and is mostly waiting for it.
     w.spins = v.state == 'R' ||
               (cpu > 0 && cpu * 100 >= spins_from_percent * static_cast<std::uint64_t>(ms));
     // After a server restart, workers report the steps of their ranks again.
@@ -92,7 +91,7 @@ hang_watch::ranks hang_watch::alive() const {
   return all;
 }
 
-// A rank without a current observation may be working.
+// A rank without a current observation could be working, so its program is not quiet.
 bool hang_watch::all_seen() const {
   auto const those = alive();
   return !those.empty() && std::all_of(those.begin(), those.end(), [&](auto r) {
@@ -107,7 +106,7 @@ time_point hang_watch::quiet_since() const {
   return last;
 }
 
-// Spinning ranks get twice the time, because a long computation in one place looks like a loop.
+// A spinning rank is allowed twice the time, because a long computation looks like a loop.
 duration hang_watch::patience_with(watched const& w) const {
   return std::max(w.spins ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }
@@ -120,7 +119,7 @@ std::optional<duration> hang_watch::patience() const {
   return std::max(spin > 0 ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }
 
-// Returns a barrier that is late by its usual duration and whose missing ranks all appear stopped.
+// Returns an overdue barrier whose missing ranks all appear stopped.
 late_barrier const* hang_watch::barrier_in_question(time_point now) const {
   for (auto const& b : barriers_) {
     if (b.missing.empty() || b.since + std::max(hang_after_, late_times * b.usual) > now) continue;
@@ -166,7 +165,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
     first_stacks_ = {};
     return a;
   }
-  // An undecided verdict is reviewed later, when one rank may stand out.
+  // An undecided verdict is reviewed later, when a single rank may differ from the others.
   if (found_ && (found_->rank >= 0 || now < again_)) return a;
   auto const between = std::min(hang_after_ / 4, between_max);
   auto const second = first_stacks_ ? std::max(s->ripe, *first_stacks_ + between) : now;
@@ -175,7 +174,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
   return a;
 }
 
-// The first stacks are kept for comparison: a rank whose second stack differs has moved.
+// Stores the first stacks for comparison: a rank whose second stack differs has moved.
 hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   bool const again = first_stacks_.has_value();
   for (auto& s : all) {
@@ -200,7 +199,8 @@ hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   return decide(now, *s);
 }
 
-// A named rank must move itself, since the others may print that they are waiting.
+// The rank that the verdict names must move itself, because other ranks may print that they are
+// waiting.
 hang_change hang_watch::check_over() {
   if (!found_) return hang_change::none;
   auto const since = found_->found;

@@ -1,4 +1,4 @@
-// Decides which rank the others wait for, by the first conclusive evidence.
+// Determines which rank the other ranks wait for, from the first conclusive evidence.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,8 +9,8 @@
 namespace muster::doctor {
 namespace {
 
-// Returns whether the process waits for another one in the kernel: at a socket, pipe or lock.
-// Sleeping, file locks and opening a FIFO do not count.
+// Returns whether the process is waiting in the kernel for another process: at a socket, a pipe or
+// a lock. Sleeping, waiting for a file lock and opening a FIFO do not count.
 bool waits_for_others(std::string_view process) {
   for (std::string_view const word : {"poll", "select", "recv", "sk_wait", "wait_woken", "inet_",
                                       "unix_", "futex", "pipe_read", "do_wait", "eventfd"})
@@ -22,9 +22,9 @@ bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
   return std::find(some.begin(), some.end(), rank) != some.end();
 }
 
-// A rank that left a barrier early, or skipped it, waits for all others at another barrier while
-// they wait for it. The smaller group is wrong, whichever arrived first. Equal groups are
-// undecided.
+// A rank that skipped a barrier, or left it early, waits at another barrier for all other ranks
+// while they wait for it. The smaller group is at fault, whichever arrived first. Groups of equal
+// size are undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
                                 std::vector<std::uint32_t> const& alive) {
   for (auto const& other : all) {
@@ -85,8 +85,8 @@ std::string hang_watch::two_lines(ranks const& of) const {
   return text;
 }
 
-// Compares whole stacks first, then only main threads, since each rank may have different other
-// threads. Ranks without a stack are compared by their state in the kernel.
+// Compares whole stacks first, and then only main threads, because the other threads can differ
+// between ranks. Ranks without a stack are compared by their kernel state.
 std::optional<hang_watch::ranks> hang_watch::odd_ones(ranks const& among) const {
   for (bool const whole : {true, false}) {
     std::map<std::pair<bool, std::string_view>, ranks> equal;
@@ -125,7 +125,6 @@ core::hang hang_watch::judged(suspicion const& s) const {
                  [&](auto r) { return is(r); });
     return some;
   };
-  // Uses the barrier that has waited longest.
   auto const* b = s.barrier;
   for (auto const& one : barriers_)
     if (!b || (!s.barrier && one.since < b->since)) b = &one;
@@ -154,7 +153,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   if (blame_single_rank(h, stopped, only(stands))) return h;
   auto const in_call = only([&](auto r) { return ranks_[r].in_kernel > 1; });
   if (in_call.size() < those.size() && blame_single_rank(h, in_kernel, in_call)) return h;
-  // The only rank in a collective operation may be the odd one, but is not at fault.
+  // A rank that is alone in a collective operation may have a unique stack, but is not at fault.
   auto const outside = outside_collective(among);
   if (!outside.empty()) among = outside;
   auto const elsewhere = only([&](auto r) { return is_in(odd, r); });
@@ -163,8 +162,8 @@ core::hang hang_watch::judged(suspicion const& s) const {
     if (!outside.empty() && h.waiting_line.empty() && !collective_of(ranks_[r].stack).empty())
       h.waiting_line = line_of_rank(r);
   if (blame_single_rank(h, collective, outside)) return h;
-  // Several ranks may differ, since a rank that serves the others always does. Then a single rank
-  // that spins or sleeps long is named if all others wait for another process.
+  // Several ranks may differ, because a rank that serves the other ranks always does. If all other
+  // ranks wait for another process, the single rank that spins or sleeps long is named.
   auto const is_alone = [&](auto r) {
     auto const& w = ranks_[r];
     bool const blocked = w.still && w.process.find(" in ") != std::string::npos;

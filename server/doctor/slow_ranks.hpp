@@ -1,10 +1,10 @@
-// Finds ranks that are behind the others, by their steps. Pure.
+// Finds ranks that are slower than similar ranks. Pure.
 //
 // A rank is compared with the median of similar ranks in the same step, so that a delay of all
-// ranks is not counted. If ranks do not wait for each other, the durations of their steps show
-// which is slow. If they wait in every step, all steps take equally long and the slow rank arrives
-// late. One case cannot be detected: a rank that is slow before a point where all wait, if its
-// program calls step() right after that point.
+// ranks is ignored. If ranks do not wait for each other, step durations show which rank is slow. If
+// ranks wait in every step, all steps take equally long, and the slow rank arrives late. One case
+// cannot be detected: a rank is slow before a point where all ranks wait, and the program calls
+// step() right after that point.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,33 @@ namespace muster::doctor {
 
 struct step_column {
   std::uint64_t step = 0;
-  std::vector<std::uint32_t> took{};  // by rank: microseconds since its previous step; 0: unknown
-  std::vector<std::int64_t> at{};     // by rank: arrival, by a common clock; 0: unknown
+  std::vector<std::uint32_t>
+      took{};  // by rank: microseconds since the rank's previous step; 0: unknown
+  std::vector<std::int64_t> at{};  // by rank: arrival time on a common clock; 0: unknown
 };
 
 struct slow_rank {
   std::uint32_t rank = 0;
-  bool chronic = false;       // behind in step after step; otherwise only in single steps
-  bool arrives_late = false;  // chronic: detected by its arrivals, not by the duration of its steps
+  bool chronic = false;            // true: slow in most steps; false: slow only in single steps
+  bool arrives_late = false;       // chronic: detected by late arrivals, not by step durations
   std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
   std::uint64_t step = 0;          // not chronic: the last slow step
-  core::duration took{}, usual{};  // duration of that step, and median duration for other ranks
-  std::uint32_t times = 0;         // number of slow steps among those examined
+  core::duration took{}, usual{};  // duration of `step`, and the median duration for other ranks
+  std::uint32_t times = 0;         // number of slow steps among the examined steps
 
   bool operator==(slow_rank const&) const = default;
 };
 
-/// Minimum number of ranks of one kind; fewer are not compared.
+/// Smaller groups of similar ranks are not compared.
 inline constexpr std::size_t peers_min = 4;
 /// Minimum delay of a chronically slow rank, as a share of a step, and the minimum number of steps.
 inline constexpr double behind_min = 0.02;
 inline constexpr std::size_t steps_min = 50;
-/// A step is slow if it takes this many times as long as the others'.
+/// A step is slow if it takes this many times as long as for similar ranks.
 inline constexpr double odd_times = 3;
-/// Returns the ranks that are behind, the worst first.
-/// @param like by rank: a number shared by the ranks that are compared with each other.
-/// @param blur maximum error of the clock of arrivals.
+/// Returns the slow ranks, slowest first.
+/// @param like by rank: a number shared by ranks that are compared with each other
+/// @param blur maximum error of arrival times
 std::vector<slow_rank> slow_ranks(std::span<step_column const> columns,
                                   std::span<std::uint32_t const> like, core::duration blur);
 

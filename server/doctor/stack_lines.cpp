@@ -1,4 +1,5 @@
-// Reads a stack: its main thread, its most relevant line, and whether it waits for other ranks.
+// Finds the main thread in a stack, its most relevant line, and whether it is in a collective
+// operation.
 #include <optional>
 
 #include "server/doctor/hang_watch.hpp"
@@ -12,7 +13,7 @@ struct frame {
   std::string_view file, number, function;  // `number` is empty for code without line numbers
 };
 
-// Returns the next `  File "train.py", line 12 in step`, or `  File "train" in step(int)`.
+// Returns the next frame: ` File "train.py", line 12 in step`, or ` File "train" in step(int)`.
 std::optional<frame> next_frame(std::string_view& text) {
   constexpr std::string_view begin = "  File \"", middle = ", line ", end = " in ";
   auto const at = text.find(begin);
@@ -33,12 +34,12 @@ bool is_of_library(frame const& f) {
          (f.number.empty() && f.file.find(".so") != std::string_view::npos);
 }
 
-// A Python frame, recognised by the end of its path, or a native frame, by the start of its
-// function. docs/programs.md has the same table.
+// A Python frame is recognised by the end of its path, a native frame by the start of its function
+// name. docs/programs.md contains this table.
 struct known_frame {
   std::string_view operation;
-  std::string_view file_end;        // empty: native code
-  std::string_view function_begin;  // empty: all functions of this file
+  std::string_view file_end;        // empty for native code
+  std::string_view function_begin;  // empty for all functions of this file
 };
 
 constexpr known_frame known_frames[] = {

@@ -20,7 +20,7 @@ void put(std::string& to, duration d) {
   put(to, static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
 }
 
-// Reads numbers written by `put`. Returns nothing at the end or after malformed data.
+// Reads numbers that `put` wrote. Returns nothing at the end or after malformed data.
 class numbers {
  public:
   explicit numbers(std::string_view bytes) : rest_(bytes) {}
@@ -47,7 +47,7 @@ class numbers {
   std::string_view rest_;
 };
 
-// Limits times, which are added up: data from disk may contain anything.
+// Limit for times, which are summed: data read from disk may contain any number.
 constexpr std::uint64_t longest_us = std::uint64_t{1} << 56;
 
 bool possible(std::int64_t us) {
@@ -59,8 +59,8 @@ duration us(std::uint64_t n) {
   return duration(static_cast<std::int64_t>(std::min(n, longest_us)));
 }
 
-// Reads the next span of a rank. Its head contains the number of steps, and whether the span starts
-// where the previous one ended.
+// Reads a rank's next span. The first number contains the step count and whether the span starts at
+// the end of the previous span.
 bool read_one(numbers& in, step_span& s) {
   auto const head = in.next(), took = in.next();
   if (!head || !took) return false;

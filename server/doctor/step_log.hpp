@@ -1,9 +1,9 @@
-// Records when ranks made their steps. Spans from a step table are packed by rank into segments,
-// which the history on disk stores unchanged.
+// Records when ranks completed their steps. The log packs the spans of a step table by rank into
+// segments, which the history on disk stores unchanged.
 //
 //   step_table::reported ──► add ──► open spans ──► segments ──► of, take_new
 //
-// A step that directly follows another takes about 4 bytes. Short steps of a rank are combined.
+// A step that directly follows another step takes about 4 bytes. A rank's short steps are combined.
 // Owned by a hub; engine thread only; pure. Limits: open_max, bytes_max. Segments are shared and
 // immutable, so any thread may read them.
 #pragma once
@@ -23,14 +23,14 @@
 
 namespace muster::doctor {
 
-/// One step of a rank, or several consecutive ones.
+/// One step or several consecutive steps of a rank.
 struct step_span {
   std::uint32_t rank = 0;
   std::uint32_t count = 1;
   std::uint64_t step = 0;    // the last step
-  core::time_point ended{};  // when the last step was reached
-  core::duration took{};     // total
-  core::duration longest{};  // longest single step; the mean if unknown
+  core::time_point ended{};  // when `step` was reached
+  core::duration took{};     // total duration
+  core::duration longest{};  // duration of the longest step; the mean if unknown
 
   bool operator==(step_span const&) const = default;
 };
@@ -40,33 +40,34 @@ struct step_segment {
   core::program_id program{};
   std::uint32_t attempt = 0;
   core::time_point made{};           // strictly increasing within an attempt
-  core::time_point first{}, last{};  // range of its spans
+  core::time_point first{}, last{};  // time range of the spans
   std::uint32_t spans = 0;
   std::string bytes{};
 
   bool operator==(step_segment const&) const = default;
 };
 
-/// Packs spans. REQUIRES: spans of each rank are in order.
+/// Packs spans. REQUIRES: the spans of each rank are in order.
 std::string packed(std::vector<step_span> spans, core::time_point base);
-/// Passes each span to `take`, until the end or malformed data.
+/// Passes each span to `take`. Stops at malformed data.
 void unpack(std::string_view bytes, core::time_point base,
             std::function<void(step_span const&)> const& take);
 
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Maximum size of all segments: about 4 million steps. At the limit, the oldest is dropped.
+  /// Maximum size of all segments, enough for about 4 million steps. At the limit, the oldest
+  /// segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// Maximum number of open spans; at the limit, they are packed.
+  /// Maximum number of open spans. At the limit, they are packed.
   static constexpr std::size_t open_max = 16'384;
-  /// Maximum age of open spans; then they are packed.
+  /// Maximum age of open spans. Older spans are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
-  /// Consecutive steps of a rank below short_step are combined, up to sum_max in total.
+  /// A rank's consecutive steps shorter than short_step are combined, up to sum_max in total.
   static constexpr core::duration short_step = std::chrono::milliseconds(20),
                                   sum_max = std::chrono::milliseconds(100);
 
-  /// Records nothing earlier than `since`.
+  /// @param since the log ignores earlier steps
   explicit step_log(core::time_point since = {}) : since_(since) {}
 
   void add(core::time_point now, core::program_id program, std::uint32_t attempt,
@@ -75,9 +76,8 @@ class step_log {
 
   /// Packs open spans and returns the program's segments, oldest first.
   std::vector<segment> of(core::program_id program, core::time_point now);
-  /// Packs open spans and returns segments that are new since the last call.
+  /// Packs open spans and returns the segments made since the last call.
   std::vector<segment> take_new(core::time_point now);
-  /// Returns the time after which the log is complete.
   core::time_point since() const { return since_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -85,7 +85,7 @@ class step_log {
   struct open_attempt {
     core::time_point since{};
     std::vector<step_span> spans;
-    std::map<std::uint32_t, std::size_t> last;  // index of its last span, by rank
+    std::map<std::uint32_t, std::size_t> last;  // by rank: index of its last span
   };
   using name = std::pair<core::program_id, std::uint32_t>;
 
@@ -96,9 +96,9 @@ class step_log {
   std::map<name, open_attempt> open_;
   std::size_t open_spans_ = 0;
   std::deque<segment> segments_;
-  std::size_t taken_ = 0;  // number of oldest segments already taken
+  std::size_t taken_ = 0;  // number of segments, oldest first, that take_new() has returned
   std::size_t bytes_ = 0;
-  core::time_point made_{};  // time of the newest segment
+  core::time_point made_{};  // creation time of the newest segment
 };
 
 }  // namespace muster::doctor

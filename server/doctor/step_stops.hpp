@@ -1,10 +1,10 @@
-// Agrees with workers on the step after which all ranks of an attempt stop.
+// Agrees with workers on the step at which all ranks of an attempt stop.
 //
 //   begin ──► ranks wait at their next step ──► workers report the steps ──► all get the final step
 //                     └── a worker is disconnected or silent, or no rank reports steps: continue
 //
-// No rank waits for another: the final step is later than any step reached so far, so that ranks
-// that are ahead, and on which others may wait, also reach it.
+// No rank can block another: the final step is later than any step reached so far. Ranks that are
+// ahead, and on which other ranks may wait, therefore also reach it.
 //
 // Owned by a hub; engine thread only. Limits: under_way_max, agreed_max.
 #pragma once
@@ -28,7 +28,7 @@ struct hold_steps {
   std::uint32_t attempt = 0;
 };
 
-/// A worker's reply: the ranks that have reported a step, and their last step.
+/// A worker's reply: ranks that have reported a step, each with its last step.
 struct steps_held {
   std::uint64_t query = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ranks;
@@ -37,18 +37,19 @@ struct steps_held {
 struct stop_after {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  std::optional<std::uint64_t> step{};  // nothing: no agreement, waiting ranks continue
+  std::optional<std::uint64_t> step{};  // nothing: no agreement; waiting ranks continue
 };
 
 class step_stops {
  public:
-  /// Maximum number of concurrent agreements; more are refused.
+  /// Maximum number of concurrent agreements. More are refused.
   static constexpr std::size_t under_way_max = 64;
-  /// Maximum number of remembered agreements. At the limit, the oldest is forgotten, and a worker
-  /// of that program that reconnects is not informed again.
+  /// Maximum number of remembered agreements. At the limit, the oldest is dropped; a worker that
+  /// reconnects is then not informed of it again.
   static constexpr std::size_t agreed_max = 1'024;
   static constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
-  /// Time for workers to answer, normally milliseconds. Older workers do not support the question.
+  /// Time limit for workers to answer, which normally takes milliseconds. Older workers never
+  /// answer.
   static constexpr core::duration patience = std::chrono::seconds(3);
 
   struct functions {
@@ -60,11 +61,11 @@ class step_stops {
 
   using handler = std::function<void(muster::result<std::uint64_t>)>;
   /// Starts an agreement.
-  /// @param least earliest step to stop after.
-  /// @param workers workers of all live ranks.
+  /// @param least earliest step to stop at
+  /// @param workers workers of all live ranks
   /// @param done called once, possibly before `begin` returns. Errors: FAILED_PRECONDITION if no
   ///   rank reports steps; UNAVAILABLE if a worker is disconnected or does not answer;
-  ///   RESOURCE_EXHAUSTED.
+  ///   RESOURCE_EXHAUSTED at under_way_max.
   void begin(core::time_point now, core::program_id program, std::uint32_t attempt,
              std::uint64_t least, std::set<core::stream_id> const& workers, handler done);
   void answered(core::stream_id stream, steps_held const& what);
@@ -72,9 +73,9 @@ class step_stops {
   void tick(core::time_point now);
   core::time_point due() const;
 
-  /// Stores an agreement, for example of an earlier server process.
+  /// Stores an agreement, for example one from an earlier server process.
   void remember(core::program_id program, std::uint32_t attempt, std::uint64_t step);
-  /// Returns the agreed step; nothing if there is none for this attempt.
+  /// Returns the agreed step, or nothing if this attempt has none.
   std::optional<std::uint64_t> agreed(core::program_id program, std::uint32_t attempt) const;
   void forget(core::program_id program);
 

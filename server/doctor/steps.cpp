@@ -10,10 +10,10 @@ namespace {
 using core::duration;
 using core::time_point;
 
-// Window for the least delay of a host's reports. One to two windows are considered, because clocks
-// drift.
+// Time window in which the minimum delay of a host's reports is sought. The last one or two windows
+// are used, because clocks drift.
 constexpr duration clock_window = std::chrono::seconds(30);
-// Error of comparing the clocks of several hosts by the arrival of their reports.
+// Error when arrival times from several hosts are compared.
 constexpr duration blur_of_hosts = std::chrono::milliseconds(5);
 
 duration median_of(std::vector<std::uint32_t>& all) {
@@ -145,7 +145,7 @@ duration step_table::offset(clock& c, time_point now, duration sent) {
   return std::min(c.now, c.before);
 }
 
-// Returns null if the step is older than those kept.
+// Returns null if the step is older than the stored steps.
 step_column* step_table::column_of(program& p, std::uint64_t step) {
   auto const at = std::lower_bound(p.columns.begin(), p.columns.end(), step,
                                    [](auto const& c, std::uint64_t s) { return c.step < s; });
@@ -154,7 +154,6 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
   if (full && at == p.columns.begin()) return nullptr;
   step_column made{step, {}, {}};
   if (full) {
-    // Reuses the oldest column.
     std::rotate(p.columns.begin(), p.columns.begin() + 1, at);
     auto& c = *(at - 1);
     std::fill(c.took.begin(), c.took.end(), 0);
@@ -170,7 +169,7 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
 void step_table::take(program& p, step_report const& r, duration offset, time_point now,
                       std::vector<step_span>& told) {
   auto& known = p.ranks[r.rank];
-  // The count has restarted; earlier steps belong to another count.
+  // The rank's step count has restarted, so earlier steps are not comparable.
   if (known.said && r.step < known.step) {
     p.columns.clear();
     known.said = false;
@@ -241,8 +240,8 @@ std::vector<slow_rank> const& step_table::slow_of(program const& p) {
   return all;
 }
 
-// Returns ranks that are so far behind that none of their steps is kept. They are compared by pace,
-// slowest first.
+// Returns ranks that are so far behind that none of their steps is stored. They are compared by
+// pace; the slowest rank is first.
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;

@@ -1,5 +1,5 @@
-// The steps of programs' ranks, when they were reached, and how long they take, as reported by
-// ranks. Keeps the last reported attempt of each program.
+// When the ranks of programs reached their steps, and how long the steps take, as the ranks
+// reported. The table contains the last reported attempt of each program.
 //
 //   a worker's report, once a second ──► reported ──► progress, look, ranks
 //
@@ -29,8 +29,8 @@ struct step_report {
   };
   std::uint32_t rank = 0;
   std::uint64_t step = 0;      // last step
-  core::duration at{};         // when it was reached, on that clock
-  std::vector<mark> marks{};   // newest since the last report, in order, including the last step
+  core::duration at{};         // when `step` was reached, on the clock of `mark::at`
+  std::vector<mark> marks{};   // newest steps since the last report, in order, including `step`
   std::uint32_t left_out = 0;  // number of earlier steps omitted for lack of space
 };
 
@@ -46,35 +46,35 @@ struct rank_progress {
 struct rank_steps {
   std::uint64_t step = 0;
   core::time_point reached{};
-  core::duration took{};  // median of the last steps; 0: unknown
+  core::duration took{};  // median duration of the last steps; 0: unknown
 };
 
 struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    // In how many attempts of this program, and in how many programs (this one included), a rank of
-    // the host was chronically slow.
+    // Number of attempts of this program, and number of programs including this one, in which a
+    // rank of the host was chronically slow.
     std::uint32_t attempts = 0, runs = 0;
   };
   std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
-  std::uint32_t ranks = 0;            // number of those ranks
-  core::duration took{};              // median over those ranks
-  std::vector<slow> slow_ones{};      // worst first, at most slow_shown
+  std::uint32_t ranks = 0;            // number of ranks that have reported a step
+  core::duration took{};              // median duration over those ranks
+  std::vector<slow> slow_ones{};      // slowest first, at most slow_shown
 };
 
 class step_table {
  public:
-  /// Maximum number of ranks of all programs. At the limit, the program longest without a report is
-  /// forgotten.
+  /// Maximum number of ranks of all programs. At the limit, the program that has not reported for
+  /// longest is dropped.
   static constexpr std::size_t ranks_max = 16'384;
-  /// Number of newest steps for which arrivals of ranks are kept.
+  /// Number of newest steps for which the ranks' arrivals are stored.
   static constexpr std::size_t steps_kept = 128;
-  /// Number of steps whose median is a rank's step time.
+  /// A rank's step time is the median of this many steps.
   static constexpr std::size_t steps_timed = 32;
-  /// Maximum number of hosts per program that were slow in earlier attempts.
+  /// Maximum number of hosts, per program, that were slow in earlier attempts.
   static constexpr std::size_t hosts_kept = 64;
-  /// Maximum number of hosts that were slow in forgotten programs; more are ignored.
+  /// Maximum number of hosts that were slow in removed programs. More are ignored.
   static constexpr std::size_t hosts_of_runs_kept = 1'024;
   static constexpr std::size_t slow_shown = 16;
 
@@ -86,8 +86,8 @@ class step_table {
   };
   /// Returns the places of all ranks, by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Adds a report and returns its steps with their times, without a rank's first step, whose start
-  /// is unknown. Ignores earlier attempts and unknown ranks.
+  /// Adds a report and returns its steps with their times. Omits a rank's first step, because its
+  /// start is unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
@@ -98,7 +98,7 @@ class step_table {
   std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
   /// Returns nothing if no rank has reported a step.
-  /// @param slow_ones whether to include ranks that are behind.
+  /// @param slow_ones whether to include slow ranks
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
@@ -107,12 +107,12 @@ class step_table {
  private:
   struct rank {
     std::uint64_t step = 0;
-    core::duration at{};  // on its host's clock
+    core::duration at{};  // on its host's monotonic clock
     core::time_point reached{};
     bool said = false;
     core::duration pace{};  // time per step since the previous report; 0: unknown
   };
-  /// Offset to add to a host's clock, estimated from the report with the least delay.
+  /// Offset to add to a host's clock, estimated from the report with the minimum delay.
   struct clock {
     core::duration now{}, before{};
     core::time_point since{};
@@ -126,8 +126,8 @@ class step_table {
     std::vector<std::uint32_t> types;  // by rank
     std::vector<step_column> columns;  // in ascending order of steps
     std::map<std::string, clock> clocks;
-    std::map<std::string, std::uint32_t> slow_before;  // number of attempts, by host
-    /// Computed on demand after each report, and shared by all readers.
+    std::map<std::string, std::uint32_t> slow_before;  // by host: number of attempts
+    /// Computed when first needed after a report.
     mutable std::optional<std::vector<slow_rank>> slow_known;
   };
   program* attempt_of(core::time_point now, report const& what, places_function const& places);
@@ -144,7 +144,7 @@ class step_table {
   program const* find(core::program_id program, std::uint32_t attempt) const;
 
   std::map<core::program_id, program> programs_;
-  std::map<std::string, std::uint32_t> slow_runs_;  // number of forgotten programs, by host
+  std::map<std::string, std::uint32_t> slow_runs_;  // by host: number of removed programs
 };
 
 }  // namespace muster::doctor
