@@ -1,5 +1,4 @@
-// Connects a method of a generated AsyncService to a coroutine: keeps request slots posted and
-// spawns a handler per call. Called during setup.
+// Serves the methods of a generated AsyncService with coroutines. Called during setup.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -23,9 +22,9 @@
 namespace muster::coro {
 
 struct accept_options {
-  std::string name;        // name of the tasks, in error reports
-  std::size_t slots = 64;  // calls that can arrive between two turns of the engine without waiting
-  int needs = 0;           // requirement for the caller, passed to grpc_server_options::admit
+  std::string name;        // task name in error reports
+  std::size_t slots = 64;  // calls that can arrive between two engine turns without waiting
+  int needs = 0;
 };
 
 template <class Owner, class Request, class Response>
@@ -37,7 +36,7 @@ using unary_method = void (Owner::*)(grpc::ServerContext*, Request*,
                                      grpc::ServerAsyncResponseWriter<Response>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-// Keeps a fixed number of slots with a requested call each.
+// Keeps a fixed number of request slots posted.
 template <class Call, class Post, class Handler>
 class acceptor final : public acceptor_base {
  public:
@@ -104,8 +103,8 @@ class acceptor final : public acceptor_base {
     call->abandon(a.status);
   }
 
-  // Disables cancellation exceptions. A cancelled call makes its operations complete with false, so
-  // the handler always reaches its clean-up.
+  // Disables cancellation exceptions. The operations of a cancelled call complete with false, so
+  // the handler always runs its cleanup.
   task<void> run(std::unique_ptr<Call> call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await handler_(std::move(call));
@@ -119,11 +118,10 @@ class acceptor final : public acceptor_base {
   std::vector<std::unique_ptr<slot>> slots_;
 };
 
-// Serves a streaming method with a handler.
-// @param handler takes std::unique_ptr<server_bidi<Request, Response>> and returns task<void>. If
-// it throws or returns without finishing the call, the client gets INTERNAL, and the exception is
-// passed to the error hook of `calls`.
-// @param calls group of the handlers; when it is full, the client gets RESOURCE_EXHAUSTED
+// @param handler Takes std::unique_ptr<server_bidi<Request, Response>> and returns task<void>. If
+// the handler throws or returns without finishing the call, the client gets INTERNAL. The exception
+// is passed to the error hook of `calls`.
+// @param calls Group of the handlers. While it is full, the client gets RESOURCE_EXHAUSTED
 // @pre Called before server.start(). `service` and `calls` outlive the server.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_bidi(grpc_server& server, Service& service,
@@ -138,8 +136,7 @@ void accept_bidi(grpc_server& server, Service& service,
       server, post, std::move(options), calls, std::move(handler)));
 }
 
-// Serves a unary method like accept_bidi. The handler takes std::unique_ptr<server_unary<Request,
-// Response>>.
+// Otherwise like accept_bidi. `handler` takes std::unique_ptr<server_unary<Request, Response>>.
 template <class Service, class Owner, class Request, class Response, class Handler>
 void accept_unary(grpc_server& server, Service& service,
                   unary_method<Owner, Request, Response> method, accept_options options,

@@ -13,8 +13,8 @@
 
 namespace muster::coro {
 
-// At most one read and one write at a time. Cancelling any awaitable with `terminal` cancels the
-// whole call; the task still completes only when gRPC has returned the operation.
+// At most one read and one write can be outstanding. Cancelling any awaitable with `terminal`
+// cancels the whole call. The awaitable still completes only when gRPC has returned the operation.
 template <class Request, class Response>
 class client_bidi {
  public:
@@ -29,13 +29,13 @@ class client_bidi {
   }
   client_bidi(client_bidi const&) = delete;
 
-  // For metadata, deadline and wait_for_ready, before start().
+  // Used to set metadata, deadline and wait_for_ready before start().
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }
 
-  // Starts the call, once. Completes with true when it was sent, or false when it failed and
-  // finish() has the reason.
-  // @param prepare `prepare(grpc::ClientContext*, grpc::CompletionQueue*)` creates the stream;
-  // called at once
+  // Starts the call, once. Completes with true when the call was sent. Completes with false on
+  // failure; finish() then returns the reason.
+  // @param prepare Called immediately as `prepare(grpc::ClientContext*, grpc::CompletionQueue*)` to
+  // create the stream.
   template <class Prepare>
   requires std::is_invocable_r_v<std::unique_ptr<stream_type>, Prepare&, grpc::ClientContext*,
                                  grpc::CompletionQueue*> [[nodiscard]] task<bool>
@@ -46,31 +46,31 @@ class client_bidi {
     return await_rpc(engine_, starting_, &context_, begin);
   }
 
-  // Completes with false when the call has ended; then call finish().
+  // Completes with false if the call has ended; then call finish().
   // @pre Started. `response` outlives the read.
   [[nodiscard]] task<bool> read(Response& response) {
     auto begin = [s = stream_.get(), &response](void* tag) { s->Read(&response, tag); };
     return await_rpc(engine_, reading_, &context_, begin);
   }
 
-  // Encodes `request` when first awaited, after which it can be changed. Completes with false when
-  // the call has ended.
-  // @pre Started, and writes_done() was not called.
+  // Encodes `request` when first awaited; `request` can be changed afterwards. Completes with false
+  // if the call has ended.
+  // @pre Started, and writes_done() has not been called.
   [[nodiscard]] task<bool> write(Request const& request) {
     auto begin = [s = stream_.get(), &request](void* tag) { s->Write(request, tag); };
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Half-closes, so that the server's read returns false.
+  // Half-closes the call. The server's next read completes with false.
   // @pre No write is outstanding.
   [[nodiscard]] task<bool> writes_done() {
     auto begin = [s = stream_.get()](void* tag) { s->WritesDone(tag); };
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Completes with the call's status, once, when the server has sent it and all its messages were
-  // read, or the call failed. So read until false first, even after a failed write, or call
-  // cancel().
+  // Returns the call's status, once the call has failed, or the server has sent the status and all
+  // messages were read. Before calling finish(), read until false, even after a failed write, or
+  // call cancel(). Once per call.
   // @pre start() has completed.
   [[nodiscard]] task<grpc::Status> finish() {
     grpc::Status status;
@@ -79,13 +79,13 @@ class client_bidi {
     co_return status;
   }
 
-  // Operations then complete with false, and finish() with CANCELLED.
+  // Makes operations complete with false, and finish() return CANCELLED.
   void cancel() { context_.TryCancel(); }
 
  private:
   engine_context& engine_;
   grpc::ClientContext context_;
-  std::unique_ptr<stream_type> stream_;  // allocated inside the call that context_ holds
+  std::unique_ptr<stream_type> stream_;  // allocated in the arena of context_'s call
   bool starting_ = false;
   bool reading_ = false;
   bool writing_ = false;

@@ -11,9 +11,9 @@
 namespace muster::coro {
 
 // Calls a method of a generated stub: unary_call(engine, stub, &Stub::PrepareAsyncX, context,
-// request, response). Completes with the call's status, and fills `response` if it is OK.
-// Cancelling with `terminal` completes with CANCELLED. All references outlive the task. `context`
-// serves one call; without a deadline in it, the wait is unlimited.
+// request, response). Returns the call's status and fills `response` if the status is OK.
+// Cancelling with `terminal` returns CANCELLED. All references must outlive the task. `context` can
+// be used for one call only. Without a deadline in `context`, the call can wait forever.
 template <class Stub, class Owner, class Request, class Response>
 [[nodiscard]] task<grpc::Status> unary_call(
     engine_context& engine, Stub& stub,

@@ -1,7 +1,7 @@
-// The loop runs up to 64 local functions, then handles one event of the queue. With local work left
-// it only polls the queue, otherwise it sleeps there. A post from another thread ends the sleep
-// with an alarm that is already due. Only the first post since the engine's last check sets it. No
-// known gRPC version accepts other events in the queue.
+// The loop runs up to 64 local functions, then handles one queue event. If local functions remain,
+// it only polls the queue; otherwise it blocks there. The first post from another thread wakes it
+// with an alarm that is already due, because no known gRPC version lets other threads add events to
+// the queue.
 #include "coro/engine_context.hpp"
 
 #include <grpc/support/time.h>
@@ -30,7 +30,7 @@ constinit thread_local engine_context const* engine_context::current_ = nullptr;
 
 struct engine_context::wake_up {
   // Wakes the engine. Any thread.
-  // @pre The previous wake-up was received from the queue.
+  // @pre The previous wake-up has been received from the queue.
   void send() { alarm.Set(engine.queue_.get(), past(), static_cast<rpc_tag*>(&arrived)); }
 
   engine_context& engine;
@@ -62,7 +62,7 @@ engine_context::~engine_context() {
   posted_.close();
   if (!shut_down_) {
     timers_->close();
-    shut_queue_down();  // also drains posted functions
+    shut_queue_down();
   }
   shutdown();
   while (!local_.empty()) {
@@ -121,7 +121,7 @@ void engine_context::op_returned() noexcept {
 }
 
 void engine_context::work_finished() noexcept {
-  // The loop checks the count before it sleeps, so only another thread has to wake it.
+  // The loop checks the count before it blocks, so a wake-up is needed only from other threads.
   if (work_.fetch_sub(1) == 1 && closing_.load() && !running_in_this_thread()) post([] {});
 }
 
@@ -151,7 +151,7 @@ bool engine_context::nothing_left() {
          posted_.close_if_idle();
 }
 
-// Only the engine's own alarms are left in the queue.
+// Precondition: only the engine's own alarms are left in the queue.
 void engine_context::shut_queue_down() {
   shut_down_ = true;
   queue_->Shutdown();

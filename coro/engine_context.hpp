@@ -1,7 +1,7 @@
-// Execution context of the engine thread. It polls the process's only gRPC completion queue and
-// runs local functions in between, so RPCs, timers and coroutines share a thread and need no lock.
-// Owned by the composition root and outlives its users. Unless documented otherwise, only the
-// thread of run(), or the creator before run(), may call members.
+// Execution context of the engine thread. The thread polls the process's only gRPC completion queue
+// and runs local functions in between. RPCs, timers and coroutines share this thread and need no
+// locks. Owned by the composition root; outlives its users. Unless documented otherwise, members
+// may be called only by the thread of run(), or before run() by the creator.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -27,7 +27,7 @@ class engine_context : public asio::execution_context {
  public:
   using executor_type = engine_executor;
 
-  // `queue`: from ServerBuilder::AddCompletionQueue for a server, a plain queue for a client.
+  // @param queue From ServerBuilder::AddCompletionQueue for a server; a plain queue for a client.
   explicit engine_context(std::unique_ptr<grpc::CompletionQueue> queue);
   // Destroys queued functions without calling them.
   // @pre run() is not running and no operation is pending.
@@ -35,17 +35,17 @@ class engine_context : public asio::execution_context {
 
   engine_context(engine_context const&) = delete;
 
-  // Processes events until close() was called and no gRPC operation, queued function or spawned
-  // coroutine is left, then shuts the queue down. Once only. An exception from a posted function
-  // terminates the process.
+  // Processes events until close() has been called and no gRPC operation, queued function or
+  // spawned coroutine is left. Then shuts the queue down. Called once. An exception from a posted
+  // function terminates the process.
   void run();
 
-  // Makes run() return when its work is done, and cancels all timers. Any thread.
+  // Makes run() return when its work is done. Cancels all timers. Any thread.
   void close();
 
-  // Queues a function. Returns false, and destroys `fn`, if the engine has ended. Any thread.
-  // Lock-free on the engine thread. Other threads use the mailbox, with one wake-up per batch, and
-  // block while 1 Mi functions wait there.
+  // Queues a function. If the engine has ended, destroys `fn` and returns false. Any thread.
+  // Lock-free on the engine thread. Other threads use the mailbox: they wake the engine once per
+  // batch, and block while the mailbox contains 1 Mi functions.
   bool post(function fn);
 
   [[nodiscard]] executor_type get_executor() noexcept;
@@ -56,19 +56,18 @@ class engine_context : public asio::execution_context {
   [[nodiscard]] grpc::ServerCompletionQueue& server_queue() noexcept;
   [[nodiscard]] timer_queue& timers() noexcept { return *timers_; }
 
-  // Returns the number of gRPC operations whose tag is outstanding, including request slots,
-  // without the engine's alarms.
+  // Returns the number of outstanding gRPC operations, including request slots but not the engine's
+  // alarms.
   [[nodiscard]] std::size_t pending_ops() const noexcept { return pending_ops_; }
-  // Returns how many times another thread had to wake the engine. Any thread.
   [[nodiscard]] std::uint64_t wakes() const noexcept {
     return wakes_.load(std::memory_order_relaxed);
   }
 
-  // For operations only: call op_started() per gRPC call that yields a tag, and op_returned() per
-  // tag.
+  // Called by gRPC operations: op_started() when an operation starts, op_returned() when its tag is
+  // returned.
   void op_started() noexcept;
   void op_returned() noexcept;
-  // For executors only: live coroutines keep run() from returning. Any thread.
+  // Called by executors. run() does not return while coroutines exist. Any thread.
   void work_started() noexcept { work_.fetch_add(1, std::memory_order_relaxed); }
   void work_finished() noexcept;
 
@@ -91,7 +90,7 @@ class engine_context : public asio::execution_context {
 
   // engine thread only
   std::deque<function> local_;
-  std::vector<function> arrived_;  // reused for each drain of the mailbox
+  std::vector<function> arrived_;
   std::size_t pending_ops_ = 0;
   bool started_ = false;
   bool shut_down_ = false;

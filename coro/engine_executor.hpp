@@ -1,5 +1,5 @@
 // Asio executor of engine_context, for co_spawn, awaitables and asio::post. Cheap to copy. Valid
-// while its context exists; any thread.
+// while its context exists. Any thread.
 #pragma once
 
 #include <boost/asio/execution.hpp>
@@ -36,7 +36,8 @@ class engine_executor {
     if (tracked_) context_->work_finished();
   }
 
-  // Runs `f` at once on the engine thread unless blocking.never is required; otherwise posts it.
+  // Runs `f` immediately if called on the engine thread without blocking.never. Otherwise posts
+  // `f`.
   template <class F>
   void execute(F&& f) const {
     if (!never_blocks_ && context_->running_in_this_thread()) {

@@ -27,7 +27,7 @@ task<bool> event::wait() {
   co_return true;
 }
 
-// Returns false if it is cancelled.
+// Returns false if the wait was cancelled.
 task<bool> event::suspend() {
   auto initiate = [this]<class Handler>(Handler&& handler) {
     auto slot = asio::get_associated_cancellation_slot(handler);
@@ -45,7 +45,7 @@ task<bool> event::suspend() {
                                                                          asio::use_awaitable);
 }
 
-// Calls of set() before the resumption belong to the same wake-up.
+// Further calls of set() before the waiter resumes cause no second wake-up.
 void event::wake() {
   if (!waiter_ || std::exchange(waking_, true)) return;
   engine_.post([this] {

@@ -1,5 +1,5 @@
-// Signal between the engine's state and a stream's writer. Several set() wake the single waiter
-// once, which then checks the state. Owned by the stream. Engine thread only.
+// Signal between the engine's state and a stream's writer. Several calls of set() wake the single
+// waiter once; the waiter then checks the state. Owned by the stream. Engine thread only.
 #pragma once
 
 #include <utility>
@@ -13,16 +13,16 @@ namespace muster::coro {
 class event {
  public:
   explicit event(engine_context& engine) : engine_(engine) {}
-  // @pre No task waits.
+  // @pre No task is waiting.
   ~event();
   event(event const&) = delete;
 
-  // Sets the flag. The waiter resumes later from the engine's loop.
+  // Wakes the waiter later, from the engine's loop.
   void set();
 
-  // Completes with true when the flag is set, and clears it. Completes with false if the task is
-  // cancelled (any type).
-  // @pre One waiter at a time. The event outlives the wait.
+  // Completes with true when set() was called, and clears the signal. Completes with false if the
+  // task is cancelled (any type).
+  // @pre No other task is waiting. The event outlives the wait.
   [[nodiscard]] task<bool> wait();
 
  private:
@@ -32,8 +32,8 @@ class event {
   engine_context& engine_;
   unique_function<void(bool)> waiter_;
   bool set_ = false;
-  bool waking_ = false;     // resumption of the waiter is queued
-  bool cancelled_ = false;  // resume the waiter with false
+  bool waking_ = false;  // the waiter's resumption is queued
+  bool cancelled_ = false;
 };
 
 }  // namespace muster::coro

@@ -1,5 +1,6 @@
-// gRPC's Shutdown blocks until all calls have ended, and calls need the engine thread to end. It
-// therefore runs on a thread of its own. No known gRPC version reports its end through the queue.
+// gRPC's Shutdown blocks until all calls have ended, and calls need the engine thread to end.
+// Shutdown therefore runs on its own thread. No known gRPC version reports the end of Shutdown
+// through the queue.
 #include "coro/grpc_server.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -43,7 +44,7 @@ start_result grpc_server::start() {
 
 task<void> grpc_server::stop(std::chrono::milliseconds grace) {
   check(server_ != nullptr && !stopping_, "a started server is stopped once");
-  // An interrupted wait would leave a thread and calls behind.
+  // If cancellation interrupted this wait, a thread and calls would remain.
   bool const throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   stopping_ = true;
@@ -68,13 +69,12 @@ admission grpc_server::admit(server_call_state& call, int needs, std::string con
   return a;
 }
 
-// The calls end in later turns, when gRPC has returned their tags.
 void grpc_server::end_calls_of(std::string const& credential) {
   for (auto* call : admitted_)
     if (call->credential == credential) call->context.TryCancel();
 }
 
-// Calls that end with the server do not count as resets.
+// Calls that the server's shutdown ends do not count as resets.
 void grpc_server::call_reset(std::string const&) {
   if (!stopping_) options_.call_was_reset();
 }
@@ -95,12 +95,13 @@ void grpc_server::configure() {
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder_.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               ms(options_.client_ping_interval_min));
-  // gRPC would decompress a message before its caller is admitted, up to `request_bytes_max` bytes
-  // each. A few kilobytes of input could then take gigabytes of memory. gzip is therefore left
-  // compressed, and handlers decompress after they have admitted the caller. Other algorithms are
-  // answered with UNIMPLEMENTED. Responses are not compressed, because that filter costs a quarter
-  // of a kilobyte per parked call. The deadline filter costs as much, and is not needed: a parked
-  // call has its own timer, and the client's reset ends it. gRPC 1.51 (newer versions not tested).
+  // gRPC would decompress messages before the caller is admitted, each to up to `request_bytes_max`
+  // bytes. A few kilobytes of input could then use gigabytes of memory. gRPC therefore leaves gzip
+  // messages compressed, and handlers decompress them after admission. Other algorithms are
+  // rejected with UNIMPLEMENTED.
+  // Responses are not compressed, because the compression filter uses 256 bytes per waiting call.
+  // The deadline filter uses as much and is not needed: a waiting call has its own timer, and the
+  // client's reset ends the call. This applies to gRPC 1.51; newer versions were not tested.
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

@@ -1,6 +1,6 @@
-// Queue from many producer threads to one consumer. Only the producer that finds it idle wakes the
-// consumer, which drains all items at once, at a tenth of a wake-up per item. Owned by the
-// consumer. Push on any thread, drain on the consumer's.
+// Queue from many producer threads to one consumer thread. The consumer drains all items at once.
+// Only the producer that finds the mailbox idle wakes the consumer, which costs a tenth of one
+// wake-up per item. Owned by the consumer. Any thread may push; only the consumer's thread drains.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,9 @@
 
 namespace muster::coro {
 
-// Result of a push. Converts to true if the caller must wake the consumer now.
+// Converts to true if the caller must wake the consumer now.
 struct push_result {
-  bool accepted = false;  // false: full or closed; the item was not moved from
+  bool accepted = false;  // false: full or closed; the item was not moved
   bool wake = false;
   explicit operator bool() const noexcept { return wake; }
 };
@@ -23,7 +23,7 @@ struct push_result {
 template <class Item>
 class basic_mailbox {
  public:
-  // When `items_max` items wait, push refuses and push_wait blocks.
+  // While the mailbox contains `items_max` items, push() refuses and push_wait() blocks.
   explicit basic_mailbox(std::size_t items_max) : items_max_(items_max) {}
 
   // Never blocks.
@@ -42,8 +42,8 @@ class basic_mailbox {
     return append(std::move(item));
   }
 
-  // Swaps all waiting items into `out`, in order. The next push requests a wake-up again. Pass the
-  // same vector each time to reuse its memory.
+  // Moves all items into `out`, in order. The next push requests a wake-up again. To reuse memory,
+  // pass the same vector each time.
   // @pre `out` is empty.
   void drain(std::vector<Item>& out) {
     check(out.empty(), "a mailbox is drained into an empty vector");
@@ -55,7 +55,7 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // Refuses further items. Waiting items can still be drained.
+  // Refuses further items. Queued items can still be drained.
   void close() {
     {
       std::lock_guard lock(mutex_);
@@ -64,8 +64,8 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // Closes the mailbox if no item waits and no producer is about to wake the consumer, and returns
-  // whether it did. After that, no producer wakes the consumer.
+  // Closes the mailbox and returns true, unless an item is queued or a producer is about to wake
+  // the consumer. After closing, no producer wakes the consumer.
   [[nodiscard]] bool close_if_idle() {
     std::lock_guard lock(mutex_);
     if (!items_.empty() || wake_pending_) return false;

@@ -1,5 +1,5 @@
-// Tags of completion-queue events, and the awaitable for one gRPC operation. On this hot path, a
-// tag resumes its coroutine directly. Engine thread only.
+// Tags of completion-queue events, and the awaitable for one gRPC operation. A tag resumes its
+// coroutine directly, because this path is performance-critical. Engine thread only.
 #pragma once
 
 #include <boost/asio/associated_allocator.hpp>
@@ -24,7 +24,6 @@ struct rpc_tag {
   ~rpc_tag() = default;
 };
 
-// Tag that calls a member function of its owner.
 template <class Owner, void (Owner::*completed)(bool ok)>
 struct member_tag final : rpc_tag {
   explicit member_tag(Owner& o) : owner(o) {}
@@ -32,7 +31,7 @@ struct member_tag final : rpc_tag {
   Owner& owner;
 };
 
-// A started operation. Frees itself, then resumes its handler with gRPC's `ok`.
+// A started operation. On completion, it frees itself, then resumes its handler with gRPC's `ok`.
 template <class Handler>
 class rpc_operation final : public rpc_tag {
  public:
@@ -70,12 +69,13 @@ class rpc_operation final : public rpc_tag {
 };
 
 // Awaits one gRPC operation and completes with gRPC's `ok`. Cancelling with `terminal` calls
-// context->TryCancel(), which ends the whole call. The task still completes only when the tag is
-// returned.
-// @param start `start(void* tag)` is called when the task is awaited. It must start exactly one
-// operation with that tag, and hold only pointers and trivially destructible values.
-// @param busy true while the operation is outstanding
-// @pre Awaited on the engine thread. `busy`, `context` and the targets of `start` outlive the task.
+// context->TryCancel(), which ends the whole call. The task still completes only when gRPC returns
+// the tag.
+// @param start Called as `start(void* tag)` when the task is awaited. It must start exactly one
+// operation with that tag, and may capture only trivially destructible values.
+// @param busy True while the operation is outstanding.
+// @pre Awaited on the engine thread. `busy`, `context` and everything that `start` points to
+// outlive the task.
 template <class Context, class Start>
 [[nodiscard]] task<bool> await_rpc(engine_context& engine, bool& busy, Context* context,
                                    Start start) {

@@ -19,17 +19,17 @@ struct server_bidi_state final : server_call_state {
   grpc::ServerAsyncReaderWriter<Response, Request> stream{&context};
 };
 
-// At most one read and one write at a time. Call finish after the last write has completed; a read
-// can still be pending. Cancelling any awaitable with `terminal` cancels the whole call, and the
-// task completes with false when gRPC has returned the operation.
+// At most one read and one write can be outstanding. Call finish() after the last write has
+// completed; a read may still be pending. Cancelling any awaitable with `terminal` cancels the
+// whole call. The awaitable completes with false when gRPC has returned the operation.
 template <class Request, class Response>
 class server_bidi : public server_call<server_bidi_state<Request, Response>> {
  public:
   using state = server_bidi_state<Request, Response>;
   using server_call<state>::server_call;
 
-  // Completes with true when `request` was filled, or false when the client half-closed, cancelled
-  // or disconnected. A pending read thus detects a lost client.
+  // Completes with true when `request` was filled, or with false when the client has half-closed,
+  // cancelled or disconnected. A pending read therefore detects a lost client.
   // @pre `request` outlives the read.
   [[nodiscard]] task<bool> read(Request& request) {
     check(!s().finish_started, "no read is started after finish");
@@ -37,15 +37,15 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
     return await_rpc(s().engine, s().reading, &s().context, start);
   }
 
-  // Encodes `response` when first awaited, after which it can be changed. Completes with true when
-  // gRPC accepts the next message, or false when the call has ended.
+  // Encodes `response` when first awaited; `response` can be changed afterwards. Completes with
+  // true when gRPC accepts the next message, or with false if the call has ended.
   [[nodiscard]] task<bool> write(Response const& response) {
     check(!s().finish_started, "no write is started after finish");
     auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };
     return await_rpc(s().engine, s().writing, &s().context, start);
   }
 
-  // Completes with true when the status was sent, or false when the call had already ended. Once
+  // Completes with true when the status was sent, or with false if the call had already ended. Once
   // per call.
   [[nodiscard]] task<bool> finish(grpc::Status status) {
     check(!s().writing, "finish waits for the last write to come back");

@@ -1,5 +1,5 @@
-// Common part of accepted calls: context, cancellation, and a state that exists until gRPC has
-// returned every tag. Engine thread only.
+// Common part of accepted calls: context, cancellation, and a state that exists until its handle is
+// destroyed and gRPC has returned every tag. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -25,10 +25,10 @@ class server_call_state {
   virtual ~server_call_state();
   server_call_state(server_call_state const&) = delete;
 
-  // Called when the request slot has received a call. The done tag is expected from now on.
+  // Called when a call has arrived in the request slot. The done tag is expected from then on.
   void accepted();
-  // Called when the handle is destroyed. Finishes the call with `otherwise` if it is unfinished.
-  // Frees the state now, or with the last tag.
+  // Called when the handle is destroyed. Finishes an unfinished call with `otherwise`. Frees the
+  // state now, or when gRPC returns the last tag.
   static void abandon(std::unique_ptr<server_call_state> state, grpc::Status const& otherwise);
 
   engine_context& engine;
@@ -39,7 +39,7 @@ class server_call_state {
   bool finishing = false;
   bool finish_started = false;
   bool cancelled = false;  // set when gRPC reports the end of the call
-  std::string credential;  // credential that admitted the caller; empty: none
+  std::string credential;  // credential that admitted the call; empty: none
 
  protected:
   // Sends `status` without a message.
@@ -52,20 +52,19 @@ class server_call_state {
 
   grpc_server& server_;
   std::chrono::steady_clock::time_point arrived_at_{};
-  std::string peer_;  // see grpc_server::call_reset
+  std::string peer_;
   member_tag<server_call_state, &server_call_state::through> done_tag_{*this};
   member_tag<server_call_state, &server_call_state::last_finished> last_finish_tag_{*this};
   bool done_expected_ = false;
   bool abandoned_ = false;
 };
 
-// Handle of a call, owned by its handler.
 template <class State>
 class server_call {
  public:
   explicit server_call(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-  // An unfinished call is answered with INTERNAL.
+  // Answers an unfinished call with INTERNAL.
   // @pre No read, write or finish is outstanding.
   ~server_call() {
     if (!state_) return;
@@ -80,21 +79,21 @@ class server_call {
   [[nodiscard]] grpc::ServerContext& context() noexcept { return state_->context; }
   [[nodiscard]] engine_context& engine() noexcept { return state_->engine; }
 
-  // Ends the call: pending and later operations complete with false.
+  // Ends the call. Pending and later operations complete with false.
   void cancel() { state_->context.TryCancel(); }
 
-  // Finishes the call with `status` if it is unfinished, and releases the handle. Must be the last
-  // use of the handle.
+  // Finishes an unfinished call with `status`, and releases the handle, which must not be used
+  // afterwards.
   void abandon(grpc::Status const& status) {
     server_call_state::abandon(std::move(state_), status);
   }
 
   // Returns whether the client cancelled, the deadline passed, the connection broke, or cancel()
-  // was called, once gRPC's notification has arrived through the queue.
+  // was called. Becomes true when gRPC's notification arrives through the queue.
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
   // Calls `fn` once, on the engine's loop, when cancelled() becomes true, or immediately if it is
-  // already true. Used to wake handlers that wait for something else. `fn` is dropped with the
+  // already true. `fn` can wake a handler that waits for something else. `fn` is destroyed with the
   // handle.
   void on_cancel(function fn) {
     if (state_->cancelled)

@@ -29,9 +29,9 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
 
   [[nodiscard]] Request& request() noexcept { return this->state_->request; }
 
-  // Sends the response. Completes with true when it was sent, or false when the caller has
-  // disconnected. Once per call. Cancelling with `terminal` cancels the call; the task still
-  // completes when gRPC has returned the operation.
+  // Completes with true when the response was sent, or with false when the caller has disconnected.
+  // Once per call. Cancelling with `terminal` cancels the call. The task still completes only when
+  // gRPC has returned the operation.
   // @pre `response` exists until then.
   [[nodiscard]] task<bool> finish(Response const& response) {
     state& s = *this->state_;
@@ -42,7 +42,7 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
     co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
   }
 
-  // Sends an error without a message. Otherwise as above.
+  // Sends an error without a message.
   // @pre `error` is not OK.
   [[nodiscard]] task<bool> finish(grpc::Status error) {
     state& s = *this->state_;

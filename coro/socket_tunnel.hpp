@@ -1,6 +1,6 @@
-// Forwards bytes between a socket and a streaming call whose messages have a field `data`. A
-// direction reads a piece when it has forwarded the previous one, so the slower side limits the
-// rate, with two pieces in flight. Owned by the coroutine that has the call; engine thread only.
+// Forwards bytes between a socket and a streaming call whose messages have a field `data`. In each
+// direction, the tunnel reads a piece only after it has forwarded the previous piece. The slower
+// side therefore limits the rate. Owned by the call's coroutine. Engine thread only.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,14 +19,15 @@ namespace muster::coro {
 template <class Call, class Bytes>
 class socket_tunnel {
  public:
-  /// @pre The call outlives the tunnel. The socket belongs to a socket_poller.
+  /// @pre The call outlives the tunnel. The socket uses the context of a socket_poller.
   socket_tunnel(Call& call, asio::ip::tcp::socket socket)
       : call_(call), socket_(std::move(socket)) {}
 
-  // Run both directions concurrently. They have no deadline, do not fail, and ignore cancellation.
+  // to_call() and to_socket() must run concurrently. They have no deadline, do not fail, and ignore
+  // cancellation.
 
   /// Forwards from the socket to the call. Completes when the socket has ended or the call has
-  /// failed. Writes nothing after that.
+  /// failed. Nothing is written afterwards.
   [[nodiscard]] task<void> to_call() {
     co_await asio::this_coro::throw_if_cancelled(false);
     std::string piece(piece_bytes, '\0');
@@ -39,12 +40,12 @@ class socket_tunnel {
     }
   }
 
-  /// Forwards from the call to the socket. Completes when the client has half-closed or the call
-  /// has failed, and closes the socket. A failed socket, or a piece of more than 1 MiB, cancels the
+  /// Forwards from the call to the socket. Completes and closes the socket when the client has
+  /// half-closed or the call has failed. A socket error, or a piece of more than 1 MiB, cancels the
   /// call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);
-    while (!closed_) {  // after close(), the call may be finished, which ends its reads
+    while (!closed_) {  // after close(), the call may already be finished
       bool const got = co_await call_.read(received_);
       if (!got || closed_) break;
       if (received_.data().size() > received_bytes_max) {
@@ -60,7 +61,7 @@ class socket_tunnel {
     close();
   }
 
-  /// Closes the socket, which soon ends both directions.
+  /// Closes the socket. Both directions end soon afterwards.
   void close() {
     closed_ = true;
     boost::system::error_code ignored;

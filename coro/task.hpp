@@ -1,5 +1,5 @@
-// The coroutine type of the project. A task starts when it is awaited or spawned by a task_group.
-// It runs on the executor on which it was spawned: the engine or the web io_context.
+// A task starts when it is awaited or spawned by a task_group. It runs on the executor on which it
+// was spawned: the engine's or that of the web io_context.
 //
 // GCC 12 destroys the temporary task of `if (co_await f())`, and of while, do and switch
 // conditions, at the wrong time and crashes. Name the result: `if (bool const ok = co_await f())`.

@@ -1,4 +1,3 @@
-// Tasks are nodes of a list, each with a cancellation signal. The last one to end wakes the waiter.
 #include "coro/task_group.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>

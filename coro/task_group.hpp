@@ -1,6 +1,7 @@
 // A bounded set of named tasks that can be cancelled and awaited together, with one hook for
-// exceptions. Coroutines that are not awaited must be started through it. Owned by the object that
-// the tasks use, so that they cannot outlive it. Works on any Asio executor, on its thread only.
+// exceptions. Coroutines that are not awaited must be started through a task_group. Owned by the
+// object that the tasks use, so that no task outlives that object. Works on any Asio executor, on
+// its thread only.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,28 +21,28 @@ namespace muster::coro {
 
 class task_group {
  public:
-  // Receives exceptions of tasks, except operation_aborted of a cancelled task.
+  // Receives exceptions of tasks, except operation_aborted from a cancelled task.
   using error_hook = std::function<void(std::string_view name, std::exception_ptr error)>;
 
-  // At most `tasks_max` tasks can exist at once; more are refused.
+  // @param tasks_max Maximum number of tasks at the same time.
   // @pre `on_error` is callable.
   task_group(asio::any_io_executor executor, std::size_t tasks_max, error_hook on_error);
-  // @pre Empty. Await wait() first.
+  // @pre Empty; await wait() first.
   ~task_group();
   task_group(task_group const&) = delete;
 
-  // Runs `body` up to its first suspension. Returns false if the group is full; `body` is then
-  // destroyed without running.
+  // Runs `body` up to its first suspension. If the group is full, destroys `body` without running
+  // it and returns false.
   bool spawn(std::string name, task<void> body);
 
-  // Signals all current tasks. `terminal` (stop now) reaches every task; `total` and `partial` only
+  // Signals all current tasks. `terminal` reaches every task; `total` and `partial` reach only
   // tasks that enabled them with this_coro::reset_cancellation_state. A task that is not suspended
   // in an operation receives the signal at its next co_await.
   void cancel(asio::cancellation_type type = asio::cancellation_type::terminal);
 
-  // Completes when no task is left. Cannot fail. Cancelling it cancels the tasks and continues to
-  // wait.
-  // @pre One waiter at a time.
+  // Completes when no task is left. Cannot fail. Cancelling it cancels the tasks, but still waits
+  // for them.
+  // @pre No other wait() is pending.
   [[nodiscard]] task<void> wait();
 
   [[nodiscard]] std::size_t size() const noexcept { return live_; }
@@ -65,7 +66,7 @@ class task_group {
   error_hook on_error_;
   std::list<child> children_;
   std::list<child>
-      finished_children_;  // tasks that finished while cancel() was iterating over children_
+      finished_children_;  // tasks that finished while cancel() iterated over children_
   std::size_t live_ = 0;
   unsigned cancelling_ = 0;
   function waiter_;

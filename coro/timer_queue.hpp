@@ -1,6 +1,7 @@
-// Deadlines of the engine thread: one heap driven by one gRPC alarm. One alarm or Asio timer each
-// would use a core with 10,000 workers. The resolution is 1 to 2 ms, that of gRPC's alarms. The
-// queue belongs to the engine_context, a timer to its user. Engine thread only.
+// Deadlines of the engine thread: one heap and one gRPC alarm. With 10,000 workers, one gRPC alarm
+// or Asio timer per deadline would use a whole core. The resolution is 1 to 2 ms, that of gRPC's
+// alarms. The engine_context owns the queue; the user of a timer owns the timer. Engine thread
+// only.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -26,10 +27,9 @@ class timer_queue final : private rpc_tag {
   explicit timer_queue(engine_context& engine) : engine_(engine) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
-  // Returns how many times the alarm was set.
   [[nodiscard]] std::uint64_t arms() const noexcept { return arms_; }
 
-  // Completes all waiting and future timers with false. For the engine's shutdown.
+  // Completes all current and future timers with false. Called when the engine shuts down.
   void close();
 
  private:
@@ -45,41 +45,41 @@ class timer_queue final : private rpc_tag {
   void sift_down(std::size_t position);
 
   engine_context& engine_;
-  std::vector<timer*> heap_;  // earliest deadline first; ties fire in order of `sequence_`
+  std::vector<timer*> heap_;  // earliest deadline first; ties are ordered by `sequence_`
   grpc::Alarm alarm_;
   clock::time_point armed_for_{};
   bool armed_ = false;
-  // The alarm was cancelled for an earlier deadline, and its tag is outstanding.
+  // The alarm was cancelled to set an earlier deadline, and its tag is outstanding.
   bool rearming_ = false;
   bool closed_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t arms_ = 0;
 };
 
-// A timer for one deadline at a time, to wait for or to call a function at.
+// A timer with one deadline at a time. At the deadline, it completes a wait or calls a function.
 class timer {
  public:
   using clock = timer_queue::clock;
 
   explicit timer(engine_context& engine) : engine_(engine) {}
-  // Drops a pending call_at.
-  // @pre No task waits.
+  // Cancels a pending call_at.
+  // @pre No task is waiting.
   ~timer();
   timer(timer const&) = delete;
 
-  // Completes with true at the deadline. Completes with false if cancel() was called, the task was
-  // cancelled (any type), or the engine is closing.
+  // Completes with true at the deadline, or with false if cancel() is called, the task is cancelled
+  // (any type), or the engine closes.
   // @pre The timer is idle and outlives the wait.
   [[nodiscard]] task<bool> wait_until(clock::time_point at);
   [[nodiscard]] task<bool> wait_for(clock::duration span);
 
-  // Calls `fn` on the engine thread at `at`, replacing an earlier call_at. Dropped if the engine
-  // closes.
-  // @pre No task waits.
+  // Calls `fn` on the engine thread at `at`. Replaces an earlier call_at. If the engine closes,
+  // `fn` is not called.
+  // @pre No task is waiting.
   void call_at(clock::time_point at, function fn);
 
-  // Ends a wait with false, from the engine's loop and not inside this call. Drops a call_at. Has
-  // no effect when idle.
+  // Makes a wait complete with false, from the engine's loop and not inside this call. Cancels a
+  // call_at. Has no effect on an idle timer.
   void cancel();
 
   [[nodiscard]] bool pending() const noexcept { return position_ != idle; }
@@ -95,8 +95,8 @@ class timer {
   engine_context& engine_;
   clock::time_point at_{};
   std::uint64_t sequence_ = 0;
-  std::size_t position_ = idle;  // index in the heap
-  bool waiting_ = false;         // on_end_ resumes a coroutine
+  std::size_t position_ = idle;
+  bool waiting_ = false;  // on_end_ resumes a coroutine
   unique_function<void(bool)> on_end_;
 };
 
