@@ -1,7 +1,7 @@
 // The loop runs up to 64 local functions, then handles one queue event. If local functions remain,
 // it only polls the queue; otherwise it blocks there. The first post from another thread wakes it
-// with an alarm that is already due, because no known gRPC version lets other threads add events to
-// the queue.
+// with an alarm that is already due, because gRPC does not let other threads add events to the
+// queue.
 #include "coro/engine_context.hpp"
 
 #include <grpc/support/time.h>

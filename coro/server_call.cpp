@@ -8,8 +8,8 @@ namespace muster::coro {
 
 server_call_state::server_call_state(grpc_server& server)
     : engine(server.engine()), server_(server) {
-  // Must be requested for every call; otherwise gRPC consumes the event inside the queue. In all
-  // known versions, ServerContext::IsCancelled() must not be called on an asynchronous queue.
+  // Must be requested for every call; otherwise gRPC consumes the event inside the queue.
+  // ServerContext::IsCancelled() must not be called on an asynchronous queue.
   context.AsyncNotifyWhenDone(static_cast<rpc_tag*>(&done_tag_));
   server_.call_created();
 }

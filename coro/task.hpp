@@ -3,7 +3,6 @@
 //
 // GCC 12 destroys the temporary task of `if (co_await f())`, and of while, do and switch
 // conditions, at the wrong time and crashes. Name the result: `if (bool const ok = co_await f())`.
-// Newer GCC versions were not tested.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

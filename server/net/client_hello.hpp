@@ -1,5 +1,4 @@
-// Recognizes the start of a TLS handshake, and whether its first message is complete. Pure
-// functions.
+// Recognizes the start of a TLS handshake and a complete ClientHello. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,8 @@
 
 namespace muster::net {
 
-// A ClientHello that is longer, or continues in another record, is passed on after this many bytes.
+// A ClientHello that is longer, or that continues in another record, is passed on after this many
+// bytes.
 constexpr std::size_t hello_bytes_max = 8'192;
 
 /// Returns whether the data begins like a TLS handshake record (RFC 8446, section 5.1). REQUIRES:
@@ -21,7 +21,7 @@ inline bool begins_tls(std::string_view said) {
   return byte(0) == handshake && (said.size() < 2 || byte(1) == major);
 }
 
-/// Returns the bytes needed for a complete ClientHello, as a judge of waiting_connections.
+/// Returns the number of bytes needed for a complete ClientHello; see waiting_connections::judge.
 inline std::size_t hello_bytes_needed(std::string_view said) {
   constexpr std::size_t record_head_bytes = 5;
   constexpr unsigned char client_hello = 1;

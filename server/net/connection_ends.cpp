@@ -1,4 +1,4 @@
-// Uses epoll on copies of the sockets, so that reads and closes of the owner do not matter.
+// Uses epoll on copies of the sockets, so the owner can read or close its descriptors.
 #include "server/net/connection_ends.hpp"
 
 #include <fcntl.h>
@@ -56,8 +56,8 @@ void connection_ends::forget(std::uint64_t watch) {
   std::lock_guard const lock(mutex_);
   auto const it = watched_.find(watch);
   if (it == watched_.end()) return;
-  // Closing the copy would not remove it from the set, because the owner's descriptor refers to the
-  // same file.
+  // Closing the copy does not remove it from the epoll set, because the owner's descriptor refers
+  // to the same file.
   ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, it->second.get(), nullptr);
   watched_.erase(it);
 }

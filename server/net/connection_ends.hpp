@@ -1,6 +1,5 @@
-// Reports the end of TCP connections that other code reads, whether the peer closed them or they
-// broke. gRPC reports this only to calls, in all known versions. A single thread waits for all
-// connections. Any thread.
+// Reports when TCP connections that other code reads are closed by the peer or break. gRPC reports
+// this only to calls. One thread waits for all connections. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +19,16 @@ class connection_ends {
   using handler = std::function<void(std::uint64_t watch)>;
 
   explicit connection_ends(handler ended);
-  /// No handler is called afterwards.
+  /// No handler is called after the destructor.
   ~connection_ends();
   connection_ends(connection_ends const&) = delete;
 
   /// Watches a socket. Keeps a copy of the descriptor until the connection ends or `forget` is
   /// called.
-  /// @return the number of the watch; 0 if no descriptor is free, or if the peer of the socket is
-  ///   not `peer` ("10.0.0.3:4711"), because its number was reused.
+  /// @return the watch's number. Returns 0 if no descriptor is free, or if the socket's peer is not
+  ///   `peer` ("10.0.0.3:4711"), because the descriptor number was reused.
   std::uint64_t watch(int socket, std::string const& peer);
-  /// Ends a watch. Does nothing if the connection has ended.
+  /// Ends a watch. Has no effect if the connection has ended.
   void forget(std::uint64_t watch);
 
  private:
@@ -38,10 +37,10 @@ class connection_ends {
   handler const ended_;
   file_descriptor poll_, wake_;
   std::mutex mutex_;
-  std::uint64_t last_ = 0;  // under mutex_
+  std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, file_descriptor>
-      watched_;         // under mutex_; bounded by the descriptors
-  std::thread thread_;  // last, since it uses all members above
+      watched_;         // guarded by mutex_; bounded by the number of descriptors
+  std::thread thread_;  // last, because it uses all members above
 };
 
 }  // namespace muster::net

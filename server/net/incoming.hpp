@@ -1,5 +1,4 @@
-// Helpers of listeners for connections and accept errors. All functions are pure, except
-// endpoint_of().
+// Helper functions for listeners. All functions except endpoint_of() are pure.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +16,6 @@
 
 namespace muster::net {
 
-/// Returns the network to which an address belongs; see peer_network().
 inline std::uint64_t network_of(boost::asio::ip::address const& address) {
   if (address.is_v4()) return peer_network(address.to_v4().to_bytes());
   return peer_network(address.to_v6().to_bytes());
@@ -34,7 +32,7 @@ inline std::string text_of(boost::asio::ip::tcp::endpoint const& e) {
   return address.is_v6() && !v4 ? "[" + host + "]" + port : host + port;
 }
 
-/// Returns why `address` ("HOST:PORT") cannot be listened on, and what to do.
+/// Returns why the process cannot listen on `address` ("HOST:PORT"), and what to do.
 inline std::string listen_failure(std::string_view address, boost::system::error_code ec) {
   namespace errc = boost::system::errc;
   auto const why = [&]() -> std::string {
@@ -48,8 +46,8 @@ inline std::string listen_failure(std::string_view address, boost::system::error
   return "cannot listen on " + std::string(address) + ": " + why();
 }
 
-/// Returns the remote end of a socket, or with `::getsockname` the local end. The port is 0 if the
-/// socket is not a TCP connection.
+/// Returns the socket's remote endpoint, or with `::getsockname` its local endpoint. The port is 0
+/// if the socket is not a TCP connection.
 inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
                                                   decltype(::getpeername) ask = ::getpeername) {
   boost::asio::ip::tcp::endpoint end;
@@ -61,8 +59,8 @@ inline boost::asio::ip::tcp::endpoint endpoint_of(int socket,
   return end;
 }
 
-/// Returns the descriptor of a connection that was handed to gRPC, from its gRPC name "fd:42".
-/// Returns -1 for other names. gRPC 1.51 uses this form; newer versions were not tested.
+/// Returns the descriptor of a connection that was passed to gRPC, from its gRPC name, such as
+/// "fd:42". Returns -1 for other names. gRPC 1.51 uses this form.
 inline int adopted_socket(std::string_view grpc_peer) {
   constexpr std::string_view adopted = "fd:";
   int fd = -1;
@@ -71,7 +69,7 @@ inline int adopted_socket(std::string_view grpc_peer) {
   return fd;
 }
 
-/// Returns whether accept failed for lack of descriptors or memory, so that closing a connection
+/// Returns whether accept failed for lack of descriptors or memory. Closing a connection then
 /// helps.
 inline bool out_of_descriptors(boost::system::error_code ec) {
   namespace errc = boost::system::errc;
@@ -79,7 +77,6 @@ inline bool out_of_descriptors(boost::system::error_code ec) {
          ec == errc::no_buffer_space || ec == errc::not_enough_memory;
 }
 
-/// Returns whether accept failed because the client has already disconnected.
 inline bool client_disconnected(boost::system::error_code ec) {
   namespace error = boost::asio::error;
   return ec == error::connection_aborted || ec == error::would_block || ec == error::try_again;

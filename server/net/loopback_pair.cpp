@@ -32,7 +32,7 @@ void hurry(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Limits the delay if another process on this host connects to the listener.
+// Limits the delay caused by other processes on this host that connect to the listener.
 constexpr timeval stranger_patience{0, 100'000};
 constexpr int strangers_max = 16;
 
@@ -57,7 +57,7 @@ muster::result<loopback> loopback_pair() {
       (::connect(made.dialled.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS) ||
       ::getsockname(made.dialled.get(), plain(own), &(size = sizeof own)) != 0)
     return refused("no connection to 127.0.0.1");
-  for (int strangers = 0; !same(own, peer); ++strangers) {  // skip connections of other processes
+  for (int strangers = 0; !same(own, peer); ++strangers) {
     made.served = file_descriptor(::accept4(listener.get(), plain(peer), &(size = sizeof peer),
                                             SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!made.served || strangers == strangers_max) return refused("no connection from 127.0.0.1");

@@ -1,4 +1,4 @@
-// A TCP connection of this process with itself, for a server that accepts only sockets.
+// Connects this process to itself over TCP, for servers that accept only sockets.
 #pragma once
 
 #include "base/process/file_descriptor.hpp"
@@ -6,13 +6,13 @@
 
 namespace muster::net {
 
-/// Two non-blocking sockets, with TCP_NODELAY and close-on-exec.
+/// Two non-blocking sockets with TCP_NODELAY and close-on-exec.
 struct loopback {
   file_descriptor dialled, served;
 };
 
-/// Connects over 127.0.0.1, and verifies that the accepted socket is the other end of the connected
-/// one. Errors: RESOURCE_EXHAUSTED with the system's reason.
+/// Connects over 127.0.0.1 and verifies that the two sockets are the ends of one connection.
+/// Errors: RESOURCE_EXHAUSTED with the system's reason.
 muster::result<loopback> loopback_pair();
 
 }  // namespace muster::net

@@ -28,11 +28,11 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// After this many accepts, waiting connections are served first.
+// After this many accepts, the listener serves accepted connections first.
 constexpr int accepts_a_turn = 16;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
 
-// Sets the options of a listening socket. Accepted sockets inherit them.
+// Accepted sockets inherit these options.
 error_code prepare(tcp::acceptor& acceptor, std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.set_option(tcp::no_delay(true), ec);
@@ -58,7 +58,6 @@ error_code open_port(tcp::acceptor& acceptor, tcp::endpoint const& endpoint, boo
   return ec;
 }
 
-// Takes over a socket that is already listening.
 error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::milliseconds user_timeout) {
   error_code ec;
   acceptor.assign(endpoint_of(socket, ::getsockname).protocol(), socket, ec);
@@ -66,8 +65,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// RFC 9113, section 3.4: the fixed part, and the header of the SETTINGS frame that follows. Other
-// connections are left to gRPC.
+// RFC 9113, section 3.4: the fixed part, followed by the header of the SETTINGS frame. Connections
+// that start differently are passed to gRPC.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 
@@ -82,7 +81,7 @@ waiting_connections::judge judge_of(wire spoken) {
   return {preface_bytes_needed, preface_bytes};
 }
 
-// Returns whether IPv6 is not available: the machine lacks IPv6 sockets, or an IPv6 address.
+// Returns whether the machine lacks IPv6 sockets or an IPv6 address.
 bool no_ipv6(error_code ec) {
   return ec == asio::error::address_family_not_supported ||
          ec == boost::system::errc::address_not_available;
@@ -98,8 +97,8 @@ struct port_listener::state {
         error_code ec;
         socket.native_non_blocking(true, ec);
         file_descriptor fd(socket.release(ec));
-        if (ec || fd.get() < 0) return;  // the client has disconnected
-        // Asio in Boost 1.81 does not set the flag; newer versions were not tested.
+        if (ec || fd.get() < 0) return;
+        // Asio in Boost 1.81 does not set the flag.
         ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
         accepted({std::move(fd), text_of(peer), text_of(client)});
       };
@@ -114,8 +113,8 @@ struct port_listener::state {
   explicit state(port_listener_options o)
       : options(std::move(o)), waiting(context, options.waiting, options.proxies) {}
 
-  // Opens a port with the socket that the manager has kept. If the manager has none, creates a
-  // socket and passes it to the manager.
+  // Opens a port with the socket that the manager has kept, or creates a socket and passes it to
+  // the manager.
   error_code open(tcp::acceptor& acceptor, std::string const& name, tcp::endpoint const& at) {
     auto const ip = at.address();
     auto* const manager = options.manager;
@@ -130,8 +129,8 @@ struct port_listener::state {
     return ec;
   }
 
-  // Waits for a client before accept. Without a free descriptor, accept fails even if no client
-  // waits, and a connection would be closed needlessly.
+  // Waits for a client before accept. Otherwise, without a free descriptor, accept fails even if no
+  // client is waiting, and a connection is closed needlessly.
   void accept(std::shared_ptr<port> p) {
     auto& acceptor = p->acceptor;
     auto somebody = [this, p = std::move(p)](error_code) mutable {
@@ -143,7 +142,7 @@ struct port_listener::state {
     acceptor.async_wait(tcp::acceptor::wait_read, std::move(somebody));
   }
 
-  // Returns the error of the first accept. A later error means that no more clients wait, or it
+  // Returns the error of the first accept only. A later error means that no client is left, or it
   // recurs in the next turn.
   error_code accept_some(port& p) {
     for (int i = 0; i < accepts_a_turn; ++i) {
@@ -172,21 +171,20 @@ struct port_listener::state {
     });
   }
 
-  // Constant.
   port_listener_options const options;
 
-  // The owner's thread.
+  // Used by the owner's thread.
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   std::thread thread;
   std::uint32_t last_id = 0;
   std::map<std::uint32_t, std::string> names;
 
-  // The listener's thread.
+  // Used by the listener's thread.
   std::map<std::uint32_t, std::shared_ptr<port>> ports;
   waiting_connections waiting;
 
-  // Any thread.
+  // Used by any thread.
   std::atomic<std::uint64_t> no_descriptor = 0;
 };
 
@@ -229,7 +227,7 @@ void port_listener::start() {
 
 void port_listener::close(std::uint32_t id) {
   auto& s = *state_;
-  // Drop it at once, since a port of the same name can be opened next.
+  // Dropped immediately, because a port with this name can be opened next.
   auto const name = s.names.extract(id);
   if (name && s.options.manager) s.options.manager->drop(name.mapped());
   asio::post(s.context, [&s, id] {

@@ -1,7 +1,7 @@
 // Accepts TCP connections on ports that can be opened and closed at run time. Passes on connections
-// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port. So silent clients never
-// reach gRPC. Has its own thread. Owned by the accepting_server; called by the engine thread, or
-// before that runs by its creator.
+// whose client has sent its HTTP/2 preface, or a ClientHello on a TLS port, so gRPC never sees
+// silent clients. Has its own thread. Owned by the accepting_server. Called by the engine thread,
+// or before run() by its creator.
 //
 //   accepted --whole preface, or none--> handed on
 //       \--silent for first_data_timeout, or made room for another, or closed by the client-->
@@ -24,27 +24,26 @@
 namespace muster::net {
 
 struct port_listener_options {
-  // Limits of connections with an incomplete preface, for all ports together.
+  // Limits for connections with an incomplete preface, for all ports together.
   waiting_options waiting;
-  // Relays that send PROXY headers.
   proxy_rules proxies = {};
-  // TCP_USER_TIMEOUT of accepted sockets: a connection fails if sent data is not acknowledged for
-  // this time. 0: the system's default.
+  // TCP_USER_TIMEOUT of accepted sockets: a connection fails if sent data is not acknowledged
+  // within this time. 0 selects the system's default.
   std::chrono::milliseconds user_timeout{0};
-  // Called on the listener's thread when no descriptor is free for a connection. The oldest
-  // incomplete connection is then closed. If no connection is incomplete, the listener stops
-  // accepting for 100 ms, and clients wait in the backlog.
+  // Called on the listener's thread when no descriptor is free for a connection. The listener then
+  // closes the oldest incomplete connection. If no connection is incomplete, it stops accepting for
+  // 100 ms, and clients wait in the backlog.
   std::function<void()> out_of_descriptors = [] {};
-  // Keeps the listening sockets for the next process; may be null. Outlives the listener.
+  // Keeps the listening sockets for the next process. Can be null; outlives the listener.
   service_manager* manager = nullptr;
 };
 
-// The protocol of a port's clients. Plaintext connections are passed on with their preface, or with
-// any other data, which gRPC then judges. TLS connections are passed on with a complete
-// ClientHello, and closed if they send anything else.
+// Protocol of a port's clients. Plaintext connections are passed on with their preface, or with any
+// other data, which gRPC then validates. TLS connections are passed on with a complete ClientHello,
+// and closed if they send anything else.
 enum class wire { plaintext, tls };
 
-// A connected socket: non-blocking, with TCP_NODELAY and close-on-exec.
+// A connected non-blocking socket with TCP_NODELAY and close-on-exec.
 struct accepted_socket {
   file_descriptor socket;
   std::string peer;    // "10.0.0.3:4711"
@@ -65,20 +64,21 @@ class port_listener {
   ~port_listener();
   port_listener(port_listener const&) = delete;
 
-  // Binds a port, which accepts once the listener has started. Port 0 selects a free port. The IPv4
+  // Binds a port, which accepts connections after start(). Port 0 selects a free port. The IPv4
   // wildcard address also accepts IPv6 clients if the system has IPv6. The manager, if set,
-  // identifies the port by `name`, and may provide its socket from an earlier process.
-  // Errors: INVALID_ARGUMENT if `address` is not an IP address; FAILED_PRECONDITION with the
-  // system's reason.
+  // identifies the port by `name` and can provide its socket from an earlier process. Errors:
+  // INVALID_ARGUMENT if `address` is not an IP address; FAILED_PRECONDITION with the system's
+  // reason.
   muster::result<listening> listen(std::string const& name, std::string const& address,
                                    std::uint16_t port, handler accepted,
                                    wire spoken = wire::plaintext);
-  // Starts to accept. Called once.
+  // Starts accepting. Called once.
   void start();
-  // Closes a port, asynchronously. The manager also drops its socket. Does nothing if the port is
+  // Closes a port asynchronously. The manager also drops its socket. Has no effect if the port is
   // not open.
   void close(std::uint32_t id);
-  // Closes everything and ends the thread. Idempotent. No connection is passed on afterwards.
+  // Closes all ports and connections, and ends the thread. Idempotent. No connection is passed on
+  // afterwards.
   void stop();
 
   // Any thread.

@@ -1,4 +1,3 @@
-// The service's side of systemd's protocol.
 #include "server/net/service_manager.hpp"
 
 #include <absl/strings/str_split.h>
@@ -22,7 +21,7 @@ namespace {
 namespace ip = boost::asio::ip;
 
 constexpr int first_socket = 3;
-constexpr int inherited_sockets_max = 4'096;  // sockets beyond this number are ignored
+constexpr int inherited_sockets_max = 4'096;  // further sockets are ignored
 
 std::string taken_from_environment(char const* name) {
   auto const* value = std::getenv(name);
@@ -62,7 +61,7 @@ service_manager service_manager::from_environment() {
   auto const count = number(taken_from_environment("LISTEN_FDS"));
   auto const listed = taken_from_environment("LISTEN_FDNAMES");
   std::vector<std::string> const names = absl::StrSplit(listed, ':');
-  // The sockets are meant for this process only if LISTEN_PID is its id.
+  // The sockets are meant for this process only if LISTEN_PID is its process ID.
   auto const mine =
       pid == std::to_string(::getpid()) ? std::clamp(count, 0, inherited_sockets_max) : 0;
   for (int i = 0; i < mine; ++i) {
@@ -115,7 +114,7 @@ void service_manager::send(std::string const& text, int socket) const {
   send_notice(notify_, text, socket);
 }
 
-// Without a listener at the address, the message is lost.
+// If nobody listens at the address, the message is lost.
 void send_notice(std::string const& address, std::string const& text, int socket) {
   sockaddr_un to{};
   to.sun_family = AF_UNIX;
@@ -140,7 +139,7 @@ void send_notice(std::string const& address, std::string const& text, int socket
   }
   file_descriptor const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return;
-  // Watchdog messages may be dropped, since another follows; sockets must not be lost.
+  // Only watchdog messages may be dropped, because another follows. Sockets must not be lost.
   int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;
   [[maybe_unused]] auto const sent = ::sendmsg(fd.get(), &message, MSG_NOSIGNAL | wait);
 }

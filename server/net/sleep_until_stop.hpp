@@ -1,4 +1,4 @@
-// An interruptible sleep for threads that poll. Any thread.
+// Interruptible sleep for polling threads. Any thread.
 #pragma once
 
 #include <chrono>

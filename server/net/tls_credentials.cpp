@@ -9,20 +9,19 @@
 namespace muster::net {
 namespace {
 
-// The state of one port: the certificate used last.
+// Certificate state of one port.
 struct fetcher {
   tls_files const& files;
   std::mutex mutex;
-  std::shared_ptr<tls_material const> last;  // under mutex
+  std::shared_ptr<tls_material const> last;
 
   grpc_ssl_certificate_config_reload_status fetch(grpc_ssl_server_certificate_config** config) {
     std::lock_guard const lock(mutex);
     auto now = files.current();
     if (now == last) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     grpc_ssl_pem_key_cert_pair const pair{now->key.c_str(), now->certificate.c_str()};
-    // gRPC 1.51 aborts without a CA certificate and rejects an empty one; newer versions were not
-    // tested. If clients are not asked for certificates, the CA is not used, so any certificate
-    // will do.
+    // gRPC 1.51 aborts without a CA certificate and rejects an empty one. If clients are not asked
+    // for certificates, the CA is unused, so the server's certificate serves as a placeholder.
     auto const& authority = now->client_ca.empty() ? now->certificate : now->client_ca;
     *config = grpc_ssl_server_certificate_config_create(authority.c_str(), &pair, 1);
     last = std::move(now);
@@ -30,7 +29,7 @@ struct fetcher {
   }
 };
 
-// gRPC 1.51 has such a fetcher only in its C API; newer versions were not tested.
+// gRPC 1.51 offers a certificate fetcher only in its C API.
 class watched_credentials final : public grpc::ServerCredentials {
  public:
   watched_credentials(tls_files const& files, bool required) : files_(files), required_(required) {}

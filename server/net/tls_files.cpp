@@ -34,7 +34,7 @@ bio reader_of(std::string const& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free};
 }
 
-// Without this callback, OpenSSL asks for passwords on the terminal, in all known versions.
+// Without this callback, OpenSSL asks for passwords on the terminal.
 int no_password(char*, int, int, void*) {
   return 0;
 }
@@ -102,7 +102,7 @@ std::shared_ptr<tls_material const> tls_files::current() const {
   return current_;
 }
 
-// Changes with every replacement, including renames and changed links.
+// Returns a string that changes with every replacement, including renames and changed links.
 std::string tls_files::signature() const {
   std::ostringstream text;
   for (auto const* path : {&paths_.certificate, &paths_.key, &paths_.client_ca}) {
@@ -118,7 +118,7 @@ void tls_files::look() {
   auto const before = signature();
   if (before == seen_) return;
   auto loaded = load_tls(paths_);
-  // The files changed while they were read; try again in a second.
+  // The files changed while they were read; the next check tries again.
   if (signature() != before) return;
   seen_ = before;
   if (!loaded)

@@ -1,7 +1,7 @@
-// A certificate, its key and the CA certificates for clients, reloaded when their files change. A
-// thread checks the files once a second. A valid replacement is used from the next handshake on; an
-// invalid one is reported, and the old contents stay. Owned by the composition root, outlives all
-// servers that use it; any thread.
+// A server certificate, its key and the CA certificates for clients, reloaded when their files
+// change. A thread checks the files once per second. A valid replacement is used from the next
+// handshake on. An invalid replacement is reported, and the old contents remain. Owned by the
+// composition root; outlives all servers that use it. Any thread.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@
 namespace muster::net {
 
 struct tls_paths {
-  std::string certificate;  // PEM, the server's first, then intermediate certificates
+  std::string certificate;  // PEM: the server's certificate, then intermediates
   std::string key;          // PEM, without a password
   std::string client_ca;    // PEM; if empty, clients are not asked for a certificate
 };
 
-/// The contents of the files: PEM texts that match.
+/// Matching PEM contents of the files.
 struct tls_material {
   std::string certificate, key, client_ca;
   std::chrono::system_clock::time_point not_after;  // of the server's certificate
@@ -29,20 +29,20 @@ struct tls_material {
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };
 
-/// Loads the files. An expired certificate is accepted. Errors: FAILED_PRECONDITION with the file
-/// and the problem: unreadable, larger than 1 MiB, not PEM, or a key that does not match.
+/// Loads the files. Accepts an expired certificate. Errors: FAILED_PRECONDITION with the file and
+/// the problem: unreadable, larger than 1 MiB, not PEM, or a key that does not match.
 muster::result<tls_material> load_tls(tls_paths const& paths);
 
 class tls_files {
  public:
-  /// Called once for each replacement, on the thread of this class. With `warning`, the replacement
+  /// Called once per replacement, on the thread of this class. `warning` means that the replacement
   /// cannot be used.
   using listener = std::function<void(bool warning, std::string const& line)>;
 
   /// REQUIRES: `loaded` was loaded from these paths.
   tls_files(tls_paths paths, tls_material loaded, listener tell);
 
-  /// Returns the current contents, never null. A different pointer means different contents.
+  /// Returns the current contents, never null. Different contents have a different pointer.
   [[nodiscard]] std::shared_ptr<tls_material const> current() const;
   [[nodiscard]] bool asks_clients() const { return !paths_.client_ca.empty(); }
 
@@ -52,10 +52,10 @@ class tls_files {
 
   tls_paths const paths_;
   listener const tell_;
-  std::string seen_;  // the files' state when last read; used by the thread
+  std::string seen_;  // signature of the files when last read; used by the thread
   mutable std::mutex mutex_;
-  std::shared_ptr<tls_material const> current_;  // under mutex_
-  std::jthread thread_;                          // last, since it uses all members above
+  std::shared_ptr<tls_material const> current_;
+  std::jthread thread_;  // last, because it uses all members above
 };
 
 }  // namespace muster::net

@@ -16,8 +16,8 @@ namespace {
 using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
-// Makes the socket readable only when this many bytes have arrived or at its end. So clients that
-// send single bytes do not wake the thread.
+// Makes the socket readable only at its end or when this many bytes have arrived. Clients that send
+// single bytes therefore do not wake the thread.
 void set_readable_at(int socket, std::size_t bytes) {
   int const mark = static_cast<int>(bytes);
   ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);
@@ -28,12 +28,12 @@ void set_readable_at(int socket, std::size_t bytes) {
 struct waiting_connections::waiting {
   tcp::socket socket;
   tcp::endpoint peer;
-  tcp::endpoint client;  // the client behind the peer
+  tcp::endpoint client;  // the peer, or the client behind it
   std::shared_ptr<port_rules const> through;
   clock::time_point until;
   std::size_t bytes_needed = 1;
   half_open_table<waiting>::place place = {};
-  bool header_is_known = false;  // read, or known to be missing
+  bool header_is_known = false;  // the header was read, or there is none
 };
 
 waiting_connections::waiting_connections(boost::asio::io_context& context, waiting_options options,
@@ -57,8 +57,8 @@ void waiting_connections::add(tcp::socket socket, tcp::endpoint const& peer,
   wait(std::move(w));
 }
 
-// Adds a connection to the table. Called again once its relay has named the client, which restarts
-// its time. So the table stays ordered by deadline.
+// Adds a connection to the table. Called again with a new deadline once the relay has sent its
+// header, so the table remains ordered by deadline.
 void waiting_connections::place(waiting& w) {
   table_.remove(w.place);
   auto const network = network_of(w.client.address());
@@ -72,8 +72,7 @@ void waiting_connections::place(waiting& w) {
   if (!sweeping_) sweep();
 }
 
-// Returns an empty string if no data has arrived, and closes the socket if the connection has
-// ended.
+// Returns an empty string if no data has arrived. Closes the socket if the connection has ended.
 std::string_view waiting_connections::peek(waiting& w, std::size_t bytes_max) {
   auto const fd = w.socket.native_handle();
   auto const n = ::recv(fd, peek_buffer_.data(), bytes_max, MSG_PEEK | MSG_DONTWAIT);
@@ -97,7 +96,7 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   auto const& of_words = w.through->of_words;
   auto const said = peek(w, of_words.bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
-  // Fewer bytes than the threshold: the client has closed its side.
+  // Fewer bytes than the threshold mean that the client has closed its side.
   if (said.size() < w.bytes_needed) return verdict::gone;
   auto const wanted = of_words.bytes_needed(said);
   if (wanted == 0) return verdict::speaks;
@@ -105,8 +104,8 @@ waiting_connections::verdict waiting_connections::look(waiting& w) {
   return await_bytes(w, wanted);
 }
 
-// Only trusted relays may send a header. Relays may omit it, since they also connect for their own
-// health checks, whose data cannot be confused with a header.
+// Only trusted relays may send a header. Relays may omit it, because they also connect for health
+// checks, whose data cannot be confused with a header.
 waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   auto const said = peek(w, proxy_header_bytes_max);
   if (said.empty()) return w.socket.is_open() ? verdict::waits : verdict::gone;
@@ -115,7 +114,7 @@ waiting_connections::verdict waiting_connections::look_for_header(waiting& w) {
   using state = proxy_header::state;
   bool const believed = rules_.believed && rules_.believed(w.peer.address());
   if (!believed && header.is != state::none) {
-    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // too short to be certain
+    if (said.size() < proxy_signature_bytes) return verdict::speaks;  // too short to decide
     return refuse_header(w, "the sender is in none of the networks of --proxy-from");
   }
   if (header.is == state::wrong) return refuse_header(w, header.problem);

@@ -1,7 +1,8 @@
 // Connections whose client has not yet sent enough data to be passed on, such as an HTTP/2 preface
-// or a request header. Each needs only a socket and a pending wait, so a flood of them is cheap.
-// Data stays in the socket, except for a relay's PROXY header; then the limits per address apply to
-// the client in the header. Owned by a listener, used only by the thread that runs its io_context.
+// or a request header. Each uses only a socket and a pending wait, so a flood of them is cheap. The
+// data remains in the socket, except a relay's PROXY header. After such a header, the limits per
+// address apply to the client in it. Owned by a listener and used only by the thread of its
+// io_context.
 //
 //   add --whole header, where a relay sends one--> --enough data--> handed on
 //     \--time is up, or made room for another, or the client closed its side--> closed
@@ -33,16 +34,16 @@ class waiting_connections {
   using handler =
       std::function<void(tcp::socket, tcp::endpoint const& peer, tcp::endpoint const& client)>;
 
-  // Decides on a connection by the data so far, of which at most `bytes_max` are shown.
-  // `bytes_needed` returns 0 to pass it on, `refused` to close it, or the number of bytes to wait
-  // for.
+  // Decides about a connection from its data so far, of which it sees at most `bytes_max` bytes.
+  // `bytes_needed` returns 0 to pass the connection on, `refused` to close it, or the number of
+  // bytes to wait for.
   struct judge {
     std::function<std::size_t(std::string_view said)> bytes_needed;
     std::size_t bytes_max = 0;
   };
   static constexpr std::size_t refused = std::numeric_limits<std::size_t>::max();
 
-  // The rules of a port: when connections are passed on, and to which handler.
+  // Rules of a port: when connections are passed on, and to which handler.
   struct port_rules {
     judge of_words;
     handler spoken;
@@ -52,14 +53,14 @@ class waiting_connections {
                       proxy_rules rules = {});
   waiting_connections(waiting_connections const&) = delete;
 
-  // Adds a connection. It is passed on at once if its data has already arrived.
+  // Adds a connection. Passes it on immediately if its data has already arrived.
   void add(tcp::socket socket, tcp::endpoint const& peer,
            std::shared_ptr<port_rules const> through);
   // Closes the oldest connection. Returns false if there is none.
   bool make_room();
   void clear();
 
-  // Any thread. `half_open` counts the connections that currently wait.
+  // `half_open` counts the connections that are waiting now. Any thread.
   [[nodiscard]] connection_counts counts() const;
   [[nodiscard]] std::size_t size() const { return table_.size(); }
 
@@ -67,7 +68,6 @@ class waiting_connections {
   struct waiting;
   using counter = std::atomic<std::uint64_t>;
 
-  // Pass it on, close it, or wait for more data.
   enum class verdict { speaks, gone, waits };
   verdict look(waiting& w);
   verdict look_for_header(waiting& w);
@@ -86,13 +86,13 @@ class waiting_connections {
   proxy_rules const rules_;
   std::chrono::steady_clock::time_point last_logged_ = {};
   std::uint64_t unlogged_ = 0;  // refused headers that were not logged
-  std::string peek_buffer_;     // buffer for peeks, as large as the largest bytes_max
+  std::string peek_buffer_;     // as large as the largest bytes_max
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;
   leaky_counts silent_;  // by network
 
-  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // any thread reads
+  counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // read by any thread
 };
 
 }  // namespace muster::net

@@ -1,4 +1,4 @@
-// Limits of connections whose client has not yet sent data; see waiting_connections.
+// Limits for connections whose client has not yet sent data; see waiting_connections.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -12,22 +12,23 @@
 namespace muster::net {
 
 struct waiting_options {
-  // Time for the client to send its first data; then the connection is closed.
+  // A connection is closed if its client sends no data for this time.
   std::chrono::milliseconds first_data_timeout{10'000};
-  // At the limit, the oldest connection of all, or of the address, is closed.
+  // At a limit, the oldest connection, or the oldest of the address, is closed.
   std::size_t all_max = 4096;
   std::size_t per_address_max = 1024;
-  // An address is reported if it closes more connections than this without sending enough data.
-  // Such connections hold no resources, so nothing else is done. Called on the listener's thread.
+  // An address is reported if its clients close connections more frequently than this without
+  // sending enough data. Such connections use no resources, so no other action is taken.
+  // `silent_flood` is called on the listener's thread.
   leaky_limits silent{5'000, 500};
   std::function<void(std::string const& address)> silent_flood = [](auto const&) {};
 };
 
 /// Trust in relays that send PROXY headers; see proxy_header.hpp.
 struct proxy_rules {
-  /// Returns whether headers of this relay are trusted. Empty: none are.
+  /// Returns whether headers of this relay are trusted. An empty function trusts none.
   std::function<bool(boost::asio::ip::address const& relay)> believed = {};
-  /// Logs a line, at most once in ten seconds. Called on the listener's thread.
+  /// Logs a line, at most once per ten seconds. Called on the listener's thread.
   std::function<void(std::string const& line)> complain = [](auto const&) {};
 };
 

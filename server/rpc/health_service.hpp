@@ -1,6 +1,6 @@
 // grpc.health.v1.Health, for load balancers and probes. It uses this server's own queue, because
-// the implementation in gRPC 1.51 has its own polling thread; newer versions were not tested. Owned
-// by the composition root, destroyed before the grpc_server; engine thread only.
+// the implementation in gRPC 1.51 has its own polling thread. Owned by the composition root,
+// destroyed before the grpc_server; engine thread only.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// The clients behind connections of relays. No known version of gRPC identifies a connection by
-// more than its own peer. Connections are added before gRPC gets them; calls look them up. Any
-// thread.
+// The clients behind connections of relays. gRPC does not identify a connection by more than its
+// own peer. Connections are added before gRPC gets them; calls look them up. Any thread.
 #pragma once
 
 #include <atomic>

@@ -71,8 +71,8 @@ std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server
                                             gate const* who = nullptr);
 /// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list
 /// and call the `services` of this port. It uses this server's own queue, because the
-/// implementation in gRPC 1.51 has its own threads; newer versions were not tested. At most
-/// `streams_max` calls per version. At the limit: RESOURCE_EXHAUSTED.
+/// implementation in gRPC 1.51 has its own threads. At most `streams_max` calls per version. At the
+/// limit: RESOURCE_EXHAUSTED.
 std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
                                                  std::vector<std::string> services,
                                                  std::size_t streams_max = 100);

@@ -1,4 +1,4 @@
-// Detects events that are too frequent for a name, such as resets of a connection's calls. Each
+// Detects names with too many events, such as connections whose calls are reset too often. Each
 // name has a leaky bucket, which occasional events never fill. One thread at a time; the caller
 // passes the time.
 #pragma once
@@ -12,10 +12,10 @@
 namespace muster::net {
 
 struct leaky_limits {
-  /// Capacity of a bucket, and how much leaks per second.
+  /// Bucket capacity, and events that leak per second.
   std::uint32_t burst = 500;
   std::uint32_t per_second = 50;
-  /// Maximum number of names. At the limit, the half that was used least recently is dropped.
+  /// Maximum number of names. At the limit, the least recently used half is dropped.
   std::size_t names_max = 8'192;
 };
 
@@ -25,9 +25,9 @@ class leaky_counts {
 
   explicit leaky_counts(leaky_limits limits) : limits_(limits) {}
 
-  /// Counts an event. Returns true if the bucket overflows; it is then emptied.
+  /// Counts an event. If the bucket overflows, empties it and returns true.
   bool note(std::string const& name, clock::time_point now);
-  /// Drops the bucket, because the name now belongs to another connection.
+  /// Drops the bucket. Called when the name belongs to a new connection.
   void forget(std::string const& name);
 
   [[nodiscard]] std::size_t names() const { return young_.size() + old_.size(); }

@@ -14,14 +14,14 @@
 namespace muster::net {
 namespace {
 
-/// Resets a TCP connection and drops its unread data, which on Linux a connect to AF_UNSPEC does.
-/// After a mere shutdown the peer could block in `send`, once the window of the socket is full.
+/// Resets a TCP connection and drops its unread data: on Linux, connecting to AF_UNSPEC does this.
+/// After a mere shutdown, the peer could block in `send` once the socket's window is full.
 bool reset(int socket) {
   sockaddr const nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   return ::connect(socket, &nobody, sizeof nobody) == 0;
 }
 
-/// Works on a copy of the descriptor, since the number can be reused at any time. An empty name
+/// Works on a copy of the descriptor, because its number can be reused at any time. An empty name
 /// matches any peer.
 std::string cut(int socket, std::string const& name) {
   file_descriptor const copy(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
@@ -39,7 +39,6 @@ int number_in(std::string_view text) {
 
 }  // namespace
 
-// Matches gRPC 1.51; newer versions were not tested.
 std::string grpc_name(std::string const& peer) {
   if (!peer.starts_with('[')) return "ipv4:" + peer;
   auto const end = peer.rfind(']');

@@ -1,5 +1,5 @@
-// Closes connections that gRPC reads. No known version of gRPC has a function for this, so the
-// process's own descriptors are used. Any thread.
+// Closes connections that gRPC reads. gRPC has no function for this, so the functions use the
+// process's descriptors. Any thread.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace muster::net {
 
-/// Resets the connection of this process whose peer has this gRPC name ("ipv4:10.0.0.3:4711",
-/// "ipv6:%5B::1%5D:4711", "fd:42"). Its reader sees the end of the stream. Searches all descriptors
+/// Resets this process's connection whose peer has this gRPC name ("ipv4:10.0.0.3:4711",
+/// "ipv6:%5B::1%5D:4711", "fd:42"). The reader sees the end of the stream. Searches all descriptors
 /// unless the name contains one.
-/// @return the peer as "10.0.0.3:4711"; empty if there is no such connection.
+/// @return the peer as "10.0.0.3:4711"; empty if there is no such connection
 std::string reset_connection(std::string const& name);
 
-/// Returns the gRPC name of the peer "10.0.0.3:4711" of an accepted connection,
-/// "ipv4:10.0.0.3:4711".
+/// Returns the gRPC 1.51 name of the peer "10.0.0.3:4711": "ipv4:10.0.0.3:4711".
 std::string grpc_name(std::string const& peer);
 
-/// Resets the connection of a descriptor and drops its unread data. Returns the peer.
+/// Resets the descriptor's connection and drops its unread data. Returns the peer, or an empty
+/// string on failure.
 std::string reset_socket(int socket);
 
 std::vector<int> open_descriptors();

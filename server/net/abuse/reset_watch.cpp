@@ -17,7 +17,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds asked_every{100}, patience{200};
-// Resets among 16 KiB of unread data. Normal clients reset a call only now and then.
+// Normal clients reset few calls, so 16 resets in 16 KiB of unread data are abuse.
 constexpr std::size_t bytes_examined = 16 << 10, resets_max = 16;
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
@@ -28,8 +28,8 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-// Matches the head of a RST_STREAM frame: length 4, type 3, no flags. Then follow the stream and
-// one of 14 errors.
+// Matches the head of a RST_STREAM frame: length 4, type 3, no flags. The stream and one of 14
+// error codes follow.
 std::size_t resets_in(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr auto head = "\0\0\4\3\0"sv;

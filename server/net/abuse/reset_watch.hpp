@@ -1,12 +1,11 @@
 // Detects clients that start and reset calls faster than gRPC reads them (HTTP/2 rapid reset,
-// CVE-2023-44487). gRPC 1.51 reads a connection on the engine thread while data is available,
-// before it reports any of the connection's calls. Such a client therefore blocks all other clients
-// and creates an unlimited number of calls.
+// CVE-2023-44487). While data is available, gRPC 1.51 reads a connection on the engine thread
+// before it reports any call. Such a client therefore blocks all other clients and creates an
+// unlimited number of calls.
 //
-// A thread pings the engine, and while there is no answer it examines the unread data of all
-// connections. This works for plaintext only. gRPC 1.60 has its own protection (grpc/grpc#34637),
-// which was not tested together with this. Owned by the accepting_server; created and destroyed on
-// the engine thread.
+// A thread pings the engine. While the engine does not answer, the thread examines the unread data
+// of all plaintext connections. gRPC 1.60 has its own protection (grpc/grpc#34637); the combination
+// was not tested. Owned by the accepting_server; created and destroyed on the engine thread.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@
 
 namespace muster::net {
 
-/// Returns the number of RST_STREAM frames with increasing stream numbers in a part of the input of
-/// an HTTP/2 connection. `bytes` can start in the middle of a frame.
+/// Counts the RST_STREAM frames with increasing stream numbers in a part of an HTTP/2 connection's
+/// input. `bytes` can start in the middle of a frame.
 std::size_t resets_in(std::string_view bytes);
 
 class reset_watch {
@@ -40,7 +39,7 @@ class reset_watch {
   coro::engine_context& engine_;
   std::function<void(std::string const&)> const was_cut_;
   std::function<void()> const beside_;
-  std::jthread thread_;  // joined first by the destructor
+  std::jthread thread_;  // first to be destroyed, which joins it
 };
 
 }  // namespace muster::net

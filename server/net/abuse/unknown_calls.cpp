@@ -1,5 +1,5 @@
-// Answers calls of unknown methods, and counts each like a call that was reset. No known version of
-// gRPC reports the unknown calls that it answers itself, so they could not be limited.
+// Rejects calls of unknown methods and counts each as a reset. Without this, gRPC rejects the calls
+// without reporting them, so their number could not be limited.
 #include <grpcpp/generic/async_generic_service.h>
 
 #include <optional>
@@ -16,7 +16,7 @@ struct unknown_call {
   grpc::GenericServerAsyncReaderWriter stream{&context};
 };
 
-// A fixed number of slots, each of which refuses one call at a time.
+// Serves a fixed number of slots, each of which rejects one call at a time.
 class unknown_calls final : public coro::acceptor_base {
  public:
   unknown_calls(coro::grpc_server& server, grpc::ServerBuilder& builder) : server_(server) {
@@ -28,7 +28,7 @@ class unknown_calls final : public coro::acceptor_base {
   }
 
  private:
-  // Concurrent answers. Further calls wait in gRPC's queue.
+  // Maximum number of calls that are rejected concurrently. Further calls wait in gRPC's queue.
   static constexpr std::size_t slots = 64;
 
   //   requested --arrives--> refused --sent, or reset--> requested
@@ -52,7 +52,8 @@ class unknown_calls final : public coro::acceptor_base {
       server.engine().op_returned();
       if (ok && !arrived) {
         arrived = true;
-        // Counts even if it was not reset: normal clients do not call many unknown methods.
+        // Counts the call even if it was not reset, because normal clients call few unknown
+        // methods.
         peer = call->context.peer();
         server.call_reset(peer);
         server.engine().op_started();
@@ -70,7 +71,7 @@ class unknown_calls final : public coro::acceptor_base {
     unknown_calls& home;
     std::optional<unknown_call> call;
     bool arrived = false;
-    std::string peer;  // of the current call
+    std::string peer;  // peer of the current call
   };
 
   coro::grpc_server& server_;

@@ -13,7 +13,7 @@
 namespace muster::net {
 namespace {
 
-// Linux's default for fs.nr_open. Pages of unused descriptors are never touched.
+// Linux's default for fs.nr_open. Unused pages of the table use no memory.
 constexpr std::size_t sockets_max = std::size_t{1} << 20;
 constinit std::array<std::atomic<guarded_connection*>, sockets_max> table{};
 
@@ -52,7 +52,7 @@ guarded_connection* guarded_session(void const* ssl) noexcept {
 }
 
 connection_guard::tls_scope::tls_scope(int socket) {
-  session_index();  // before the first session
+  session_index();  // must be called before the first session is created
   session_owner = guarded(socket);
 }
 
@@ -64,7 +64,7 @@ connection_guard::connection_guard(guard_options options) : options_(std::move(o
 
 connection_guard::~connection_guard() {
   for (auto const& [socket, c] : connections_) {
-    auto* own = c.get();  // another guard may use the descriptor now
+    auto* own = c.get();  // another guard may already use the descriptor
     table[static_cast<std::size_t>(socket)].compare_exchange_strong(own, nullptr);
   }
 }
@@ -123,10 +123,11 @@ void connection_guard::charge(guarded_connection& c, standing was) {
   auto const open =
       c.standing_ == standing::identified ? std::int64_t{0} : static_cast<std::int64_t>(now);
   open_ += open - c.open_held_.exchange(open);
-  if (c.cut_) release(c);  // another thread may have released it before the bytes were added
+  if (c.cut_)
+    release(c);  // another thread may have released the connection before the bytes were added
 }
 
-// Removes the bytes of a connection that gRPC no longer reads. Takes no lock, because a forked
+// Subtracts the bytes of a connection that gRPC no longer reads. Takes no lock, because a forked
 // process also closes descriptors.
 void connection_guard::release(guarded_connection& c) {
   c.cut_ = true;
@@ -136,10 +137,10 @@ void connection_guard::release(guarded_connection& c) {
   open_ -= c.open_held_.exchange(0);
 }
 
-// The allocator returns free memory only on request.
+// The allocator returns free memory to the system only on request.
 void connection_guard::return_memory() {
   constexpr std::uint64_t worth_it = 8 << 20;
-  constexpr std::chrono::seconds until_freed{2};  // gRPC notices the end later
+  constexpr std::chrono::seconds until_freed{2};  // gRPC frees the memory a little later
   auto const now = std::chrono::steady_clock::now();
   if (abandoned_ < worth_it) noticed_ = now;
   if (now - noticed_ < until_freed) return;
@@ -147,13 +148,13 @@ void connection_guard::return_memory() {
   ::malloc_trim(0);
 }
 
-// Closes the connections that hold the most until the limits are met.
+// Closes the connections that hold the most bytes until the limits are met.
 void connection_guard::make_room() {
   std::scoped_lock const lock(mutex_);
   auto const max = static_cast<std::int64_t>(options_.memory_max);
   while (held_ > max || open_ > max / 2) {
     guarded_connection* most = nullptr;
-    // Identified connections are closed only if all others together hold little.
+    // Identified connections are closed only if the others together hold little.
     bool const spare = open_ > max / 2 || open_ > max / 8;
     for (auto const& [socket, c] : connections_) {
       if (c->cut_ || c->held_ == 0) continue;

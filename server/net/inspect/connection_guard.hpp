@@ -1,8 +1,8 @@
-// Bounds the memory that gRPC uses to buffer the connections of a server. gRPC 1.51 reads its
-// sockets itself and has no hook for this; newer versions were not tested. So the process replaces
-// `recvmsg`, `SSL_read` and `close` (intercepted_reads.cpp). They pass the data of guarded
-// connections to a frame_inspector, decrypted in the case of TLS, and report a broken connection to
-// gRPC if a limit is exceeded. `sendmsg` and `SSL_write` show which streams the server ends.
+// Bounds the memory that gRPC uses to buffer a server's connections. gRPC 1.51 reads its sockets
+// itself and has no hook for this. The process therefore replaces `recvmsg`, `SSL_read` and `close`
+// (intercepted_reads.cpp). The replacements pass the decrypted data of guarded connections to a
+// frame_inspector. If a limit is exceeded, they report a broken connection to gRPC. `sendmsg` and
+// `SSL_write` show which streams the server ends.
 //
 //   added --> anonymous --token, or certificate--> identified
 //                 \--over a limit, or chosen to make room--> cut --> forgotten with its descriptor
@@ -28,26 +28,25 @@
 namespace muster::net {
 
 enum class standing {
-  anonymous,   // may send at most `anonymous_bytes_max` before a token
+  anonymous,   // can send at most `anonymous_bytes_max` bytes before a token
   admitted,    // served without a token, for example because of its address
-  identified,  // has sent a token or a certificate, or the server requires none
+  identified,  // sent a token or certificate, or the server requires none
 };
 
 struct guard_options {
   inspection_limits limits;
-  /// Limit for all connections together, in bytes; connections that are not identified may use half
-  /// of it. Beyond it, the largest connection is closed, identified connections last.
+  /// Maximum bytes of all connections together. Connections that are not identified can use half of
+  /// it. Beyond the limit, the largest connection is closed, identified connections last.
   std::size_t memory_max = std::size_t{1} << 30;
-  /// Returns the initial standing of a client, "10.0.0.3:4711". Any thread.
+  /// Returns the initial standing of a client, such as "10.0.0.3:4711". Any thread.
   std::function<standing(std::string const& client)> judge = [](auto const&) {
     return standing::identified;
   };
-  /// Returns whether the value of an `authorization` field identifies a client. Any thread.
+  /// Returns whether an `authorization` value identifies a client. Any thread.
   frame_inspector::identify is_token = [](std::string_view) { return false; };
-  /// Returns whether the common name of a verified client certificate identifies a client. Any
-  /// thread.
+  /// Returns whether a verified client certificate's common name identifies a client. Any thread.
   std::function<bool(std::string const& name)> is_certificate = [](auto const&) { return false; };
-  /// Called when a connection was closed, with the reason. Any thread.
+  /// Called on any thread when a connection was closed.
   std::function<void(std::string const& peer, std::string const& why)> cut = [](auto const&,
                                                                                 auto const&) {};
 };
@@ -55,7 +54,7 @@ struct guard_options {
 struct guard_counts {
   std::uint64_t held_bytes = 0;
   std::uint64_t memory_max = 0;
-  // Connections closed since the start.
+  // Number of connections closed since the start.
   std::uint64_t header_block = 0, before_token = 0, memory = 0;
 };
 
@@ -68,26 +67,27 @@ class connection_guard {
   ~connection_guard();
   connection_guard(connection_guard const&) = delete;
 
-  /// Guards a connection that is about to be passed to gRPC. Replaces an earlier connection with
-  /// this descriptor.
+  /// Guards a connection before it is passed to gRPC. Replaces an earlier connection with this
+  /// descriptor.
   /// @param peer "10.0.0.3:4711"; empty if `socket` has no address.
   /// @param client The peer, or the client behind a relay.
   /// @param admitted Whether the caller has already authorized the client.
-  /// @return false if the descriptor is too large for the table; the caller must close the
+  /// @return false if the descriptor is too large for the table. The caller must then close the
   ///   connection.
   [[nodiscard]] bool add(int socket, std::string const& peer, std::string const& client, bool tls,
                          bool admitted = false);
 
-  /// Reports the end of a call; `grpc_peer` is gRPC's name of the peer.
+  /// Reports the end of a call from this gRPC peer.
   void call_ended(std::string const& grpc_peer);
 
   [[nodiscard]] guard_counts counts() const;
 
-  /// Returns the memory of closed connections to the system, if it is much. Called periodically by
-  /// one thread that may block.
+  /// Returns the memory of closed connections to the system if it exceeds 8 MiB. Called
+  /// periodically by one thread that may block.
   void return_memory();
 
-  /// During its lifetime, TLS sessions created by this thread belong to the connection of `socket`.
+  /// While this object exists, TLS sessions that this thread creates belong to the connection of
+  /// `socket`.
   class tls_scope {
    public:
     explicit tls_scope(int socket);
@@ -106,35 +106,35 @@ class connection_guard {
   void forget_peer(guarded_connection const& c);
 
   guard_options const options_;
-  std::atomic<std::int64_t> held_ = 0;        // of all connections
-  std::atomic<std::int64_t> open_ = 0;        // of connections that are not identified
+  std::atomic<std::int64_t> held_ = 0;        // bytes of all connections
+  std::atomic<std::int64_t> open_ = 0;        // bytes of connections that are not identified
   std::atomic<std::uint64_t> abandoned_ = 0;  // bytes of connections closed since return_memory
   std::chrono::steady_clock::time_point noticed_{};  // used by return_memory
   std::atomic<std::uint64_t> header_block_ = 0, before_token_ = 0, memory_ = 0;
 
-  std::mutex mutex_;  // protects the following; locked before the mutex of a connection
-  // Bounded by the descriptors of the process.
+  std::mutex mutex_;  // guards the following members; locked before a connection's mutex
+  // Bounded by the process's descriptors.
   std::unordered_map<int, std::unique_ptr<guarded_connection>> connections_;
-  std::unordered_map<std::string, int> anonymous_;  // by gRPC's name of the peer
+  std::unordered_map<std::string, int> anonymous_;  // by the peer's gRPC name
   std::atomic<std::size_t> anonymous_count_ = 0;
 };
 
-/// The entry of one descriptor. gRPC uses at most one reader thread and one writer thread at a
-/// time.
+/// The entry of one descriptor. gRPC uses at most one reader and one writer thread at a time.
 class guarded_connection {
  public:
   guarded_connection(connection_guard& guard, int socket, std::string peer, bool tls, standing s);
 
-  /// Inspects data before gRPC gets it. Returns false if the connection must be reported as broken.
+  /// Inspects data before gRPC receives it. Returns false if the connection must be reported as
+  /// broken.
   bool received(std::string_view bytes);
   void sent(std::string_view bytes);
-  /// Reports that the connection has ended, broke, or is being closed.
+  /// Reports that the connection has ended or is being closed.
   void ended();
-  /// Reports the common name of a verified client certificate.
+  /// Reports a verified client certificate's common name.
   void shown(std::string const& certificate);
   [[nodiscard]] bool is_tls() const { return tls_; }
   [[nodiscard]] bool is_cut() const { return cut_; }
-  /// Returns whether this was called before; used to check the client certificate once.
+  /// Returns whether the client certificate was already checked, and marks it as checked.
   bool mark_certificate_checked() { return std::exchange(certificate_checked_, true); }
 
  private:
@@ -144,20 +144,20 @@ class guarded_connection {
   int const socket_;
   std::string const peer_;
   bool const tls_;
-  std::uint64_t const inode_;         // identifies the socket, since descriptors are reused
+  std::uint64_t const inode_;         // identifies the socket, because descriptors are reused
   bool certificate_checked_ = false;  // used by the reader
   sent_frames sent_;                  // used by the writer
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
-  std::atomic<std::int64_t> open_held_ = 0;  // the part of held_ that counts as not identified
+  std::atomic<std::int64_t> open_held_ = 0;  // part of held_ that counts as not identified
   std::atomic<standing> standing_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // guards the following members
   frame_inspector inspector_;
 };
 
-/// Returns the guarded connection with this descriptor, or null. Any thread.
+/// Returns the guarded connection of this descriptor, or null. Any thread.
 guarded_connection* guarded(int socket) noexcept;
-/// Reports that the descriptor is about to be closed and may be reused. Takes no lock. Any thread.
+/// Reports that the descriptor is about to be closed and can be reused. Takes no lock. Any thread.
 void closing(int socket) noexcept;
 /// Returns the guarded connection of a TLS session (`SSL*`), or null.
 guarded_connection* guarded_session(void const* ssl) noexcept;

@@ -1,4 +1,3 @@
-// A state machine for frames (RFC 9113, section 4.1) and the gRPC messages in them.
 #include "server/net/inspect/frame_inspector.hpp"
 
 #include <algorithm>
@@ -65,7 +64,7 @@ void frame_inspector::take_payload(std::string_view payload) {
   if (is_header_frame() && !identified_) block_ += payload;
 }
 
-// A message begins with a compression byte and a length of four bytes.
+// A message begins with a compression byte and a four-byte length.
 void frame_inspector::take_message(std::string_view payload) {
   while (!payload.empty()) {
     auto& m = current_;
@@ -106,7 +105,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
     if (!requests_.empty()) settle_request();
   }
   if (!is_header_frame()) return finding::none;
-  // In a HEADERS frame, the padding length and the priority precede the block.
+  // In a HEADERS frame, the padding length and the priority precede the header block.
   if (type_ == headers && !identified_) {
     std::size_t const before = (flags_ & padded ? 1 : 0) + (flags_ & priority ? 5 : 0);
     std::size_t const behind =
@@ -123,7 +122,7 @@ frame_inspector::finding frame_inspector::end_frame(identify const& is_known) {
 void frame_inspector::look_for_token(identify const& is_known) {
   bool known = false, seen = false;
   headers_->decode(block_, [&](std::string_view value) {
-    // Checks are expensive, so there is only one per call.
+    // Checks are expensive, so only one value per call is checked.
     if (!std::exchange(seen, true)) known = is_known(value);
   });
   block_.clear();
@@ -138,7 +137,7 @@ void frame_inspector::set_identified() {
   block_ = {};
 }
 
-// Removes the smallest charge, so that the remaining charges are at least the bytes of the
+// Removes the smallest charge, so that the remaining charges are not less than the bytes of the
 // remaining calls.
 void frame_inspector::call_ended() {
   auto const least = std::min_element(
@@ -169,12 +168,12 @@ bool frame_inspector::has_ended(std::uint32_t stream) const {
 
 void frame_inspector::note_whole(std::size_t bytes) {
   auto const it = requests_.empty() ? requests_.end() : requests_.find(stream_);
-  // The stream has continued, so the earlier message was read.
+  // The stream has continued, so gRPC has read the earlier message.
   if (it != requests_.end() && !it->second.charged) requests_.erase(it);
   if (bytes >= large_request_bytes) requests_.insert({stream_, {bytes, false}});
 }
 
-// A stream that continues is read by the engine, so only one of its messages is buffered at a time.
+// The engine reads a stream that continues, so only one of its messages is buffered at a time.
 void frame_inspector::settle_request() {
   auto const it = requests_.find(stream_);
   if (it == requests_.end() || it->second.charged) return;

@@ -1,8 +1,7 @@
-// Parses the HTTP/2 frames of a client, and computes an upper bound of the memory that gRPC needs
-// for unfinished work: header blocks, messages and large unanswered requests. Without
-// identification of the client, every unanswered call counts. gRPC 1.51 limits neither header
-// blocks nor the data before a call's token is checked; newer versions were not tested. Pure; one
-// object per connection, one thread.
+// Parses a client's HTTP/2 frames and computes an upper bound of the memory that gRPC needs for
+// unfinished work: header blocks, messages and large unanswered requests. Until the client is
+// identified, every unanswered call counts. gRPC 1.51 limits neither header blocks nor data that
+// precedes the token check. Pure; one object per connection, one thread.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@
 namespace muster::net {
 
 struct inspection_limits {
-  /// Maximum bytes of a header block: a HEADERS frame with its CONTINUATION frames.
+  /// Maximum bytes of a header block, which is a HEADERS frame with its CONTINUATION frames.
   std::size_t header_block_bytes_max = 64 << 10;
   /// Maximum bytes of unanswered calls while the client is not identified.
   std::size_t anonymous_bytes_max = 64 << 10;
@@ -34,12 +33,12 @@ class frame_inspector {
     header_block_too_long,
     too_much_before_token,
   };
-  /// Returns whether this value of an `authorization` field identifies a client.
+  /// Returns whether this `authorization` value identifies a client.
   using identify = std::function<bool(std::string_view authorization)>;
 
-  /// Added for each call and each unfinished DATA frame, since gRPC keeps a record of each.
+  /// Bytes added for each call and each unfinished DATA frame, because gRPC keeps a record of each.
   static constexpr std::size_t call_overhead = 512, frame_overhead = 64;
-  /// A message of at least this size that ends the client's part of a call is charged until the
+  /// A message of at least this size that ends the client's half of a call is charged until the
   /// server ends the call. Flow control bounds smaller messages.
   static constexpr std::size_t large_request_bytes = 64 << 10;
 
@@ -47,16 +46,16 @@ class frame_inspector {
   frame_inspector(inspection_limits limits, bool is_limited)
       : limits_(limits), is_limited_(is_limited) {}
 
-  /// Reads the next bytes of the connection, which can end anywhere. After a finding other than
-  /// `none` the connection must be closed.
+  /// Reads the connection's next bytes, which can end anywhere. After a finding other than `none`,
+  /// the connection must be closed.
   /// @param is_known Called for `authorization` values until it returns true; null if the client is
   ///   already identified.
   finding read(std::string_view bytes, identify const& is_known);
 
-  /// Reports the end of one call. Which call is unknown, so the smallest charge is removed.
+  /// Reports that a call has ended. The call is unknown, so the smallest charge is removed.
   void call_ended();
 
-  /// Reports that the server has ended this stream; gRPC drops further data of it.
+  /// Reports that the server has ended this stream. gRPC drops its further data.
   void stream_ended(std::uint32_t stream);
 
   /// Records that the client was identified by other means.
@@ -101,11 +100,11 @@ class frame_inspector {
   std::uint32_t stream_ = 0;
 
   std::size_t block_bytes_ = 0;
-  std::string block_;  // its bytes, until the client is identified
+  std::string block_;  // block bytes, until the client is identified
   // Set until the client is identified.
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
-  message current_;                                        // of the current DATA frame
+  message current_;                                        // message of the current DATA frame
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream; bounded by held()
   std::size_t message_bytes_ = 0;
 
@@ -113,10 +112,10 @@ class frame_inspector {
     std::size_t bytes = 0;
     bool charged = false;  // the client has ended the stream
   };
-  // The last message of each stream, if it is large.
+  // Last message of each stream, if it is large.
   std::unordered_map<std::uint32_t, request> requests_;
-  std::size_t request_bytes_ = 0;  // of the charged requests
-  // The streams that the server ended last; the client may still send frames of them.
+  std::size_t request_bytes_ = 0;  // bytes of charged requests
+  // Streams that the server ended last. The client may still send their frames.
   std::array<std::uint32_t, 32> ended_{};
   std::size_t ended_next_ = 0;
 
@@ -124,9 +123,9 @@ class frame_inspector {
     std::uint32_t stream;
     std::size_t bytes;
   };
-  // Unanswered calls of a client that is not identified; bounded through call_overhead.
+  // Unanswered calls of a client that is not identified. Bounded because each adds call_overhead.
   std::vector<charged_call> calls_;
-  std::size_t unanswered_bytes_ = 0;  // of all calls_
+  std::size_t unanswered_bytes_ = 0;  // bytes of all calls_
 };
 
 }  // namespace muster::net

@@ -1,4 +1,3 @@
-// An HPACK decoder that discards all names and values except those of `authorization`.
 #include "server/net/inspect/header_decoder.hpp"
 
 #include <array>
@@ -9,8 +8,8 @@ namespace {
 
 constexpr std::size_t symbols = 257, end_of_string = 256, longest_code = 30;
 
-// Code length of each symbol, in bits (RFC 7541, appendix B). Codes of one length are consecutive
-// in the order of the symbols, so the lengths define the codes.
+// Code length of each symbol, in bits (RFC 7541, appendix B). Codes of equal length are consecutive
+// in symbol order, so the lengths define the codes.
 constexpr std::array<unsigned char, symbols> code_bits{
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6,  10, 10, 12, 13, 6,  8,  11, 10, 10, 8,  11, 8,  6,  6,  6,
@@ -24,8 +23,7 @@ constexpr std::array<unsigned char, symbols> code_bits{
     21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
     26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30};
 
-// Length of the name of each entry of the static table (RFC 7541, appendix A). Entry 23 is
-// `authorization`.
+// Name length of each static table entry (RFC 7541, appendix A). Entry 23 is `authorization`.
 constexpr std::array<unsigned char, 61> static_name_bytes{
     10, 7,  7,  5,  5,  7,  7,  7,  7,  7,  7,  7, 7,  7,  14, 15, 15, 13, 6,  27, 3,
     5,  13, 13, 19, 16, 16, 14, 16, 13, 12, 6,  4, 4,  6,  7,  4,  4,  8,  17, 13, 8,
@@ -73,7 +71,7 @@ std::optional<std::string> decode_huffman(std::string_view coded) {
         return {};
       }
     }
-  return text;  // fewer than eight remaining bits are padding
+  return text;  // up to seven remaining bits are padding
 }
 
 // Reads the primitives of a block. Every read fails at the end of the block.
@@ -106,7 +104,7 @@ class header_decoder::input {
     std::optional<std::string> plain() const {
       return is_coded ? decode_huffman(bytes) : std::string(bytes);
     }
-    // Returns the decoded size; values other than `authorization` are not decoded.
+    // Returns the decoded size. Only values of `authorization` are decoded.
     std::optional<std::size_t> plain_bytes() const {
       if (!is_coded) return bytes.size();
       auto const decoded = decode_huffman(bytes);
@@ -149,7 +147,7 @@ bool header_decoder::decode_field(input& in, std::function<void(std::string_view
     if (e.is_authorization) found(e.value);
     return true;
   }
-  if ((kind & 0xe0U) == 0x20U) {  // a new size of the dynamic table
+  if ((kind & 0xe0U) == 0x20U) {  // size update of the dynamic table
     auto const limit = in.integer(5);
     if (!limit || *limit > table_bytes_max) return false;
     table_limit_ = *limit;

@@ -1,4 +1,4 @@
-// Finds the `authorization` field in the header blocks of an HTTP/2 connection (HPACK, RFC 7541).
+// Finds the `authorization` field in an HTTP/2 connection's header blocks (HPACK, RFC 7541).
 // Decodes other fields only as far as later blocks depend on them. Pure; one object per connection.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace muster::net {
 
 class header_decoder {
  public:
-  /// Decodes the next block of the connection.
+  /// Decodes the connection's next block.
   /// @param found Called with the value of each `authorization` field.
-  /// @return false if this or an earlier block was malformed.
+  /// @return false if this block or an earlier one was malformed
   bool decode(std::string_view block, std::function<void(std::string_view)> const& found);
 
-  /// Returns the size of the dynamic table as defined by RFC 7541; at most `table_bytes_max`.
+  /// Returns the dynamic table's size as defined by RFC 7541.
   [[nodiscard]] std::size_t table_bytes() const noexcept { return table_bytes_; }
 
   /// SETTINGS_HEADER_TABLE_SIZE of a gRPC server: the default of RFC 9113.
@@ -30,7 +30,7 @@ class header_decoder {
     std::size_t bytes = 0;
     bool is_authorization = false;
     std::size_t name_bytes = 0;
-    std::string value = {};  // of an `authorization` field only
+    std::string value = {};  // stored for `authorization` only
   };
   struct field_name {
     bool is_authorization = false;
@@ -50,8 +50,7 @@ class header_decoder {
   bool malformed_ = false;
 };
 
-/// Decodes a string with HPACK's Huffman code. Returns nothing if it contains the end-of-string
-/// symbol.
+/// Decodes a Huffman-coded HPACK string. Returns nothing if it contains the end-of-string symbol.
 std::optional<std::string> decode_huffman(std::string_view coded);
 
 }  // namespace muster::net

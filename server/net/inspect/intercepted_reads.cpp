@@ -1,7 +1,7 @@
-// Replacements of `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`. They call the
-// originals and report data and closes of guarded connections to the guard. The dynamic linker
-// prefers definitions of the program to those of libraries, so the gRPC library calls these. For
-// all other callers they behave like the originals. See connection_guard.hpp for the reason.
+// Replacements for `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`; connection_guard.hpp
+// explains why. They call the originals and report data and closes of guarded connections to the
+// guard. The gRPC library calls them because the dynamic linker prefers the program's definitions
+// to those of libraries. For all other callers, they behave like the originals.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -51,8 +51,7 @@ bool has_room(msghdr const& message) {
   return false;
 }
 
-// Returns the common name of the client certificate that OpenSSL has verified; empty if there is
-// none.
+// Returns the verified client certificate's common name, or an empty string if there is none.
 std::string certificate_name(SSL const* ssl) {
   auto* const certificate = SSL_get0_peer_certificate(ssl);
   if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
@@ -72,14 +71,14 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
   static auto* const system = muster::net::next<ssize_t(int, msghdr*, int)>("recvmsg");
   auto const n = system(socket, message, flags);
   auto* const c = muster::net::guarded(socket);
-  // The error queue contains no data of the stream.
+  // The error queue contains no stream data.
   if (c == nullptr || (flags & (MSG_PEEK | MSG_ERRQUEUE))) return n;
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return n;
-  // gRPC 1.51 also reads into empty buffers; the stream has not ended then.
+  // gRPC 1.51 also reads into empty buffers, where 0 does not mean the end of the stream.
   if (n == 0 && !muster::net::has_room(*message)) return n;
   if (n <= 0) {
     int const error = errno;
-    if (!c->is_tls()) c->ended();  // earlier TLS data is still to be decrypted
+    if (!c->is_tls()) c->ended();  // earlier TLS data may still have to be decrypted
     errno = error;
     return n;
   }
@@ -110,8 +109,7 @@ extern "C" int close(int descriptor) {
 }
 
 extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
-  // SSL_read_ex returns the number differently. It can be found even if OpenSSL is linked
-  // statically.
+  // Calls SSL_read_ex, because it can be found even if OpenSSL is linked statically.
   std::size_t bytes = 0;
   if (SSL_read_ex(ssl, buffer, static_cast<std::size_t>(std::max(size, 0)), &bytes) != 1) return -1;
   int const n = static_cast<int>(bytes);

@@ -1,4 +1,4 @@
-// See intercepted_reads.cpp.
+// Link anchor for intercepted_reads.cpp.
 #pragma once
 
 namespace muster::net {

@@ -1,5 +1,5 @@
-// Parses the HTTP/2 frames that a server sends, and finds the streams that it ends. Pure; one
-// object per connection, one thread at a time.
+// Parses the HTTP/2 frames that a server sends and finds the streams that it ends. Pure; one object
+// per connection, one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace muster::net {
 
 class sent_frames {
  public:
-  /// Reads the next bytes of the connection, which can end anywhere. Calls `ended(stream)` once
-  /// the head of a frame that ends a stream is complete.
+  /// Reads the connection's next bytes, which can end anywhere. Calls `ended(stream)` once it has
+  /// read the complete head of a frame that ends a stream.
   template <class Ended>
   void read(std::string_view bytes, Ended const& ended) {
     while (!bytes.empty()) {

@@ -23,7 +23,7 @@ unsigned short number(std::string_view s, std::size_t at) {
   return static_cast<unsigned short>(byte(s, at) * 256U + byte(s, at + 1));
 }
 
-// Returns the source. The block contains source, destination and their ports.
+// Returns the source address. The block contains both addresses, then both ports.
 template <class Address>
 tcp::endpoint source(std::string_view addresses) {
   typename Address::bytes_type bytes;

@@ -1,4 +1,4 @@
-// The PROXY protocol header, version 2, in which a relay names the client of a connection:
+// The PROXY protocol header, version 2, in which a relay reports the client of a connection:
 // https://www.haproxy.org/download/2.6/doc/proxy-protocol.txt, section 2.2. Pure functions.
 #pragma once
 
@@ -11,36 +11,36 @@
 
 namespace muster::net {
 
-/// Maximum size of a header. Headers of haproxy are shorter than 232 bytes; longer ones contain
+/// Maximum header size. Headers from haproxy have fewer than 232 bytes; longer headers contain
 /// padding.
 constexpr std::size_t proxy_header_bytes_max = 1'024;
-/// This many bytes distinguish a header from other data.
+/// Number of bytes that distinguish a header from other data.
 constexpr std::size_t proxy_signature_bytes = 12;
 
 struct proxy_header {
   enum class state {
     none,     // not a header
-    partial,  // incomplete: at least `bytes` are needed
-    whole,    // complete, with `bytes`
-    wrong     // malformed, see `problem`
+    partial,  // incomplete: at least `bytes` bytes are needed
+    whole,    // complete, with `bytes` bytes
+    wrong     // malformed; see `problem`
   };
   state is = state::none;
   std::size_t bytes = 0;
-  /// The client behind the relay. Empty if the relay connects for itself (LOCAL) or does not name
-  /// the client.
+  /// Client behind the relay. Empty if the header does not contain it, or if the relay connects on
+  /// its own behalf (LOCAL).
   std::optional<boost::asio::ip::tcp::endpoint> client = {};
   std::string problem = {};
 };
 
-/// Parses the data that a connection has sent so far, ignoring TLVs. REQUIRES: it is not empty.
+/// Parses the data that a connection has sent so far, ignoring TLVs. REQUIRES: `said` is not empty.
 proxy_header read_proxy_header(std::string_view said);
 
-/// Returns the client of a connection of `relay` with this header. For a loopback client on another
-/// host, returns the relay's address.
+/// Returns the client of a connection from `relay` with this header. If the client is a loopback
+/// address on another host, returns the relay's address.
 boost::asio::ip::tcp::endpoint behind(boost::asio::ip::tcp::endpoint const& relay,
                                       proxy_header const& header);
 
-/// Returns the header of a connection from `client` to `here`.
+/// Returns the header for a connection from `client` to `here`.
 std::string write_proxy_header(boost::asio::ip::tcp::endpoint const& client,
                                boost::asio::ip::tcp::endpoint const& here);
 

@@ -17,7 +17,7 @@ muster::status shutting_down() {
 }
 
 // Statuses are created outside of the coroutines, because GCC 12 destroys aggregates twice that are
-// created in them. Newer versions were not tested.
+// created in them.
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
   return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
                                           std::to_string(size) + " bytes"};

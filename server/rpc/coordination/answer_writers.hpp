@@ -2,8 +2,7 @@
 // calls, and gRPC writes each answer in the calling thread, in about 10 us. So the answers of one
 // turn of the engine are collected, and helper threads share the work. They use only gRPC;
 // completion is reported through the completion queue. A turn with an error is written in order by
-// the engine thread, because causes must precede their consequences. This is needed with gRPC 1.51;
-// newer versions were not tested.
+// the engine thread, because causes must precede their consequences. This is needed with gRPC 1.51.
 //
 // Owned by the coordination service; engine thread only. Bounded by the number of calls, since each
 // is answered once.

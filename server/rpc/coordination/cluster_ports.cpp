@@ -22,8 +22,8 @@ using net::accepted_socket;
 namespace {
 
 // Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies the
-// connection of a call only by this number; newer versions were not tested. With the lowest free
-// number, a pending call of a closed connection would be attributed to the next connection.
+// connection of a call only by this number. With the lowest free number, a pending call of a closed
+// connection would be attributed to the next connection.
 class file_numbers {
  public:
   file_descriptor renumber(file_descriptor fd) {
@@ -119,9 +119,8 @@ struct cluster_ports::state {
     return "cluster-" + hub.state().spec(cluster).name;
   }
 
-  // gRPC 1.51 identifies TLS connections only by their peer; newer versions were not tested. If the
-  // peer is connected to several ports, the port in the call's authority decides, otherwise the
-  // last connection.
+  // gRPC 1.51 identifies TLS connections only by their peer. If the peer is connected to several
+  // ports, the port in the call's authority decides, otherwise the last connection.
   connection const* tls_connection_of(grpc::ServerContext const& context) const {
     if (by_peer.empty()) return nullptr;
     auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));

@@ -1,8 +1,8 @@
 // Determines the cluster of a call. The protocol has no field for it, so each cluster has its own
-// port; the first cluster uses that of the server. No known version of gRPC can add ports while it
-// runs. So connections to the other ports are accepted here and passed to gRPC, and a call is
-// assigned by its connection. A caller of the main port can also select a cluster by the first
-// label of the host name.
+// port; the first cluster uses that of the server. gRPC cannot add ports while it runs. So
+// connections to the other ports are accepted here and passed to gRPC, and a call is assigned by
+// its connection. A caller of the main port can also select a cluster by the first label of the
+// host name.
 //
 // Owned by the composition root, destroyed before the server, whose listener accepts the
 // connections; engine thread only.
