@@ -78,7 +78,7 @@ explanation explain_row(closure_view const& v) {
   return e;
 }
 
-/// Calls `f(view)` for each row of the session for which `wanted(id)` is true.
+/// Calls `f(view)` for each of the session's rows for which `wanted(id)` is true.
 template <class Wanted, class F>
 void for_rows(history const& h, session_id of, Wanted wanted, F f) {
   auto const owner = h.rows().find(of);
@@ -138,7 +138,7 @@ result<search_step> search_closures(history const& h, coordinator const& core,
   auto out = core.closures().search(q, from, within);
   if (!out) return out;
   if (owner) out->of += h.rows().all().size(*owner);
-  // The core may have forgotten a name that rows still use.
+  // The core may have dropped a function name that rows still use.
   if (owner && from.part == closure_cursor::records && out->next.part == closure_cursor::end)
     out->next = {closure_cursor::rows, 0};
   if (from.part == closure_cursor::records || from.part == closure_cursor::end) {

@@ -1,5 +1,5 @@
-// Views of closures from the core's records or, without a record, from the history's rows. Each
-// call takes about a millisecond. Engine thread only.
+// Views of closures, from the core's records or otherwise from the history's rows. Each call takes
+// about 1 ms. Engine thread only.
 #pragma once
 
 #include "server/core/api/explanation.hpp"
@@ -9,21 +9,20 @@
 
 namespace muster::history {
 
-/// Returns a closure. `of`: session whose rows are searched if there is no record. Errors:
-/// NOT_FOUND.
+/// `of`: session whose rows are searched if the core has no record. Errors: NOT_FOUND.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
-/// Returns why the closure waits, was moved, or failed.
+/// Returns why the closure is waiting, was moved, or failed.
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of = {});
-/// Returns those of `ids` that are known, in the same order.
+/// Returns the closures of `ids` that are known, in the same order.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Continues a search at `from` for one step: records first, then rows.
+/// Continues a search at `from` for one step. Searches records first, then rows.
 result<search_step> search_closures(history const& h, coordinator const& core,
                                     closure_query const& q, closure_cursor from,
                                     closure_bounds const& within);
-/// Returns the core's overview plus the memory of the rows.
+/// Returns the core's overview, with the memory of the rows added.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 
 }  // namespace muster::history

@@ -1,13 +1,13 @@
-// History of a cluster: listeners for changes of the core. The hub calls `fold` after each step of
-// the core, before it delivers results. Listeners are independent of each other, and the core is
-// independent of them.
+// History of a cluster: independent listeners for changes of the core. The hub calls `fold` after
+// each step of the core, before it delivers results. The core does not depend on the listeners.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
 //                                          └─► metrics, jobs, log
 //
-// The history is ahead of the disk, so its views must wait for durability like the core's own.
-// Owned by the hub of a cluster; engine thread only. Each listener has its own limits.
+// The history may contain changes that are not on disk yet, so its views must wait for durability
+// like the core's views. Owned by a cluster's hub; engine thread only. Each listener has its own
+// limits.
 #pragma once
 
 #include "server/core/api/effects.hpp"
@@ -22,21 +22,21 @@
 
 namespace muster::history {
 
-/// A span without numbers of this process.
+/// A span with names instead of this process's numbers.
 struct recorded_span {
   lane_key lane;
-  names::function function;  // an empty name: several functions
+  names::function function;  // empty name: several functions
   span_view what;
 };
 
 class history {
  public:
-  /// `c` and `wide` outlive it. There is no history before `start`.
+  /// `c` and `wide` must outlive the history. Nothing is recorded before `start`.
   history(config const& c, server_wide& wide, time_point start);
   history(history const&) = delete;
 
   /// Processes the effects of a step at `now`.
-  /// @pre Every earlier step was folded, in order.
+  /// @pre All earlier steps have been folded in order.
   void fold(effects const& fx, time_point now) {
     if (!fx.changes.functions.empty()) names_.fold(fx.changes, now);
     activity_.fold(fx.changes, names_, now);
@@ -48,8 +48,8 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// Restores the activity from an earlier process, oldest first.
-  /// @pre Nothing was folded.
+  /// Restores spans from an earlier server process, oldest first.
+  /// @pre Nothing has been folded.
   void restore(recorded_span const& s) {
     auto v = s.what;
     auto const ended = v.started + v.lasted;
@@ -62,7 +62,6 @@ class history {
   session_rows const& rows() const { return rows_; }
   job_lists const& jobs() const { return jobs_; }
   job_times const& times() const { return times_; }
-  /// See job_lists.
   std::vector<session_id> take_ended_jobs() { return jobs_.take_ended(); }
   log_events const& log() const { return log_; }
   closure_metrics const& metrics() const { return meter_.metrics(); }

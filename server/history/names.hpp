@@ -1,9 +1,9 @@
-// Names of functions that listeners display. The core reuses its numbers of functions, so the
-// history assigns its own, one per name.
+// Function names that listeners display. The core reuses its function numbers, so the history
+// assigns its own number to each name.
 //
-// Folded before the other listeners, which share it. Owned by the history of a cluster; engine
-// thread only. Limit: config::functions_max and twice callables_max. Beyond it, unused names are
-// dropped. If that is not enough, new names get the number of their function.
+// Folded before the other listeners, which share it. Owned by a cluster's history; engine thread
+// only. Limit: config::functions_max plus twice callables_max. At the limit, unused callables'
+// names are dropped; if all are in use, a new callable shares the number of its function's name.
 #pragma once
 
 #include <functional>
@@ -23,23 +23,24 @@ class names {
  public:
   struct function {
     std::string name;
-    std::string served;  // name of the worker's function
-    std::string hash;    // of a callable; or empty
+    std::string served;  // the worker's function name
+    std::string hash;    // hash of a callable; otherwise empty
     bool callable = false;
 
     bool operator==(function const&) const = default;
   };
 
-  /// `c` outlives it. `in_use` calls its argument for each number that a listener uses.
+  /// `c` must outlive the object. `in_use` calls its argument with each number that a listener
+  /// uses.
   names(config const& c, std::function<void(std::function<void(function_id)> const&)> in_use)
       : config_(c), in_use_(std::move(in_use)) {}
 
   void fold(changes const& c, time_point now);
 
-  /// Returns the history's number of a function.
-  /// @pre A change contained its name.
+  /// Returns the history's number for a function of the core.
+  /// @pre A folded change contained the function's name.
   function_id of(function_id core) const { return own_[raw(core)]; }
-  /// Returns the number of a function of an earlier process.
+  /// Returns the number for a function from an earlier server process.
   function_id of(function f, time_point now) { return number_of(std::move(f), now); }
   function const& operator[](function_id own) const { return functions_[raw(own)]; }
   std::size_t size() const { return numbers_.size(); }
@@ -52,11 +53,11 @@ class names {
 
   config const& config_;
   std::function<void(std::function<void(function_id)> const&)> in_use_;
-  std::vector<function_id> own_;  // by the core's number
+  std::vector<function_id> own_;  // by the core's function number
   std::vector<function> functions_;
   std::unordered_map<std::string, function_id> numbers_;
   std::vector<function_id> free_;
-  time_point next_check_at_{};  // earliest next search for unused names
+  time_point next_check_at_{};  // earliest time of the next search for unused names
 };
 
 }  // namespace muster::history

@@ -26,9 +26,9 @@ activity_log::~activity_log() {
   wide_.activity_chunks -= static_cast<std::uint32_t>(chunks_.size());
 }
 
-// A worker number that appears again in the same step has the same task; its worker was replaced.
+// A worker number that appears twice in a step belongs to one task, whose worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
-  bool came = false;  // rare; only then are closed workers compared with new ones
+  bool came = false;  // whether a worker was added, which is rare
   for (auto const& w : c.workers) {
     if (!w.here) continue;
     came = true;
@@ -64,7 +64,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
 }
 
-// Creates the lane without a worker if necessary.
+// Creates a lane without a worker if necessary.
 activity_log::lane_map::value_type& activity_log::lane_of(lane_key const& key, time_point now) {
   if (auto const it = lanes_.find(key); it != lanes_.end()) return *it;
   forget_lanes(now);
@@ -86,7 +86,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Drops lanes without workers that have nothing to show, and another one if there are too many.
+// Drops lanes without workers that are too old, and more if the number of lanes is at the limit.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
@@ -120,7 +120,7 @@ void activity_log::keep(lane& l, execution const& e) {
   b.lane = l.number;
   b.function = raw(e.function);
   b.job = static_cast<std::uint32_t>(raw(e.job));
-  // Each minute gets its share of the time; the last one counts the closure.
+  // Each minute gets its share of the duration. The last minute counts the closure.
   auto at = std::max(e.started, e.ended - kept_for + minute_long);
   while (at < e.ended) {
     auto& m = minute_at(l, at);
@@ -179,7 +179,7 @@ void activity_log::turn_to_sum(worker_sums& s, function_id f, time_point started
   s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
 }
 
-// The span is created first, because making room for it can drop the worker's other sums.
+// The span is created first, because allocating it can drop the worker's other sums.
 void activity_log::open_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);
@@ -213,7 +213,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // Sums of a departing worker can be an hour late. The newer minute then keeps the slot.
+  // A departing worker's sums can be an hour old. In that case, the newer minute keeps the slot.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;
@@ -238,7 +238,8 @@ void activity_log::add_chunk(time_point now) {
   while (chunks_.size() > 1 && wide_.activity_chunks >= most) drop_oldest_chunk();
   ++wide_.activity_chunks;
   auto& c = chunks_.emplace_back();
-  c.spans.reset(new span[spans_a_chunk]);  // not touched before use
+  c.spans.reset(
+      new span[spans_a_chunk]);  // not initialised, so that unused pages are not allocated
   c.first = next_;
 }
 

@@ -1,23 +1,22 @@
-// Records the recent activity of workers. An execution of at least a millisecond is a span. Shorter
-// ones are summed per lane, function and 100 ms. Each lane also has its last hour by minutes. A
-// lane is a task, whose workers can change.
+// Records the recent activity of workers. An execution of at least 1 ms is stored as a span.
+// Shorter executions are summed per lane, function and 100 ms. Each lane also stores its last hour
+// by minutes. A lane represents a task, whose workers can change.
 //
 //   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
 //         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
 //
-// Spans are numbered in order of creation and stored in chunks; a reader continues at a number.
-// Spans of the current 100 ms can still grow and are not returned yet.
+// Spans are numbered in order of creation, so that a reader can continue at a number. Spans of the
+// current 100 ms can still grow and are not returned yet.
 //
-// Short executions can come by millions per second. If the function is the same as before, only the
+// Millions of short executions can end per second. If a worker's function is unchanged, only the
 // worker's row and its sum are updated, without a lookup or an allocation. A worker has sums for
-// four functions at a time; others share one.
+// sums_max functions at a time; further functions share one sum.
 //
-// Owned by the history of a cluster; engine thread only. Limits:
-// - Spans of the last hour, up to config::activity_bytes_max in the whole server. Beyond it, this
-//   cluster's oldest chunk is dropped, but its two newest are kept.
-// - config::tasks_max lanes of 2 KiB. Beyond it, the lane whose worker left longest ago is dropped.
-//
-// Only the assignment of workers to lanes is saved.
+// Owned by a cluster's history; engine thread only. Limits:
+// - config::activity_bytes_max for spans in the whole server. At the limit, this cluster's oldest
+//   chunk is dropped, except for its two newest.
+// - config::tasks_max lanes of 2 KiB each. At the limit, the lane whose worker left longest ago is
+//   dropped.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +40,8 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Returns the first entry after `after` in a map by lane_key, among the lanes in `only` (sorted;
-/// empty: all lanes).
+/// Returns the first entry after `after` in a map by lane_key. `only`: sorted lanes to include;
+/// empty: all lanes.
 template <class Map>
 auto behind(Map const& all, std::vector<lane_key> const& only,
             std::optional<lane_key> const& after) {
@@ -59,12 +58,13 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
-  static constexpr std::size_t sums_max = 4;  // sums per worker at a time, each of one function
+  static constexpr std::size_t sums_max =
+      4;  // maximum number of open sums per worker, each of one function
   static constexpr std::uint32_t spans_a_chunk = 4096;
   static constexpr std::size_t span_bytes = 32;
   static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
 
-  /// `c` and `wide` outlive it. Spans are complete since `start`.
+  /// `c` and `wide` must outlive the log. Spans are complete from `start` on.
   activity_log(config const& c, server_wide& wide, time_point start)
       : config_(c), wide_(wide), recorded_since_(start), complete_since_(start) {}
   ~activity_log();
@@ -72,34 +72,34 @@ class activity_log {
 
   void fold(changes const& c, names const& named, time_point now);
 
-  /// The worker serves this task from now on.
+  /// Assigns the worker to this task.
   /// @pre The worker is not open.
   void open(worker_number w, std::string const& job, std::int64_t index, time_point now,
             std::uint32_t slots = 1);
   void close(worker_number w, time_point now);
 
-  /// Adds a short execution. Returns false if it was not short.
+  /// Adds a short execution. Returns false if the execution was not short.
   /// @pre The worker is open.
   bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
   /// Adds an execution of any duration.
   /// @pre The worker is open.
   void add(worker_number w, execution const& e);
-  /// Restores a span from an earlier process. Called with the oldest first. Spans are complete
-  /// since the first of them.
+  /// Restores a span from an earlier server process. Must be called with the oldest span first;
+  /// spans are complete from that span on.
   /// @pre Nothing has been added or opened.
   void restore(lane_key const& on, span_view const& v);
 
   struct bounds {
     std::size_t limit = ~std::size_t{};
-    std::size_t looks = ~std::size_t{};  // spans visited
+    std::size_t looks = ~std::size_t{};  // maximum number of visited spans
   };
-  /// Returns spans from number `from` that overlap the filter's time range.
+  /// Returns spans from number `from` on that overlap the filter's time range.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
   /// Returns the minutes of up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false.
-  /// `only`: as for behind().
+  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false. `only`
+  /// has the same meaning as for behind().
   template <class F>
   void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
     for (auto it = behind(lanes_, only, after); it != lanes_.end();
@@ -111,7 +111,7 @@ class activity_log {
   bool is_open(worker_number w) const {
     return raw(w) < workers_.size() && workers_[raw(w)].at != nullptr;
   }
-  /// Calls `f(id)` for each function of a span or minute; can repeat functions.
+  /// Calls `f(id)` for each function of a span or minute, possibly several times.
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
@@ -130,7 +130,7 @@ class activity_log {
   std::string invalid() const;
 
  private:
-  /// 32 bytes. For a sum, `closure` is the number of executions and, above 32 bits, of failures.
+  /// For a sum, `closure` is the number of executions and, above bit 32, the number of failures.
   struct span {
     std::uint64_t closure;
     std::uint64_t started : 53;  // µs
@@ -140,7 +140,7 @@ class activity_log {
     std::uint32_t lasted;      // µs
     std::uint32_t lane;
     std::uint32_t function;
-    std::uint32_t job;  // low half of the job's id; for a sum: µs of work
+    std::uint32_t job;  // low half of the job's ID; for a sum: µs of work
   };
   static_assert(sizeof(span) == span_bytes);
 
@@ -149,7 +149,7 @@ class activity_log {
     std::uint64_t first = 0;
     std::uint32_t used = 0;
     time_point begin = never;
-    // latest end of its spans, also of sums that can still grow
+    // latest end of its spans, including sums that can still grow
     time_point end{};
   };
 
@@ -157,7 +157,7 @@ class activity_log {
     std::uint32_t number = 0;  // minutes since the epoch
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
-    std::uint32_t function = 0;  // can be several_functions
+    std::uint32_t function = 0;  // several_functions if more than one ran
     bool ran = false;
     duration busy{};
 
@@ -171,19 +171,19 @@ class activity_log {
     std::uint32_t workers = 0;
     std::uint32_t slots = 0;  // maximum over its workers
     time_point closed{};
-    // By number; allocated with the first minute.
+    // Indexed by minute number modulo minutes_kept. Allocated with the first minute.
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;
   };
   using lane_map = std::map<lane_key, lane>;
 
   struct worker_sums {
-    time_point until{};  // end of its sums; epoch: no sums
+    time_point until{};  // end of the open sums' interval; epoch: no open sums
     span* sum = nullptr;
     time_point begin{};
     lane* at = nullptr;        // null: not open
     std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
-    std::size_t open = 0;  // number of open sums; the last may be of several functions
+    std::size_t open = 0;  // number of open sums; the last can be for several functions
   };
 
   lane_map::value_type& lane_of(lane_key const& key, time_point now);
@@ -192,17 +192,17 @@ class activity_log {
   void add_chunk(time_point now);
   void drop_oldest_chunk();
   void begin_sum(worker_sums& s, function_id f, time_point started, time_point now);
-  /// Continues the span as a sum after a change of the function.
+  /// Turns the current span into a sum when the function changes.
   void turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void open_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void fold(worker_sums& s);
   minute& minute_at(lane& l, time_point t);
   void forget_lanes(time_point now);
-  /// Spans before this number no longer change.
+  /// Returns the number below which spans no longer change.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static span_view view_of(span const& b);
-  /// Returns the newest session whose id has this low half. Spans are dropped long before such ids
-  /// repeat.
+  /// Returns the newest session whose ID has this low half. Low halves repeat only long after the
+  /// span was dropped.
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
   lane_view view_of(lane_map::value_type const& l) const {
@@ -214,18 +214,18 @@ class activity_log {
   std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
-  // Lanes without a worker, by the time the last one left.
+  // Lanes without a worker, by the time at which their last worker left.
   std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;
   std::uint64_t next_ = 0;
-  std::uint64_t settled_ = 0;  // first span of the newest interval that has any
+  std::uint64_t settled_ = 0;  // first span of the newest interval that has spans
   time_point settled_at_{};    // end of that interval
   time_point recorded_since_;
   time_point complete_since_;
 };
 
-// Inline, because every short closure passes through it.
+// Inline, because each short closure is recorded here.
 [[gnu::always_inline]] inline bool activity_log::add_short(worker_number w, function_id f,
                                                            time_point started, time_point now,
                                                            bool failed) {

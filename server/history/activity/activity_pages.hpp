@@ -1,5 +1,5 @@
-// Pages of workers' activity, from the history (ended) and the core (running). Each call takes
-// about a millisecond and returns where to continue. Engine thread only.
+// Pages of workers' activity: ended executions from the history, and running executions from the
+// core. Each call takes about 1 ms and returns where to continue. Engine thread only.
 #pragma once
 
 #include "server/core/coordinator.hpp"
@@ -7,13 +7,13 @@
 
 namespace muster::history {
 
-/// Returns up to `limit` spans from number `from`. Visits at most 20,000.
+/// Returns up to `limit` spans from number `from` on. Visits at most 20,000 spans.
 span_page spans(history const& h, activity_filter const& f, std::uint64_t from, std::size_t limit,
                 time_point now);
-/// Returns the last hour by lane and minute, including running executions. At most 200 lanes.
+/// Returns the last hour by lane and minute, including running executions, for at most 200 lanes.
 minute_page minutes(history const& h, coordinator const& core, activity_filter const& f,
                     std::optional<lane_key> const& after, time_point now);
-/// Returns running executions by lane. At most 2,000 lanes.
+/// Returns running executions by lane, for at most 2,000 lanes.
 running_page running(history const& h, coordinator const& core, activity_filter const& f,
                      std::optional<lane_key> const& after);
 

@@ -1,6 +1,5 @@
-// Late arrivals at barriers for each cluster, from the coordination core's changes. They belong to
-// a generation, because the next one can have other tasks and hosts, and do not survive the
-// process.
+// Late arrivals at barriers, by cluster. Only the current generation's barriers are included,
+// because the next generation can have other tasks and hosts. Not stored on disk.
 //
 // Owned by the coordination hub; engine thread only. Limits: those of `lateness`, and one entry per
 // running barrier (limits::barriers_max per cluster).
@@ -17,7 +16,7 @@ class barrier_lateness {
  public:
   void fold(coordination::changes const& c);
 
-  /// Returns null if no barrier has passed in this generation.
+  /// Returns null if no barrier has completed in this generation.
   lateness const* of(coordination::cluster_id c) const {
     auto const it = clusters_.find(c);
     return it == clusters_.end() ? nullptr : &it->second.late;
@@ -29,7 +28,8 @@ class barrier_lateness {
     std::shared_ptr<coordination::participants const> who;
   };
   struct of_generation {
-    std::unordered_map<coordination::barrier_number, running> barriers;  // barriers of user code
+    std::unordered_map<coordination::barrier_number, running>
+        barriers;  // only barriers that user code created
     lateness late;
   };
 

@@ -1,6 +1,7 @@
-// Late arrivals at the newest passed barriers of one generation, with sums by task, which show the
-// task that is usually last. Owned by barrier_lateness; engine thread only; pure. Keeps
-// meetings_max barriers, with 4 bytes per participant (at most 25 MB), then drops the oldest.
+// Late arrivals at the newest completed barriers of one generation, with sums by task that show
+// which task is usually last. Owned by barrier_lateness; engine thread only; pure. Limit:
+// meetings_max barriers with 4 bytes per participant (at most 25 MB); then the oldest barrier is
+// dropped.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +23,13 @@ class lateness {
     coordination::barrier_instance which;
     time_point ended{};
     std::shared_ptr<coordination::participants const> who;
-    std::vector<std::uint32_t> arrival_us;  // by position in `who`, relative to the first arrival
+    std::vector<std::uint32_t> arrival_us;  // time after the first arrival, by position in `who`
     std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
     duration late{};    // lateness of the last arrival
     duration spread{};  // time from the first to the last arrival
 
-    /// Returns how long after the median this participant arrived, or 0.
+    /// Returns how long after the median the participant arrived; 0 if not later.
     std::uint32_t late_us(std::size_t position) const {
       return std::max(arrival_us[position], median_us) - median_us;
     }
@@ -41,15 +42,15 @@ class lateness {
     bool operator==(sums const&) const = default;
   };
 
-  /// Adds a barrier that has passed.
-  /// @pre There are at least two participants, and came[i] is the arrival of who[i].
+  /// Adds a completed barrier.
+  /// @pre There are at least two participants, and came[i] is the arrival time of who[i].
   void note(coordination::barrier_instance which,
             std::shared_ptr<coordination::participants const> who, std::span<time_point const> came,
             time_point ended);
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
   sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
-  /// Returns up to `limit` tasks that were ever last or late, those that were most often last
+  /// Returns up to `limit` tasks that were ever last or late; the task that was last most often is
   /// first.
   std::vector<coordination::task_index> worst(std::size_t limit) const;
   duration latest(coordination::task_index t) const;
@@ -57,7 +58,7 @@ class lateness {
   std::string violated_invariant() const;
 
  private:
-  /// `times`: 1 to add, -1 to subtract.
+  /// `times`: 1 to add, -1 to subtract
   static void add(meeting const& m, int times, std::vector<sums>& to);
 
   std::deque<meeting> meetings_;

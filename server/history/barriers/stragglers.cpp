@@ -11,7 +11,6 @@ std::string host_of(std::string const& peer) {
   return peer.substr(0, peer.rfind(':'));
 }
 
-// As in the command line and the dashboard: "worker:3".
 std::string short_name(coordination::cluster_spec const& spec, coordination::task_index t) {
   auto const [job, index] = spec.place(t);
   return spec.jobs[job].name + ":" + std::to_string(index);

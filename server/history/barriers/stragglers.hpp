@@ -1,4 +1,4 @@
-// View of late arrivals at barriers, with the names and hosts of the core. Engine thread only.
+// View of late arrivals at barriers, with task and host names from the core. Engine thread only.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -6,12 +6,12 @@
 
 namespace muster::history {
 
-/// Late arrivals at up to 64 of the newest barriers that all participants reached. Late means after
-/// the median.
+/// Late arrivals at up to 64 of the newest barriers that all participants reached. An arrival is
+/// late if it is after the median arrival.
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Number of worst tasks that are summed up by host.
+  /// Number of worst tasks that are included in the sums by host.
   static constexpr std::size_t tasks_examined = 10'000;
 
   struct barrier {
@@ -45,7 +45,7 @@ struct straggler_view {
   std::vector<host> hosts;        ///< worst first; only hosts that were late at least once
 };
 
-/// `late`: null if no barrier has passed. `now`: the generation of `late`.
+/// `late`: null if no barrier has completed; `now`: the generation that `late` belongs to
 straggler_view stragglers(lateness const* late, coordination::generation_views const& now);
 
 }  // namespace muster::history

@@ -1,8 +1,6 @@
-// Lists of jobs and sessions: running, recently ended or failed, and search results. job_pages.hpp
-// makes views of the ids.
-//
-// Owned by the history of a cluster; engine thread only. Limit: one entry per job of the core
-// (config::sessions_max and the ended jobs that it keeps). Each list visits all entries, except
+// Lists of jobs and sessions: running, recently ended or failed, and search results. Owned by a
+// cluster's history; engine thread only. Limit: one entry per job of the core (config::sessions_max
+// and the ended jobs that the core stores). Each list except `page_of` visits all entries.
 // `page_of`.
 #pragma once
 
@@ -30,13 +28,13 @@ struct live_jobs {
 struct job_filter {
   std::optional<job_state> state;
   std::optional<bool> streaming;
-  std::string text;         ///< substring of the name or id, ignoring case; empty: any
+  std::string text;         ///< substring of the name or ID, ignoring case; empty: any
   bool unfinished = false;  ///< only QUEUED and RUNNING jobs
 
   bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
 };
 
-/// How many jobs, or sessions, are in each state.
+/// Number of jobs, or sessions, in each state.
 using state_counts = std::array<std::uint64_t, enum_size<job_state>>;
 
 class job_lists {
@@ -45,25 +43,26 @@ class job_lists {
 
   struct failed_session {
     session_id session{};
-    closure_id closure{};  ///< its newest failed closure
+    closure_id closure{};  ///< newest failed closure
     time_point at{};
   };
 
-  /// Ended jobs that wait for take_ended. Beyond it, they are left out.
+  /// Maximum number of ended jobs between calls of take_ended(). At the limit, further jobs are
+  /// omitted.
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// Returns the jobs that ended since the last call, in order of their ends.
+  /// Returns the jobs that have ended since the last call, in the order in which they ended.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
-  /// Returns REST jobs that failed since then, by end, newest first.
+  /// Returns REST jobs that have failed since `since`; the last to end is first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Returns sessions of programs with a closure that failed since then, by time of the failure.
+  /// Returns sessions of programs with a closure that has failed since `since`, by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
-  /// Returns running, newest ended, and recently failed jobs; newest first.
+  /// Returns running, recently ended and recently failed jobs, newest first.
   std::vector<session_id> watched(time_point now) const;
-  /// Returns matching jobs with ids below `before` (none: from the newest), newest first. Visits up
-  /// to looks_max entries, so a short page can have a `next`.
+  /// Returns matching jobs with IDs below `before` (0: all IDs), newest first. Visits at most
+  /// looks_max entries, so a short page can have a `next`.
   page<session_id, session_id> page_of(session_id before, std::size_t limit,
                                        job_filter const& filter) const;
 
@@ -85,7 +84,7 @@ class job_lists {
   std::uint64_t& count_of(line const& l);
 
   all_lines lines_;
-  std::array<state_counts, 2> counts_{};  // jobs, sessions
+  std::array<state_counts, 2> counts_{};  // 0: jobs; 1: sessions
   std::vector<session_id> ended_;
 };
 

@@ -1,9 +1,9 @@
-// Execution times of each job, in total and by function and worker, in buckets, so memory does not
-// grow with the number of executions.
+// Execution times of each job, in total and by function and worker. Times are counted in buckets,
+// so that memory does not grow with the number of executions.
 //
-// An execution is an attempt that a worker has answered. Known executions of an earlier process are
-// counted once. Owned by the history of a cluster; engine thread only. Limits: the constants below,
-// and one entry per job of the core (config::sessions_max).
+// An execution is an attempt that a worker has answered. A closure restored from an earlier server
+// process counts as one execution. Owned by a cluster's history; engine thread only. Limits: the
+// constants below, and one entry per job of the core (config::sessions_max).
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace muster::history {
 
-/// Durations in the buckets of a histogram. Empty buckets are not stored.
+/// Histogram of durations that stores only non-empty buckets.
 class run_times {
  public:
   struct cell {
@@ -26,15 +26,15 @@ class run_times {
     duration least{}, most{};
   };
 
-  /// Returns by how many bytes the object has grown.
+  /// Returns the number of bytes by which the object has grown.
   std::size_t add(duration d, bool failed);
   std::vector<cell> const& cells() const { return cells_; }  // shortest first
   std::uint64_t ran() const { return ran_; }
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// Returns the percentile by nearest rank, interpolated within its bucket, or 0 without
-  /// durations. `part`: 0 to 1.
+  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 if there are no
+  /// durations. `part`: 0 to 1
   duration percentile(double part) const;
 
  private:
@@ -45,7 +45,7 @@ class run_times {
 
 struct job_times_view {
   struct row {
-    std::string name;  // empty: executions above the limit, or of unknown origin
+    std::string name;  // empty: executions beyond the limits, or without a known worker
     run_times times;
   };
   run_times all;
@@ -55,17 +55,16 @@ struct job_times_view {
 
 class job_times {
  public:
-  /// Limits per job. Executions beyond them share one row.
+  /// Limits per job. Executions beyond the limits share one row.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Size of all tables. Beyond it, the tables of the oldest jobs are dropped, but not their
-  /// totals.
+  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, but their
+  /// totals are kept.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
-  /// Names of workers. Executions of further workers have no worker.
+  /// Maximum number of worker names. Executions of further workers have no name.
   static constexpr std::size_t tasks_max = 65'536;
 
-  /// @pre `named` has folded the same changes.
+  /// @pre `named` has already folded the same changes.
   void fold(changes const& c, names const& named);
-  /// Calls `use` for each function that is stored.
   void for_each_function(std::function<void(function_id)> const& use) const;
   /// Returns nothing if no closure of the job was executed.
   std::optional<job_times_view> find(session_id job, names const& named) const;
@@ -77,7 +76,7 @@ class job_times {
 
   struct job {
     run_times all;
-    rows functions, workers;  // by number
+    rows functions, workers;  // by function or task number
     std::size_t bytes = 0;
     bool detailed = true;
   };
@@ -95,7 +94,7 @@ class job_times {
   std::size_t bytes_ = 0;
   std::vector<std::string> tasks_;
   std::unordered_map<std::string, std::uint32_t> task_numbers_;
-  std::vector<std::uint32_t> workers_;  // tasks, by the core's number
+  std::vector<std::uint32_t> workers_;  // task numbers, by the core's worker number
 };
 
 }  // namespace muster::history

@@ -5,7 +5,7 @@
 
 namespace muster::history {
 
-namespace cluster_words {  // a namespace, because the other core has the same names
+namespace cluster_words {  // a namespace, because incident_texts.cpp uses the same names
 
 namespace incidents = coordination::incidents;
 using coordination::severity;

@@ -1,8 +1,6 @@
-// Converts incidents of clusters of coordination clients to log events, from the coordination
-// core's changes. Of many simultaneous failures, only the first get events of their own.
-//
-// Owned by the coordination hub; engine thread only. Limit: events of one step, which are dropped
-// at the next.
+// Converts incidents of coordination clusters to log events. Of many simultaneous failures, only
+// the first have their own events. Owned by the coordination hub; engine thread only. Limit: the
+// events of one step, which are dropped at the next step.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +28,7 @@ enum class cluster_event_kind : std::uint8_t {
   task_restarted = 6,
   task_left = 7,
   barrier_failed = 8,
-  barriers_failed = 9,  ///< further failures at the same time, summed up
+  barriers_failed = 9,  ///< further failures at the same time
   barrier_stuck = 10,
   notice_unheard = 11,
   port_changed = 12,
@@ -62,7 +60,6 @@ class cluster_log {
     pending_events_.clear();
     if (!c.incidents.empty()) tell(c.incidents);
   }
-  /// Returns the events of the last step.
   std::vector<cluster_event> const& pending_events() const { return pending_events_; }
 
  private:

@@ -1,9 +1,7 @@
-// Converts incidents and dropped values to log events, from the core's changes. Events that clients
-// can cause in large numbers are limited to a few per minute; the next one contains the number of
-// suppressed ones.
-//
-// Owned by the history of a cluster; engine thread only. Limit: events of one step, which are
-// dropped at the next.
+// Converts incidents and dropped values to log events. Events that clients can cause in large
+// numbers are limited to a few per minute; the next event contains the number of suppressed events.
+// Owned by a cluster's history; engine thread only. Limit: the events of one step, which are
+// dropped at the next step.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +32,7 @@ enum class log_event_kind : std::uint8_t {
   builder_quarantined = 8,
   no_progress = 9,
   spill_failed = 10,    ///< values cannot be written to, or read from, --spill-dir
-  values_dropped = 11,  ///< released to stay within a limit, or recomputed after that
+  values_dropped = 11,  ///< released to stay within a limit, or recomputed afterwards
   job_failed = 12,
   session_failed = 13,
   program_failed = 14,
@@ -65,10 +63,10 @@ struct log_event {
 
 class log_events {
  public:
-  /// Minimum pause between events about values that were released to stay within a limit.
+  /// Minimum time between events about values that were released to stay within a limit.
   static constexpr duration drops_pause = std::chrono::minutes(1);
 
-  /// `c` outlives it.
+  /// `c` must outlive the object.
   explicit log_events(config const& c) : config_(c) {}
 
   void fold(changes const& c, time_point now) {
@@ -76,7 +74,6 @@ class log_events {
     if (!c.incidents.empty()) tell(c, now);
     if (!c.values.empty() && now >= drops_told_until_) add_drop_event(c, now);
   }
-  /// Returns the events of the last step.
   std::vector<log_event> const& pending_events() const { return pending_events_; }
 
   std::string invalid() const { return failures_.invalid(); }

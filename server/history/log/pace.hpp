@@ -1,4 +1,4 @@
-// Rate limit for log events of one kind, so that a client cannot crowd out others. Owned by
+// Rate limit for log events of one kind, so that a client cannot crowd out other events. Owned by
 // log_events; engine thread only.
 #pragma once
 
@@ -15,7 +15,7 @@ using namespace muster::core;
 
 class log_event_pace {
  public:
-  static constexpr std::uint32_t singly = 20;  // events per `period`
+  static constexpr std::uint32_t singly = 20;  // maximum number of events per `period`
   static constexpr duration period = std::chrono::minutes(1);
 
   /// Counts an event. Returns whether to log it.
@@ -31,7 +31,7 @@ class log_event_pace {
     ++logged_in_interval_;
     return true;
   }
-  /// Returns the number of suppressed events since the last call.
+  /// Returns the number of events suppressed since the last call.
   std::uint64_t take_suppressed_count() { return std::exchange(left_out_, 0); }
 
   std::string invalid() const {

@@ -34,7 +34,7 @@ machine_sample sample_of(machine const& m, time_point now) {
 
 }  // namespace
 
-// Returns null if there is no space.
+// Returns null if the table is full.
 machines::row* machines::row_of(std::string const& task) {
   auto at = rows_.find(task);
   if (at == rows_.end()) {

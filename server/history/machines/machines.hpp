@@ -1,5 +1,5 @@
-// Latest state of the workers' machines, and samples of an hour for charts. Filled by the hub, not
-// by the core. Engine thread only.
+// Latest state of the workers' hosts, and one hour of samples for charts. Filled by the hub, not by
+// the core. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,25 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Sample of a machine. Negative values are unknown.
+/// Negative values are unknown.
 struct machine_sample {
   std::uint32_t at = 0;  // Unix seconds
   float cpu = -1;        // cores
   float memory = -1;
   float gpu = -1;  // utilisation of all GPUs, 0 to 1
   float gpu_memory = -1;
-  float received = -1, sent = -1, read = -1, written = -1;  // per second
+  float received = -1, sent = -1, read = -1, written = -1;  // bytes per second
 };
 
 class machines {
  public:
-  /// One hour, one sample in five seconds.
+  /// One hour with a sample every five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Machines with samples (27 MB); of others, only the latest state is kept.
+  /// Maximum number of machines with samples (27 MB). For further machines, only the latest state
+  /// is stored.
   static constexpr std::size_t charts_max = 1'024;
-  /// Beyond it, a machine that has left is dropped, or a new one is not stored.
+  /// Maximum number of machines. At the limit, a machine that has left is dropped; if all are
+  /// present, the new machine is not stored.
   static constexpr std::size_t machines_max = 16'384;
   /// Maximum age of a current state.
   static constexpr duration fresh_for = std::chrono::seconds(20);
@@ -47,7 +49,7 @@ class machines {
     std::size_t near_samples = 0;
     time_point near_since{};
     bool charted = false;
-    std::size_t next = 0;  // sample to overwrite next, if the ring is full
+    std::size_t next = 0;  // index of the sample to overwrite next when the ring is full
     std::vector<machine_sample> ring{};
 
     bool fresh(time_point now) const { return !gone && now - seen <= fresh_for; }
@@ -56,19 +58,18 @@ class machines {
     }
   };
 
-  /// `task`: for example "worker:3"; empty: the server itself.
+  /// `task`: for example "worker:3"; empty for the server itself
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Restores a sample from an earlier process, oldest first, for a machine that has not reported
-  /// yet.
+  /// Restores a sample from an earlier server process. Must be called with the oldest sample first,
+  /// before the machine reports.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }
-  /// @pre There is a sample.
+  /// @pre The row has a sample.
   static machine_sample const& newest_sample(row const& r) {
     return r.next > 0 ? r.ring[r.next - 1] : r.ring.back();
   }
-  /// Returns the samples, oldest first.
   static std::vector<machine_sample> samples(row const& r);
 
  private:

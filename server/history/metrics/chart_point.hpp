@@ -1,4 +1,4 @@
-// A point of a chart of the whole server. Plain data.
+// A point of a chart of the whole server.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace muster::history {
 using namespace muster::core;
 
 struct chart_point {
-  /// Indexes of figures. Rates are per second, times in milliseconds.
+  /// Rates are per second; times are in milliseconds.
   enum figure : std::size_t {
     queued,
     running,
@@ -26,8 +26,8 @@ struct chart_point {
     figures_count
   };
 
-  std::uint32_t series = 0;  ///< 0: per second, 1: per ten seconds, 2: per minute
-  time_point at{};           ///< end of its interval
+  std::uint32_t series = 0;  ///< resolution; 0: 1 s, 1: 10 s, 2: 1 min
+  time_point at{};           ///< end of the point's interval
   std::array<float, figures_count> figures{};
 
   bool operator==(chart_point const&) const = default;

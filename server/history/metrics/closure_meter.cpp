@@ -19,14 +19,14 @@ void closure_meter::fold(effects const& fx, time_point now) {
   for (auto const& moved : c.moved) m.retracted += moved.why == move_reason::retracted;
   for (auto const waited : c.waits.value) m.value_wait.add(waited);
   m.values_read += c.values_read.size();
-  // A welcome repeats earlier stop requests, so they are not counted again.
+  // A welcome message repeats earlier stop requests, which are not counted again.
   if (fx.welcomes.empty()) m.stop_requests += fx.stop_requests.size();
   for (auto const& t : c.tasks) count_task(t, now);
   if (!c.values.empty()) count_values(c);
   if (!c.sessions.empty() || !c.sessions_released.empty()) count_sessions(c, now);
 }
 
-// A loss and return within one step does not count as a recovery.
+// A task that is lost and attached again within one step does not count as recovered.
 void closure_meter::count_task(task_changed const& t, time_point now) {
   if (t.state == task_state::error && !t.gone) {
     metrics_.worker_failures += lost_.try_emplace({t.job, t.index}, t.since).second;
@@ -39,7 +39,8 @@ void closure_meter::count_task(task_changed const& t, time_point now) {
   lost_.erase(lost);
 }
 
-// A closure that was restored without its value lost it in an earlier process; this is not counted.
+// A closure that is restored without its value lost the value in an earlier process, so the loss is
+// not counted.
 void closure_meter::count_values(changes const& c) {
   std::unordered_set<closure_id> restored;
   for (auto const& e : c.ended)

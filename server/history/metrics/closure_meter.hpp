@@ -1,6 +1,6 @@
-// Counters and timers of closures for /metrics, from the core's changes, without those of an
-// earlier process. Owned by the history of a cluster; engine thread only. Limits: the counters,
-// sessions with a full queue, and lost tasks (config::sessions_max, tasks_max).
+// Counters and timers of closures for /metrics, since the start of this process. Owned by a
+// cluster's history; engine thread only. Limits: the counters, sessions with a full queue, and lost
+// tasks (config::sessions_max, tasks_max).
 #pragma once
 
 #include <array>
@@ -18,22 +18,24 @@ namespace muster::history {
 using namespace muster::core;
 
 struct closure_metrics {
-  histogram queue_wait;  // ready to run (scheduled, delay over, requeued) → sent to a worker
-  histogram execution;   // sent to a worker → answered by it, with any result
-  histogram total;       // scheduled → ended in any way
-  histogram value_wait;  // value requested → available; 0 if it was available
-  histogram recovery;    // task lost → attached again
-  std::uint64_t worker_failures = 0;  // lost workers, without those that disconnected gracefully
+  histogram
+      queue_wait;  // from ready to run (scheduled, delay elapsed, requeued) to sent to a worker
+  histogram execution;                // from sent to a worker to answered, with any result
+  histogram total;                    // from scheduled to ended with any result
+  histogram value_wait;               // from requested to available; 0 if already available
+  histogram recovery;                 // from task lost to task attached again
+  std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
-  std::uint64_t retracted = 0;        // prefetched to one worker and returned for another
-  std::uint64_t values_written = 0;   // written to disk
-  std::uint64_t values_read = 0;      // read from disk
+  std::uint64_t retracted = 0;        // prefetched by one worker and returned for another
+  std::uint64_t values_written = 0;   // to disk
+  std::uint64_t values_read = 0;      // from disk
   std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};  // by reason
-  // Total time with at least one full queue, without the current period.
+  // Total time with at least one full queue, excluding the current period.
   duration full{};
-  time_point full_since = never;  // start of the current period with a full queue; never: none
+  time_point full_since =
+      never;  // start of the current period with a full queue; never: no queue is full
 
-  /// Adds the metrics of another cluster of the server, as of `now`.
+  /// Adds the metrics of another cluster as of `now`.
   closure_metrics& add(closure_metrics const& o, time_point now) {
     queue_wait += o.queue_wait, execution += o.execution, total += o.total;
     value_wait += o.value_wait, recovery += o.recovery;
@@ -51,7 +53,7 @@ class closure_meter {
  public:
   void fold(effects const& fx, time_point now);
 
-  /// Valid for the life of the object; changes with each step.
+  /// Returns a reference that is valid while the object exists; its values change with each step.
   closure_metrics const& metrics() const { return metrics_; }
 
   std::string invalid() const;
@@ -64,7 +66,7 @@ class closure_meter {
 
   closure_metrics metrics_;
   std::unordered_set<session_id> full_;
-  // with the time of the loss
+  // by task: time of the loss
   std::map<std::pair<std::string, std::int64_t>, time_point> lost_;
 };
 

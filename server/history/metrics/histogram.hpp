@@ -1,4 +1,4 @@
-// Histogram of durations, for /metrics. A value type.
+// Histogram of durations for /metrics. A value type.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace muster::history {
 using core::duration;
 
 /// Counts durations without allocations: one bucket up to 4 µs, four per octave up to about 19
-/// hours, and one above. Each bucket also has the sum of its durations.
+/// hours, and one for longer durations. Each bucket also contains the sum of its durations.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
   static constexpr std::size_t buckets = 1 + 34 * an_octave;  // plus one for longer durations
-  /// Bucket that ends at 64 µs, the finest one in /metrics.
+  /// Index of the bucket that ends at 64 µs, the first one in /metrics.
   static constexpr std::size_t first_exported = 4 * an_octave;
 
-  /// Returns the inclusive upper limit of a bucket. It doubles every an_octave buckets.
+  /// Returns the inclusive upper limit of a bucket. The limit doubles every `an_octave` buckets.
   /// @pre n < buckets.
   static constexpr duration limit(std::size_t n) {
     if (n == 0) return duration(4);
@@ -30,7 +30,7 @@ class histogram {
     return duration(static_cast<std::int64_t>(an_octave + 1 + part) << octave);
   }
 
-  /// Returns `buckets` for durations above all limits.
+  /// Returns `buckets` for a duration above all limits.
   static std::size_t bucket_of(duration d) {
     return bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
   }
@@ -50,7 +50,7 @@ class histogram {
     return *this;
   }
 
-  /// Returns the count of one bucket; `buckets`: above all limits.
+  /// `n`: bucket; `buckets`: durations above all limits
   std::uint64_t in(std::size_t n) const { return buckets_[n].count; }
   duration sum_in(std::size_t n) const { return buckets_[n].sum; }
   std::uint64_t count() const {
@@ -70,7 +70,7 @@ class histogram {
     duration sum{};
   };
 
-  // Computed from the octave of us - 1 and its next two bits.
+  // The bucket follows from the octave of us - 1 and its next two bits.
   static std::size_t bucket_of(std::uint64_t us) {
     if (us <= 4) return 0;
     auto const bits = static_cast<std::size_t>(std::bit_width(us - 1));

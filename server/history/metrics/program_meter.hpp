@@ -1,5 +1,5 @@
-// Counters of programs for /metrics, from the core's changes, without those of an earlier process.
-// Owned by the history of a cluster; engine thread only.
+// Counters of programs for /metrics, since the start of this process. Owned by a cluster's history;
+// engine thread only.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 namespace muster::history {
 
 struct program_totals {
-  std::array<std::uint64_t, enum_size<core::program_state>> finished{};  // programs, by final state
-  // Ended attempts, by kind of end.
+  std::array<std::uint64_t, enum_size<core::program_state>> finished{};  // by final state
+  // Ended attempts, by reason.
   std::array<std::uint64_t, enum_size<core::program_end>> attempts{};
-  std::uint64_t restarts = 0;  // attempts after the first of a program
+  std::uint64_t restarts = 0;  // attempts other than a program's first
 
   program_totals& operator+=(program_totals const& o) {
     for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += o.finished[i];

@@ -27,7 +27,7 @@ std::size_t size_of(attempt_record const& r) {
   return bytes;
 }
 
-// Returns the last lines that fit.
+// Returns the last lines whose total size is at most `bytes_max`.
 std::vector<std::string> last_of(std::vector<std::string> const& lines, std::size_t bytes_max) {
   std::size_t bytes = 0;
   auto from = lines.end();
@@ -109,7 +109,7 @@ void black_box::ended(time_point now, std::string_view worker, rank_end const& e
   }
   b->line_bytes += length(r.stderr_lines) + length(r.stdout_lines) + r.not_started.size();
   b->what.ranks.push_back(std::move(r));
-  // Ranks of an attempt end at about the same time, so they are stored together.
+  // Ranks of an attempt usually exit at about the same time, so they are stored together.
   if (is_over(which)) changed(which, *b);
 }
 
@@ -201,7 +201,7 @@ void black_box::weigh(box& b) {
   bytes_ += b.bytes;
 }
 
-// The oldest programs have the smallest numbers.
+// Programs are ordered by number, so the oldest are first.
 void black_box::make_room(name const& but) {
   for (auto it = boxes_.begin(); bytes_ > limits_.bytes_max && it != boxes_.end();) {
     auto const here = it++;

@@ -1,12 +1,12 @@
 // Bounded diagnostic records of programs' attempts: failed ranks with their last output, stacks of
-// killed ranks, late arrivals at barriers, lost workers. The hub reports events and stores changed
-// records.
+// killed ranks, late arrivals at barriers, and lost workers. The hub reports events and stores
+// changed records.
 //
 //   begun ──► ended, killed, lost, told ──► over ──► kept, also on the disk ──► forgotten
 //
-// Only reports of the worker that runs a rank are accepted. A running attempt's record is in memory
-// and is stored after each event. If an earlier process began the attempt, the record continues the
-// stored one. Owned by a hub; engine thread only; pure.
+// A report about a rank is accepted only from the worker that runs the rank. A running attempt's
+// record is in memory and is stored after each event. A record that an earlier server process began
+// is continued. Owned by a hub; engine thread only; pure.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ namespace muster::history {
 using namespace muster::core;
 
 struct black_box_limits {
-  std::size_t attempts_max = 32;  // per program; beyond it, the oldest is dropped, as in the core
+  std::size_t attempts_max =
+      32;  // per program; at the limit, the oldest is dropped, as in the core
   // Maximum size of all records. At the limit, the oldest records are dropped.
   std::size_t bytes_max = std::size_t{64} << 20;
-  // Limits per attempt. Excess entries are only counted.
+  // Limits per attempt. Excess entries are counted but not stored.
   std::size_t events_max = 64, event_bytes_max = 512;
   std::size_t barriers_max = 16, latecomers_max = 16, name_bytes_max = 256;
-  std::size_t arrivals_max = 4'096;                     // arrivals of the newest barriers that fit
-  std::size_t stack_bytes_max = std::size_t{96} << 10;  // of all distinct stacks
-  std::size_t line_bytes_max = std::size_t{96} << 10;   // of the output of all ranks
-  std::size_t rank_bytes_max = std::size_t{4} << 10;    // of one rank's last output lines
+  std::size_t arrivals_max = 4'096;  // only the newest barriers that fit are stored
+  std::size_t stack_bytes_max = std::size_t{96} << 10;  // all distinct stacks
+  std::size_t line_bytes_max = std::size_t{96} << 10;   // output lines of all ranks
+  std::size_t rank_bytes_max = std::size_t{4} << 10;    // last output lines of one rank
   std::size_t ranks_max = 512;
 };
 
@@ -47,38 +48,39 @@ class black_box {
     auto operator<=>(name const&) const = default;
   };
   struct seat {
-    // task in the program's cluster; its worker, such as "worker:3"; its host
+    // task in the program's cluster; its worker, such as "worker:3"; the worker's host
     std::string task, worker, host;
     time_point started{};  // epoch: unknown
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
 
-  /// Starts a record. Has no effect if it exists.
+  /// Starts a record. Has no effect if the record exists.
   void begun(name const& which, std::vector<seat> seats);
-  /// Restores a record from an earlier process. For a running attempt, call `begun` first.
+  /// Restores a record from an earlier server process. If the attempt is running, call `begun`
+  /// first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 
-  /// Adds a report of a worker about its rank. Repeated reports are ignored.
+  /// Adds a worker's report about its rank. Ignores repeated reports.
   void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
   /// Adds the stacks of ranks that the worker has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// The worker is disconnected; noted in all its running attempts.
+  /// Records in all running attempts of the worker that the worker is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
-  /// The worker has reconnected.
+  /// Records that the worker has reconnected.
   void back(time_point now, std::string const& worker);
   /// Adds an event of the attempt's coordination cluster.
   void told(name const& which, attempt_record::event what);
-  /// Ends the record: no rank is alive.
+  /// Closes the record after all ranks have exited.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
             std::vector<attempt_record::late_task> late);
-  /// Deletes the records of all attempts.
+  /// Deletes the records of all attempts of the program.
   void forget(program_id program);
 
   attempt_record const* find(name const& which) const;
-  /// Returns records to store since the last call; null: to delete.
+  /// Returns the records to store since the last call, or null for a record to delete.
   std::vector<std::pair<name, attempt_record const*>> changes();
   bool has_changes() const { return !changed_.empty() || !removed_.empty(); }
   std::size_t bytes() const { return bytes_; }
@@ -87,7 +89,7 @@ class black_box {
   struct box {
     attempt_record what;
     std::vector<seat> seats;
-    std::set<std::uint32_t> ended, placed;  // ended ranks; ranks with a known stack
+    std::set<std::uint32_t> ended, placed;  // ranks that have exited; ranks with a known stack
     std::set<std::string, std::less<>> workers, away;
     std::size_t stack_bytes = 0, line_bytes = 0, bytes = 0;
   };

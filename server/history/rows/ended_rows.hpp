@@ -1,15 +1,13 @@
-// Compact rows, without values, for ended closures that have no record, for every known gRPC
-// session. Keeps the newest rows of each session, plus the newest failures among older ones.
+// Compact rows, without values, for ended closures that have no record, by gRPC session. Each
+// session keeps its newest rows, and the newest failures among its older rows.
 //
 //   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
-// Every closure of a stream passes through here, so rows are appended to chunks that a session
-// reuses in a ring, without allocations. If all chunks exceed session_rows_bytes_max, the oldest
-// chunk of any session is dropped.
-//
-// Owned by session_rows, which assigns the numbers of sessions. Holds references to the places of
-// its rows. Engine thread only.
+// Each closure of a stream is recorded here. Rows are therefore appended, without allocations, to
+// chunks that a session reuses as a ring. If all chunks exceed session_rows_bytes_max, the oldest
+// chunk of any session is dropped. Owned by session_rows, which assigns the session numbers.
+// References the places of its rows. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -53,17 +51,16 @@ class ended_rows {
 
   enum part : std::uint8_t { newest, failures };
 
-  /// All arguments outlive it.
+  /// All arguments must outlive the object.
   ended_rows(config const& c, places& where, server_wide& wide)
       : config_(c), places_(where), bytes_(wide.row_bytes) {}
   ended_rows(ended_rows const&) = delete;
 
   void open(row_owner n) { sessions_.open(n); }
-  /// Has no effect if the session was not opened.
   void close(row_owner n);
 
-  /// Returns space for at least one row of closures that ran at this place. Empty if the session
-  /// keeps no rows. Call `wrote` afterwards.
+  /// Returns space for at least one row of closures that ran at this place; empty if the session
+  /// stores no rows. Call `wrote` afterwards.
   std::span<ended_row> room(row_owner n, std::uint32_t place) {
     auto& s = sessions_[n];
     if (s.free == 0 && !begin_chunk(n, s)) return {};
@@ -71,13 +68,12 @@ class ended_rows {
     if (place != c.last_place) hold(c, place);
     return {&c.rows[c.used], s.free};
   }
-  /// Marks the first `count` rows of the space as written.
   void wrote(row_owner n, std::size_t count) {
     auto& s = sessions_[n];
     s.free -= static_cast<std::uint32_t>(count);
     chunks_[s.rings[newest].back]->used += static_cast<std::uint32_t>(count);
   }
-  /// Adds the failure of the newest row.
+  /// Adds the newest row's failure.
   void add(row_owner n, core::failure const& f) {
     keep(*chunks_[sessions_[n].rings[newest].back], f);
   }
@@ -85,8 +81,8 @@ class ended_rows {
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
 
-  /// Calls `f(row, failure or null)` for up to `count` rows of a part from number `from`, oldest
-  /// first. Returns where to continue, if anywhere.
+  /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first, starting at
+  /// number `from`. Returns the number of the next row, if any.
   template <class F>
   std::optional<std::uint64_t> find(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
@@ -119,8 +115,8 @@ class ended_rows {
 
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
-    std::vector<core::failure> failures;  // failures of unsuccessful rows, in order
-    std::vector<std::uint32_t> ran_at;    // places of its rows, one reference each
+    std::vector<core::failure> failures;  // of unsuccessful rows, in order
+    std::vector<std::uint32_t> ran_at;    // places of its rows; the chunk has one reference to each
     std::uint32_t last_place = places::none;
     row_owner owner{};
     part in = newest;
@@ -128,15 +124,15 @@ class ended_rows {
     std::uint64_t first = 0;
     std::uint64_t text_bytes = 0;
     chunk_number previous = none, next = none;  // in its ring
-    chunk_number older = none, newer = none;    // among all chunks
+    chunk_number older = none, newer = none;    // among all chunks, by creation time
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // by whole chunks
+    std::uint64_t rows = 0;  // in whole chunks
   };
   struct of_session {
-    std::uint32_t free = 0;  // free rows of the newest chunk
+    std::uint32_t free = 0;  // free rows in the newest chunk
     ring rings[2];
   };
 
@@ -152,7 +148,6 @@ class ended_rows {
   /// Appends an empty chunk to the ring.
   chunk& append(row_owner n, part p);
   void keep(chunk& c, core::failure const& f);
-  /// Adds a reference to a place of the chunk's rows.
   void hold(chunk& c, std::uint32_t place);
   void keep_failures(chunk& c);
   void empty(chunk& c);
@@ -166,7 +161,7 @@ class ended_rows {
   numbered<row_owner, of_session> sessions_;
   std::vector<std::unique_ptr<chunk>> chunks_;  // null: unused number
   std::vector<chunk_number> unused_;
-  chunk_number oldest_ = none, newest_ = none;  // in order of creation
+  chunk_number oldest_ = none, newest_ = none;  // by creation time
   budget_share bytes_;
 };
 

@@ -1,5 +1,6 @@
-// Places where attempts ran, kept while a row refers to them. The core reuses its numbers, so rows
-// use these. Owned by session_rows; bounded by its rows and the core's places.
+// Places where attempts ran, stored while a row refers to them. The core reuses its place numbers,
+// so rows use the numbers of this class. Owned by session_rows; bounded by its rows and the core's
+// places.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class places {
     std::uint32_t references = 0;
   };
 
-  /// Adds a place with one reference.
+  /// Adds a place with one reference to it.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     auto n = static_cast<std::uint32_t>(all_.size());
     if (free_.empty()) {
@@ -47,7 +48,7 @@ class places {
   place const& operator[](std::uint32_t n) const { return all_[n]; }
   std::size_t used() const { return all_.size() - free_.size(); }
 
-  /// Adds the new places of a step. Call before adding its rows.
+  /// Adds the new places of a step. Must be called before the step's rows are added.
   void learn(changes const& c) {
     for (auto const& p : c.places) {
       if (!p.here) continue;
@@ -55,7 +56,8 @@ class places {
       of_core_[p.place] = add(p.worker, p.incarnation, p.host);
     }
   }
-  /// Releases the places that the core drops in a step. Call after adding its rows.
+  /// Releases the places that the core drops in a step. Must be called after the step's rows are
+  /// added.
   void forget(changes const& c) {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));
@@ -65,7 +67,7 @@ class places {
  private:
   std::vector<place> all_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> of_core_;  // by the core's number
+  std::vector<std::uint32_t> of_core_;  // by the core's place number
 };
 
 }  // namespace muster::history

@@ -32,7 +32,8 @@ void session_rows::fold(changes const& c) {
 session_rows::of_session* session_rows::owner_of(closure_outline const& o) {
   if (o.session != last_ || o.session == session_id{}) {
     auto const it = sessions_.find(o.session);
-    if (it == sessions_.end()) return nullptr;  // a closure of a job or of the core itself
+    if (it == sessions_.end())
+      return nullptr;  // the closure belongs to a job or to the core itself
     last_ = o.session;
     last_of_ = &it->second;
   }
@@ -64,7 +65,7 @@ void session_rows::add(closure_outline const& o, changes const& c) {
   if (o.as != closure_state::succeeded) rows_.add(owner->number, c.failures[o.failure]);
 }
 
-// Adds a run of closures of one session and worker, so that their common data is looked up once.
+// Adds consecutive closures of one session and worker, whose common data is looked up only once.
 std::size_t session_rows::add_run(changes const& c, std::size_t from) {
   auto const& first = c.ended[from].of;
   auto const alike = [&first](closure_ended const& e) {

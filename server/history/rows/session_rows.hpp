@@ -1,5 +1,5 @@
-// Rows of closures without a record, from the core's changes; removed with their session. Owned by
-// the history of a cluster; engine thread only. Limits: those of ended_rows.
+// Rows of closures without a record. A session's rows are removed with the session. Owned by a
+// cluster's history; engine thread only. Limits: those of ended_rows.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace muster::history {
 
 class session_rows {
  public:
-  /// All arguments outlive it.
+  /// All arguments must outlive the object.
   session_rows(config const& c, server_wide& wide, names const& named)
       : config_(c), names_(named), rows_(c, places_, wide) {}
 
@@ -34,20 +34,21 @@ class session_rows {
     bool closed = false;
   };
 
-  /// Returns null if no row is kept.
+  /// Returns null if the closure's session stores no rows.
   of_session* owner_of(closure_outline const& o);
   ended_row row_of(closure_outline const& o, std::uint32_t place) const;
   void add(closure_outline const& o, changes const& c);
-  /// Adds similar entries of changes::ended from `from`. Returns where to continue.
+  /// Adds similar entries of changes::ended, starting at `from`. Returns the index of the next
+  /// entry.
   std::size_t add_run(changes const& c, std::size_t from);
 
   config const& config_;
   names const& names_;
   places places_;
   ended_rows rows_;
-  std::unordered_map<session_id, of_session> sessions_;  // streaming sessions
+  std::unordered_map<session_id, of_session> sessions_;  // only streaming sessions
   number_pool<row_owner> numbers_;
-  session_id last_{};  // rows usually arrive in runs of one session
+  session_id last_{};  // consecutive rows usually belong to one session
   of_session* last_of_ = nullptr;
 };
 

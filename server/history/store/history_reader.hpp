@@ -1,5 +1,5 @@
-// Reads the history on disk on its own thread, so that long searches do not block engine and web.
-// Owned by the app. Each question bounds its own work.
+// Reads the history on disk on its own thread, so that long searches do not block the engine or the
+// web server. Owned by the app. Each question must limit its own work.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,20 @@ namespace muster::server {
 
 class history_reader {
  public:
-  /// Waiting questions. Beyond it, they are rejected.
+  /// Maximum number of waiting questions. Further questions are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
 
-  /// @pre The store outlives it.
+  /// @pre The store must outlive the object.
   void start(history_store const& store);
-  /// Drops waiting questions. Harmless if it was not started.
+  /// Drops waiting questions. Has no effect if the reader was not started.
   void stop() { thread_.stop(false); }
 
-  // Any thread, even if it was never started.
+  // The following functions can be called on any thread, even if the reader was never started.
   bool there() const { return there_; }
-  /// @return FAILED_PRECONDITION: no store. RESOURCE_EXHAUSTED: too many questions wait.
-  /// UNAVAILABLE: stopped.
+  /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions are
+  ///   waiting. UNAVAILABLE: the reader has been stopped.
   muster::status ask(question q);
 
  private:

@@ -21,9 +21,9 @@ using steady = std::chrono::steady_clock;
 
 struct part {
   char const* name;
-  unsigned share;  // of 32
+  unsigned share;  // of 32 parts of bytes_max
 };
-// By kind. Workers' activity is the largest part.
+// Indexed by history_kind. Workers' activity needs the most space.
 constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"points", 2},
                                      {"machines", 4},
@@ -34,7 +34,7 @@ constexpr std::array<part, 8> parts{{{"events", 4},
                                      {"steps", 4}}};
 
 constexpr auto size_check_interval = std::chrono::seconds(10);
-// Files are small, so that deleting the oldest removes little.
+// Files are small, so that deleting the oldest file removes few records.
 constexpr std::uint64_t file_bytes_max = std::uint64_t{4} << 20, file_bytes_least = 64 << 10;
 
 std::string big_endian(std::uint64_t n, int bytes) {
@@ -66,7 +66,7 @@ history_place place_of(rocksdb::Slice const& key) {
 rocksdb::DBOptions options_for(history_store::access how) {
   rocksdb::DBOptions o;
   o.create_if_missing = o.create_missing_column_families = how == history_store::access::write;
-  // Every intact record is useful.
+  // Each intact record is useful on its own.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   o.max_total_wal_size = 2 * file_bytes_max;
   o.keep_log_file_num = 1;
@@ -117,7 +117,7 @@ muster::status history_store::open_files(access how) {
   if (how == access::write)
     options.info_log = std::make_shared<rocks_log>(directory_, options.info_log_level);
   auto all = families(limits_);
-  // A store of an older server can have fewer kinds.
+  // A store of an older server can contain fewer kinds.
   std::vector<std::string> known;
   if (how == access::read &&
       rocksdb::DB::ListColumnFamilies(options, directory_.string(), &known).ok())
@@ -176,7 +176,7 @@ void history_store::read(history_kind kind, core::time_point since, amount most,
     last = place_of(it->key());
     v(last, it->value().ToStringView());
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and the rest of its file
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // also stands for the rest of its file
 }
 
 void history_store::scan(history_kind kind, history_place from,
@@ -192,7 +192,7 @@ void history_store::scan(history_kind kind, history_place from,
     last = place_of(it->key());
     if (!v(last, it->value().ToStringView())) return;
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // and the rest of its file
+  if (!it->status().ok()) count_unreadable(kind, last, 1);  // also stands for the rest of its file
 }
 
 void history_store::count_unreadable(history_kind kind, history_place at, std::size_t rows) const {
@@ -240,8 +240,8 @@ void history_store::keep(history_record r) {
   if (!thread_.ask(std::move(one))) waiting_ -= size;
 }
 
-// RocksDB 7.8 aborts the process when it continues with a file after a failed write, so the files
-// are reopened first.
+// After a failed write, RocksDB 7.8 aborts the process when it continues with the same file. The
+// files are therefore reopened first.
 bool history_store::may_write() {
   std::error_code error;
   auto const disk = fs::space(directory_, error);
@@ -266,8 +266,8 @@ void history_store::write(std::vector<history_record> all) {
     }
     bytes_ = bytes;
   }
-  // RocksDB never splits a batch, and a large batch would make a large file, which is deleted as a
-  // unit.
+  // RocksDB never splits a batch. A large batch would make a large file, which can only be deleted
+  // as a whole.
   std::size_t bytes = 0;
   rocksdb::WriteBatch batch;
   std::size_t of_batch = 0;

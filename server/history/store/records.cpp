@@ -1,4 +1,4 @@
-// Records are described by tables; see server/core/api/described.hpp. Their numbers are those of
+// Tables describe the records; see server/core/api/described.hpp. Field numbers match
 // journal/v1/history.proto.
 #include "server/history/store/records.hpp"
 
@@ -116,9 +116,9 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
                              &machine_sample::read,     &machine_sample::written};
 
 struct span_row {
-  std::uint32_t lane = 0, function = 0;  // positions
+  std::uint32_t lane = 0, function = 0;  // indexes into the record's names
   core::span_state state{};
-  std::uint64_t started = 0;  // relative to the row before, in zigzag encoding
+  std::uint64_t started = 0;  // difference from the previous row's, in zigzag encoding
   core::duration lasted{}, busy{};
   std::uint32_t count = 0, failed = 0;
   core::closure_id closure{};
@@ -151,7 +151,7 @@ struct spans_record {
 struct line_row {
   core::session_id job{};
   log_line line{};
-  std::uint32_t worker = 0;  // a position
+  std::uint32_t worker = 0;  // index into the record's workers
 };
 constexpr auto fields_of(std::type_identity<line_row>) {
   return fields(field(1, "job", &line_row::job).as_fixed(), core::flat(&line_row::line),
@@ -161,7 +161,7 @@ constexpr auto fields_of(std::type_identity<line_row>) {
 struct run_row {
   std::string cluster{};
   core::coordination::generation_view run{};
-  bool caused = false;  // the next four fields are set
+  bool caused = false;  // whether the next four fields are set
   std::string task{}, peer{}, message{};
   core::time_point at{};
   std::vector<std::uint64_t> by_health{};
@@ -183,7 +183,7 @@ constexpr auto fields_of(std::type_identity<job_row>) {
   return fields(core::flat(&job_row::job), field(16, "error", &job_row::error).as_bytes());
 }
 
-// Clients can set long metadata.
+// Limits metadata, which clients can make arbitrarily long.
 constexpr std::size_t metadata_bytes_max = 4'096;
 
 }  // namespace
@@ -212,7 +212,8 @@ void put_row(std::string& to, Row const& row, std::uint32_t number = 1) {
   entry::put_value(to, {.number = number}, row);
 }
 
-// Calls `take(field)` for each field of a record. Returns whether the record was read to its end.
+// Calls `take(field)` for each length-delimited field of a record. Returns whether the record was
+// read to its end.
 template <class Take>
 bool each_field_of(std::string_view bytes, Take const& take) {
   entry::reader r(bytes);
@@ -221,7 +222,7 @@ bool each_field_of(std::string_view bytes, Take const& take) {
   return !r.damaged();
 }
 
-// Reads a single-row record, or one row of a record.
+// Decodes a record that is a single row, or one row of a record.
 template <class Row>
 bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
   bool in_range = true;
@@ -230,7 +231,6 @@ bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
   return fine;
 }
 
-// Calls `take(row)` for each readable row of a record.
 template <class Row, class Take>
 void each_row(std::string_view bytes, std::size_t* unreadable, Take const& take) {
   bool const whole = each_field_of(bytes, [&](entry::item const& i) {
@@ -296,7 +296,7 @@ std::vector<recorded_machine> machines_from(std::string_view bytes, std::size_t*
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named) {
   spans_record r{cluster, {}, {}, {}};
-  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // to their positions
+  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // name numbers to indexes
   for (auto const& l : page.names.lanes) {
     lanes.emplace(l.lane, r.lanes.size());
     r.lanes.push_back({l.job, l.index});
@@ -319,7 +319,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return journal::encoded_entry(r);
 }
 
-// Columns of a damaged record can differ in length; only complete rows are returned.
+// The columns of a damaged record can differ in length. Only complete rows are returned.
 recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;
@@ -366,7 +366,8 @@ std::string encoded(recorded_lines const& all) {
   return bytes + rows;
 }
 
-// Few of a record's lines are wanted. The job is a line's first field, so others are skipped early.
+// Usually few lines of a record are wanted. The job is a line's first field, so that other lines
+// are skipped early.
 recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable,
                           std::function<bool(core::session_id)> const& wanted) {
   recorded_lines all;

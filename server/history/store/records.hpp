@@ -1,7 +1,6 @@
 // Encodes and decodes the listeners' types as records of the store. Pure functions, any thread.
-//
-// Decoding never fails, because unreadable history must not prevent a start. Unreadable entries are
-// skipped and added to `unreadable` unless it is null.
+// Decoding never fails, because unreadable history must not prevent a server start. Unreadable
+// entries are skipped, and their number is added to `unreadable` unless it is null.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ std::vector<event> events_from(std::string_view bytes, std::size_t* unreadable =
 
 using history::chart_point;
 std::string encoded(chart_point const& p);
-/// Returns an empty point, whose `at` is the epoch, for an unreadable record.
+/// Returns an empty point, whose `at` is the epoch, if the record is unreadable.
 chart_point point_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 struct recorded_machine {
@@ -42,7 +41,7 @@ struct recorded_spans {
   std::string cluster;
   std::vector<history::recorded_span> spans;
 };
-/// `page`: must contain the names of its lanes. `named`: names of its functions.
+/// `page` must contain the names of its lanes. `named` contains the names of its functions.
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named);
 recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable = nullptr);
@@ -52,7 +51,7 @@ struct recorded_lines {
   std::vector<log_store::job_line> lines;
 };
 std::string encoded(recorded_lines const& all);
-/// Returns the lines of the `wanted` jobs; an empty `wanted` selects all.
+/// Returns the lines of jobs for which `wanted` returns true; an empty `wanted` selects all lines.
 recorded_lines lines_from(std::string_view bytes, std::size_t* unreadable = nullptr,
                           std::function<bool(core::session_id)> const& wanted = {});
 
@@ -63,13 +62,13 @@ struct recorded_run {
 std::string encoded(std::vector<recorded_run> const& all);
 std::vector<recorded_run> runs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
-/// Encodes ended jobs and sessions, without fields that matter only while they run.
+/// Encodes ended jobs and sessions, without fields that matter only while they are running.
 std::string encoded(std::vector<core::job_view> const& all);
 std::vector<core::job_view> jobs_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 std::string encoded(doctor::step_segment const& s);
-/// Does not check the packed steps; doctor::unpack does. Returns a segment without spans for an
-/// unreadable record.
+/// Does not check the packed steps; doctor::unpack does. Returns a segment without spans if the
+/// record is unreadable.
 doctor::step_segment steps_from(std::string_view bytes, std::size_t* unreadable = nullptr);
 
 }  // namespace muster::server
