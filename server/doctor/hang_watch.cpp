@@ -1,4 +1,4 @@
-// Classifies a program as moving, idle or suspected. hang_watch_verdict.cpp determines the verdict.
+// Classifies a program as moving, idle or suspected.
 #include "server/doctor/hang_watch.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Activity up to these amounts is noise from idle threads, such as gRPC's, or from stack sampling.
+// Idle threads, for example gRPC's, and stack sampling cause activity up to these amounts.
 constexpr std::uint64_t io_noise = 64 << 10, io_noise_each_second = 64 << 10;
 constexpr std::uint64_t faults_noise = 32, faults_noise_each_second = 32;
 constexpr std::uint64_t spins_from_percent = 5;
@@ -17,8 +17,7 @@ constexpr std::uint64_t wakeups_by_signals = 2;  // stack sampling sends one sig
 
 constexpr duration every_min = 250ms, every_max = 15s, between_max = 5s;
 
-// Returns whether a counter changed by more than noise. A counter decreases when a process exits; a
-// decrease counts as a change.
+// A counter decreases when a process exits, which also counts as a change.
 bool much(std::uint64_t is, std::uint64_t was, std::uint64_t noise, std::uint64_t each_second,
           duration over) {
   auto const ms = static_cast<std::uint64_t>(
@@ -66,7 +65,7 @@ void hang_watch::note(time_point now, watched& w, rank_vitals const& v) {
     auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(over).count();
     w.still = v.state == 'S' && v.wakeups <= l.wakeups + wakeups_by_signals;
     auto const cpu = v.cpu_ms > l.cpu_ms ? v.cpu_ms - l.cpu_ms : 0;
-    // On a busy host, a looping rank gets little processor time and is mostly waiting for it.
+    // On a busy host, a looping rank gets little processor time.
     w.spins = v.state == 'R' ||
               (cpu > 0 && cpu * 100 >= spins_from_percent * static_cast<std::uint64_t>(ms));
     // After a server restart, workers report the steps of their ranks again.
@@ -174,7 +173,7 @@ hang_watch::answer hang_watch::looked(time_point now, look l) {
   return a;
 }
 
-// Stores the first stacks for comparison: a rank whose second stack differs has moved.
+// The first stacks are stored: a rank whose second stack differs has moved.
 hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   bool const again = first_stacks_.has_value();
   for (auto& s : all) {
@@ -199,8 +198,7 @@ hang_change hang_watch::stacks(time_point now, std::vector<rank_stack> all) {
   return decide(now, *s);
 }
 
-// The rank that the verdict names must move itself, because other ranks may print that they are
-// waiting.
+// The named rank itself must move, because other ranks may print that they are waiting.
 hang_change hang_watch::check_over() {
   if (!found_) return hang_change::none;
   auto const since = found_->found;
@@ -224,7 +222,7 @@ hang_change hang_watch::decide(time_point now, suspicion const& s) {
   h.found = now;
   again_ = now + again_after_;
   again_after_ = std::min(2 * again_after_, again_times_max * hang_after_);
-  if (found_ && h.rank < 0) return hang_change::none;  // still undecided
+  if (found_ && h.rank < 0) return hang_change::none;
   waiting_.clear();
   for (auto const r : alive())
     if (static_cast<std::int64_t>(r) != h.rank) waiting_.push_back(r);

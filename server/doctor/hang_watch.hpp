@@ -28,16 +28,15 @@ namespace muster::doctor {
 using core::duration;
 using core::time_point;
 
-/// A worker's observation of a rank and of all processes that the rank started. The counters only
-/// grow, unless a process exits.
+/// Counters of a rank and of all processes that it started. They only grow, unless a process exits.
 struct rank_vitals {
   std::uint32_t rank = 0;
   char state = 0;  // from /proc: R, S, D, T or Z; T or D if any process is in that state
   std::uint64_t cpu_ms = 0;
-  std::uint64_t io_bytes = 0;  // bytes read and written by system calls
-  std::uint64_t faults = 0;    // page faults
-  std::uint64_t output = 0;    // bytes printed
-  std::uint64_t wakeups = 0;   // wake-ups of its first thread
+  std::uint64_t io_bytes = 0;  // read and written by system calls
+  std::uint64_t faults = 0;
+  std::uint64_t output = 0;   // printed bytes
+  std::uint64_t wakeups = 0;  // wake-ups of its first thread
   std::optional<std::uint64_t> step{};
 };
 
@@ -46,16 +45,14 @@ struct rank_stack {
   std::string
       text{};  // stack of the rank's own process, in the format of faulthandler; may be empty
   std::string process{};  // kernel state, such as "S in futex_wait_queue"
-  /// Whether `text` is a native stack. If so, only its main thread is compared, and a change does
-  /// not count as progress.
+  /// Only the main thread of a native stack is compared, and a change does not count as progress.
   bool native = false;
 };
 
-/// A barrier at which some ranks are waiting.
 struct late_barrier {
   std::string id{};
-  time_point since{};  // arrival of the first rank
-  duration usual{};    // usual time from the first to the last arrival; 0: unknown
+  time_point since{};
+  duration usual{};  // usual time between the first and last arrival; 0: unknown
   std::vector<std::uint32_t> missing{};  // ranks
 };
 
@@ -70,7 +67,7 @@ enum class hang_change : std::uint8_t { none, found, over };
 
 class hang_watch {
  public:
-  /// Maximum size of a stored stack. Longer stacks are truncated.
+  /// Longer stacks are truncated.
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
   /// A barrier or step is late when it takes this many times its usual duration.
   static constexpr int late_times = 10;
@@ -103,13 +100,13 @@ class hang_watch {
     bool trains = true, known = false, over = false;
     // Whether its first thread slept without a wake-up between the last two observations.
     bool still = false;
-    bool spins = false;  // between the last two observations
-    int in_kernel = 0;   // number of consecutive observations in the kernel
+    bool spins = false;
+    int in_kernel = 0;  // consecutive observations in the kernel
     rank_vitals last{};
     time_point seen{}, moved{};
     std::string stack{}, process{};
     std::string
-        // Native stack while spinning. It differs each time, so it is only displayed.
+        // Native stack while spinning. Only displayed, because it differs each time.
         spun{};
   };
   using ranks = std::vector<std::uint32_t>;
@@ -122,7 +119,6 @@ class hang_watch {
   std::optional<duration> patience() const;
   duration patience_with(watched const& w) const;
   late_barrier const* barrier_in_question(time_point now) const;
-  /// The time at which a suspicion began, and the time at which it becomes a verdict.
   struct suspicion {
     time_point since{}, ripe{};
     late_barrier const* barrier = nullptr;
@@ -134,7 +130,7 @@ class hang_watch {
   /// Returns the ranks of `among` whose stacks differ from the majority's, or nothing without a
   /// majority.
   std::optional<ranks> odd_ones(ranks const& among) const;
-  /// Returns the ranks of `among` outside any collective operation if other ranks are in one.
+  /// Returns the ranks of `among` outside any collective operation, if other ranks are in one.
   ranks outside_collective(ranks const& among) const;
   /// Returns, for example, "train.py:12 in step (rank 0) and train.py:40 in load (rank 3)".
   std::string two_lines(ranks const& of) const;

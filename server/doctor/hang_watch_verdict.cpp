@@ -9,8 +9,8 @@
 namespace muster::doctor {
 namespace {
 
-// Returns whether the process is waiting in the kernel for another process: at a socket, a pipe or
-// a lock. Sleeping, waiting for a file lock and opening a FIFO do not count.
+// Returns whether the process is waiting for another process at a socket, pipe or lock. Sleeping,
+// waiting for a file lock and opening a FIFO do not count.
 bool waits_for_others(std::string_view process) {
   for (std::string_view const word : {"poll", "select", "recv", "sk_wait", "wait_woken", "inet_",
                                       "unix_", "futex", "pipe_read", "do_wait", "eventfd"})
@@ -22,9 +22,8 @@ bool is_in(std::vector<std::uint32_t> const& some, std::uint32_t rank) {
   return std::find(some.begin(), some.end(), rank) != some.end();
 }
 
-// A rank that skipped a barrier, or left it early, waits at another barrier for all other ranks
-// while they wait for it. The smaller group is at fault, whichever arrived first. Groups of equal
-// size are undecided.
+// A rank that skipped a barrier, or left it early, waits at another barrier for ranks that wait for
+// it. The smaller group is at fault. Groups of equal size are undecided.
 late_barrier const* of_the_many(std::vector<late_barrier> const& all, late_barrier const* b,
                                 std::vector<std::uint32_t> const& alive) {
   for (auto const& other : all) {
@@ -85,8 +84,8 @@ std::string hang_watch::two_lines(ranks const& of) const {
   return text;
 }
 
-// Compares whole stacks first, and then only main threads, because the other threads can differ
-// between ranks. Ranks without a stack are compared by their kernel state.
+// Compares whole stacks first, and then main threads, because other threads can differ between
+// ranks. Ranks without a stack are compared by their kernel state.
 std::optional<hang_watch::ranks> hang_watch::odd_ones(ranks const& among) const {
   for (bool const whole : {true, false}) {
     std::map<std::pair<bool, std::string_view>, ranks> equal;
@@ -112,7 +111,7 @@ core::hang hang_watch::judged(suspicion const& s) const {
   using enum core::hang_evidence;
   core::hang h;
   auto const those = alive();
-  auto among = those;  // candidates
+  auto among = those;
   auto const known = odd_ones(those);
   auto const odd = known.value_or(ranks());
   if (auto const one =

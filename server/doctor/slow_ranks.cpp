@@ -21,7 +21,7 @@ double median_of(std::vector<double>& all) {
   return *middle;
 }
 
-// Delays as shares of a step, by rank. Contains only steps in which the rank reported.
+// Delays as shares of a step, by rank, for steps in which the rank reported.
 struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };
@@ -45,7 +45,7 @@ double spread_of(std::vector<double> values) {
   return 1.4826 * median_of(values);
 }
 
-// Returns whether ranks wait for each other. Otherwise, their arrivals drift apart.
+// Arrivals of ranks that do not wait for each other drift apart.
 bool wait_for_each_other(std::vector<std::vector<double>> const& arrives,
                          std::vector<std::vector<double>> const& takes,
                          std::vector<std::uint32_t> const& who) {

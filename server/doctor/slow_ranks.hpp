@@ -2,9 +2,8 @@
 //
 // A rank is compared with the median of similar ranks in the same step, so that a delay of all
 // ranks is ignored. If ranks do not wait for each other, step durations show which rank is slow. If
-// ranks wait in every step, all steps take equally long, and the slow rank arrives late. One case
-// cannot be detected: a rank is slow before a point where all ranks wait, and the program calls
-// step() right after that point.
+// they wait in each step, the slow rank arrives late. A rank that is slow before a waiting point
+// cannot be detected if its program calls step() right after that point.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct slow_rank {
   bool arrives_late = false;       // chronic: detected by late arrivals, not by step durations
   std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
   std::uint64_t step = 0;          // not chronic: the last slow step
-  core::duration took{}, usual{};  // duration of `step`, and the median duration for other ranks
+  core::duration took{}, usual{};  // duration of `step`; median duration for other ranks
   std::uint32_t times = 0;         // number of slow steps among the examined steps
 
   bool operator==(slow_rank const&) const = default;
@@ -36,7 +35,7 @@ struct slow_rank {
 
 /// Smaller groups of similar ranks are not compared.
 inline constexpr std::size_t peers_min = 4;
-/// Minimum delay of a chronically slow rank, as a share of a step, and the minimum number of steps.
+/// Minimum delay, as a share of a step, and minimum number of steps of a chronically slow rank.
 inline constexpr double behind_min = 0.02;
 inline constexpr std::size_t steps_min = 50;
 /// A step is slow if it takes this many times as long as for similar ranks.

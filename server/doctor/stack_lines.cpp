@@ -1,5 +1,4 @@
-// Finds the main thread in a stack, its most relevant line, and whether it is in a collective
-// operation.
+// Finds the main thread in a stack and its most relevant line.
 #include <optional>
 
 #include "server/doctor/hang_watch.hpp"
@@ -13,7 +12,7 @@ struct frame {
   std::string_view file, number, function;  // `number` is empty for code without line numbers
 };
 
-// Returns the next frame: ` File "train.py", line 12 in step`, or ` File "train" in step(int)`.
+// Parses ` File "train.py", line 12 in step`, or ` File "train" in step(int)`.
 std::optional<frame> next_frame(std::string_view& text) {
   constexpr std::string_view begin = "  File \"", middle = ", line ", end = " in ";
   auto const at = text.find(begin);

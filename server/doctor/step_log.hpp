@@ -1,11 +1,10 @@
-// Records when ranks completed their steps. The log packs the spans of a step table by rank into
-// segments, which the history on disk stores unchanged.
+// Records when ranks completed their steps. Packs the spans of a step table by rank into segments,
+// which the history on disk stores unchanged.
 //
 //   step_table::reported ──► add ──► open spans ──► segments ──► of, take_new
 //
-// A step that directly follows another step takes about 4 bytes. A rank's short steps are combined.
-// Owned by a hub; engine thread only; pure. Limits: open_max, bytes_max. Segments are shared and
-// immutable, so any thread may read them.
+// A step that directly follows another step takes about 4 bytes. Owned by a hub; engine thread
+// only; pure. Segments are immutable, so any thread may read them.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +26,9 @@ namespace muster::doctor {
 struct step_span {
   std::uint32_t rank = 0;
   std::uint32_t count = 1;
-  std::uint64_t step = 0;    // the last step
+  std::uint64_t step = 0;
   core::time_point ended{};  // when `step` was reached
-  core::duration took{};     // total duration
+  core::duration took{};
   core::duration longest{};  // duration of the longest step; the mean if unknown
 
   bool operator==(step_span const&) const = default;
@@ -39,8 +38,8 @@ struct step_span {
 struct step_segment {
   core::program_id program{};
   std::uint32_t attempt = 0;
-  core::time_point made{};           // strictly increasing within an attempt
-  core::time_point first{}, last{};  // time range of the spans
+  core::time_point made{};  // strictly increasing within an attempt
+  core::time_point first{}, last{};
   std::uint32_t spans = 0;
   std::string bytes{};
 
@@ -59,9 +58,9 @@ class step_log {
   /// Maximum size of all segments, enough for about 4 million steps. At the limit, the oldest
   /// segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
-  /// Maximum number of open spans. At the limit, they are packed.
+  /// At the limit, all open spans are packed.
   static constexpr std::size_t open_max = 16'384;
-  /// Maximum age of open spans. Older spans are packed.
+  /// Older open spans are packed.
   static constexpr core::duration open_for = std::chrono::seconds(10);
   /// A rank's consecutive steps shorter than short_step are combined, up to sum_max in total.
   static constexpr core::duration short_step = std::chrono::milliseconds(20),
@@ -85,7 +84,7 @@ class step_log {
   struct open_attempt {
     core::time_point since{};
     std::vector<step_span> spans;
-    std::map<std::uint32_t, std::size_t> last;  // by rank: index of its last span
+    std::map<std::uint32_t, std::size_t> last;  // index of the last span, by rank
   };
   using name = std::pair<core::program_id, std::uint32_t>;
 
@@ -98,7 +97,7 @@ class step_log {
   std::deque<segment> segments_;
   std::size_t taken_ = 0;  // number of segments, oldest first, that take_new() has returned
   std::size_t bytes_ = 0;
-  core::time_point made_{};  // creation time of the newest segment
+  core::time_point made_{};
 };
 
 }  // namespace muster::doctor

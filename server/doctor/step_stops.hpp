@@ -3,10 +3,8 @@
 //   begin ──► ranks wait at their next step ──► workers report the steps ──► all get the final step
 //                     └── a worker is disconnected or silent, or no rank reports steps: continue
 //
-// No rank can block another: the final step is later than any step reached so far. Ranks that are
-// ahead, and on which other ranks may wait, therefore also reach it.
-//
-// Owned by a hub; engine thread only. Limits: under_way_max, agreed_max.
+// The final step is later than any step reached so far, so no rank can block another. Owned by a
+// hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +40,7 @@ struct stop_after {
 
 class step_stops {
  public:
-  /// Maximum number of concurrent agreements. More are refused.
+  /// More concurrent agreements are refused.
   static constexpr std::size_t under_way_max = 64;
   /// Maximum number of remembered agreements. At the limit, the oldest is dropped; a worker that
   /// reconnects is then not informed of it again.
@@ -64,8 +62,7 @@ class step_stops {
   /// @param least earliest step to stop at
   /// @param workers workers of all live ranks
   /// @param done called once, possibly before `begin` returns. Errors: FAILED_PRECONDITION if no
-  ///   rank reports steps; UNAVAILABLE if a worker is disconnected or does not answer;
-  ///   RESOURCE_EXHAUSTED at under_way_max.
+  ///   rank reports steps; UNAVAILABLE if a worker is disconnected or silent; RESOURCE_EXHAUSTED
   void begin(core::time_point now, core::program_id program, std::uint32_t attempt,
              std::uint64_t least, std::set<core::stream_id> const& workers, handler done);
   void answered(core::stream_id stream, steps_held const& what);
@@ -75,7 +72,6 @@ class step_stops {
 
   /// Stores an agreement, for example one from an earlier server process.
   void remember(core::program_id program, std::uint32_t attempt, std::uint64_t step);
-  /// Returns the agreed step, or nothing if this attempt has none.
   std::optional<std::uint64_t> agreed(core::program_id program, std::uint32_t attempt) const;
   void forget(core::program_id program);
 

@@ -10,8 +10,8 @@ namespace {
 using core::duration;
 using core::time_point;
 
-// Time window in which the minimum delay of a host's reports is sought. The last one or two windows
-// are used, because clocks drift.
+// The minimum delay of a host's reports is taken from the last one or two windows, because clocks
+// drift.
 constexpr duration clock_window = std::chrono::seconds(30);
 // Error when arrival times from several hosts are compared.
 constexpr duration blur_of_hosts = std::chrono::milliseconds(5);
@@ -169,7 +169,7 @@ step_column* step_table::column_of(program& p, std::uint64_t step) {
 void step_table::take(program& p, step_report const& r, duration offset, time_point now,
                       std::vector<step_span>& told) {
   auto& known = p.ranks[r.rank];
-  // The rank's step count has restarted, so earlier steps are not comparable.
+  // The rank's step count has restarted.
   if (known.said && r.step < known.step) {
     p.columns.clear();
     known.said = false;
@@ -240,8 +240,8 @@ std::vector<slow_rank> const& step_table::slow_of(program const& p) {
   return all;
 }
 
-// Returns ranks that are so far behind that none of their steps is stored. They are compared by
-// pace; the slowest rank is first.
+// Returns ranks that are so far behind that none of their steps is stored, slowest first. They are
+// compared by pace.
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;

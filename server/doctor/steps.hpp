@@ -1,9 +1,5 @@
-// When the ranks of programs reached their steps, and how long the steps take, as the ranks
-// reported. The table contains the last reported attempt of each program.
-//
-//   a worker's report, once a second ──► reported ──► progress, look, ranks
-//
-// Owned by a hub; engine thread only. Limits: ranks_max, steps_kept, hosts_kept.
+// When ranks reached their steps, and how long the steps took, as reported by workers. Contains the
+// last reported attempt of each program. Owned by a hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +24,10 @@ struct step_report {
     core::duration at{};  // on the monotonic clock of the rank's host
   };
   std::uint32_t rank = 0;
-  std::uint64_t step = 0;      // last step
+  std::uint64_t step = 0;
   core::duration at{};         // when `step` was reached, on the clock of `mark::at`
   std::vector<mark> marks{};   // newest steps since the last report, in order, including `step`
-  std::uint32_t left_out = 0;  // number of earlier steps omitted for lack of space
+  std::uint32_t left_out = 0;  // earlier steps omitted for lack of space
 };
 
 struct rank_place {
@@ -53,26 +49,26 @@ struct program_steps {
   struct slow {
     slow_rank what{};
     std::string host{}, worker{};
-    // Number of attempts of this program, and number of programs including this one, in which a
-    // rank of the host was chronically slow.
+    // Number of attempts of this program, and of programs including this one, in which a rank of
+    // the host was chronically slow.
     std::uint32_t attempts = 0, runs = 0;
   };
   std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
   std::uint32_t ranks = 0;            // number of ranks that have reported a step
   core::duration took{};              // median duration over those ranks
-  std::vector<slow> slow_ones{};      // slowest first, at most slow_shown
+  std::vector<slow> slow_ones{};      // slowest first; at most slow_shown
 };
 
 class step_table {
  public:
-  /// Maximum number of ranks of all programs. At the limit, the program that has not reported for
-  /// longest is dropped.
+  /// Maximum for all programs. At the limit, the program that has not reported for longest is
+  /// dropped.
   static constexpr std::size_t ranks_max = 16'384;
-  /// Number of newest steps for which the ranks' arrivals are stored.
+  /// Number of newest steps for which arrivals are stored.
   static constexpr std::size_t steps_kept = 128;
   /// A rank's step time is the median of this many steps.
   static constexpr std::size_t steps_timed = 32;
-  /// Maximum number of hosts, per program, that were slow in earlier attempts.
+  /// Maximum number of hosts per program that were slow in earlier attempts.
   static constexpr std::size_t hosts_kept = 64;
   /// Maximum number of hosts that were slow in removed programs. More are ignored.
   static constexpr std::size_t hosts_of_runs_kept = 1'024;
@@ -86,8 +82,8 @@ class step_table {
   };
   /// Returns the places of all ranks, by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Adds a report and returns its steps with their times. Omits a rank's first step, because its
-  /// start is unknown. Ignores earlier attempts and unknown ranks.
+  /// Adds a report and returns its steps with their times. Omits a rank's first step, whose start
+  /// is unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
@@ -97,8 +93,7 @@ class step_table {
                                         std::uint32_t rank) const;
   std::optional<rank_steps> find(core::program_id program, std::uint32_t attempt,
                                  std::uint32_t rank) const;
-  /// Returns nothing if no rank has reported a step.
-  /// @param slow_ones whether to include slow ranks
+  /// Returns nothing if no rank has reported a step. `slow_ones`: whether to include slow ranks
   std::optional<program_steps> whole(core::program_id program, std::uint32_t attempt,
                                      bool slow_ones) const;
   std::size_t ranks() const;
@@ -124,10 +119,9 @@ class step_table {
     std::vector<rank> ranks;
     std::vector<rank_place> places;
     std::vector<std::uint32_t> types;  // by rank
-    std::vector<step_column> columns;  // in ascending order of steps
+    std::vector<step_column> columns;  // in ascending order
     std::map<std::string, clock> clocks;
     std::map<std::string, std::uint32_t> slow_before;  // by host: number of attempts
-    /// Computed when first needed after a report.
     mutable std::optional<std::vector<slow_rank>> slow_known;
   };
   program* attempt_of(core::time_point now, report const& what, places_function const& places);

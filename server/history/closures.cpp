@@ -78,7 +78,6 @@ explanation explain_row(closure_view const& v) {
   return e;
 }
 
-/// Calls `f(view)` for each of the session's rows for which `wanted(id)` is true.
 template <class Wanted, class F>
 void for_rows(history const& h, session_id of, Wanted wanted, F f) {
   auto const owner = h.rows().find(of);

@@ -18,11 +18,10 @@ result<explanation> explain(history const& h, coordinator const& core, closure_i
 /// Returns the closures of `ids` that are known, in the same order.
 std::vector<closure_view> closures(history const& h, coordinator const& core, session_id of,
                                    std::vector<closure_id> const& ids);
-/// Continues a search at `from` for one step. Searches records first, then rows.
+/// Continues a search at `from` for one step. Records are searched before rows.
 result<search_step> search_closures(history const& h, coordinator const& core,
                                     closure_query const& q, closure_cursor from,
                                     closure_bounds const& within);
-/// Returns the core's overview, with the memory of the rows added.
 overview_view overview(history const& h, coordinator const& core, time_point now);
 
 }  // namespace muster::history

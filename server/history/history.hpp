@@ -1,13 +1,12 @@
 // History of a cluster: independent listeners for changes of the core. The hub calls `fold` after
-// each step of the core, before it delivers results. The core does not depend on the listeners.
+// each step of the core, before it delivers results.
 //
 //   coordinator::step ──► effects::changes ──► names ──► activity
 //                                          │             rows
 //                                          └─► metrics, jobs, log
 //
-// The history may contain changes that are not on disk yet, so its views must wait for durability
-// like the core's views. Owned by a cluster's hub; engine thread only. Each listener has its own
-// limits.
+// The history can contain changes that are not durable yet, so its views must wait for durability
+// like the core's views. Owned by a cluster's hub; engine thread only.
 #pragma once
 
 #include "server/core/api/effects.hpp"
@@ -35,7 +34,6 @@ class history {
   history(config const& c, server_wide& wide, time_point start);
   history(history const&) = delete;
 
-  /// Processes the effects of a step at `now`.
   /// @pre All earlier steps have been folded in order.
   void fold(effects const& fx, time_point now) {
     if (!fx.changes.functions.empty()) names_.fold(fx.changes, now);
@@ -48,8 +46,7 @@ class history {
     programs_.fold(fx.changes);
   }
 
-  /// Restores spans from an earlier server process, oldest first.
-  /// @pre Nothing has been folded.
+  /// Restores spans from an earlier server process, oldest first. @pre Nothing has been folded.
   void restore(recorded_span const& s) {
     auto v = s.what;
     auto const ended = v.started + v.lasted;

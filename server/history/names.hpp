@@ -1,9 +1,9 @@
 // Function names that listeners display. The core reuses its function numbers, so the history
 // assigns its own number to each name.
 //
-// Folded before the other listeners, which share it. Owned by a cluster's history; engine thread
-// only. Limit: config::functions_max plus twice callables_max. At the limit, unused callables'
-// names are dropped; if all are in use, a new callable shares the number of its function's name.
+// Folded before the other listeners. Owned by a cluster's history; engine thread only. Limit:
+// config::functions_max plus twice callables_max. At the limit, unused callables' names are
+// dropped; if all are in use, a new callable shares the number of its function's name.
 #pragma once
 
 #include <functional>
@@ -37,7 +37,6 @@ class names {
 
   void fold(changes const& c, time_point now);
 
-  /// Returns the history's number for a function of the core.
   /// @pre A folded change contained the function's name.
   function_id of(function_id core) const { return own_[raw(core)]; }
   /// Returns the number for a function from an earlier server process.
@@ -57,7 +56,7 @@ class names {
   std::vector<function> functions_;
   std::unordered_map<std::string, function_id> numbers_;
   std::vector<function_id> free_;
-  time_point next_check_at_{};  // earliest time of the next search for unused names
+  time_point next_check_at_{};
 };
 
 }  // namespace muster::history

@@ -28,7 +28,7 @@ activity_log::~activity_log() {
 
 // A worker number that appears twice in a step belongs to one task, whose worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
-  bool came = false;  // whether a worker was added, which is rare
+  bool came = false;  // rare
   for (auto const& w : c.workers) {
     if (!w.here) continue;
     came = true;
@@ -64,7 +64,6 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
   if (s.at->workers++ == 0) closed_.erase({s.at->closed, s.at->number});
 }
 
-// Creates a lane without a worker if necessary.
 activity_log::lane_map::value_type& activity_log::lane_of(lane_key const& key, time_point now) {
   if (auto const it = lanes_.find(key); it != lanes_.end()) return *it;
   forget_lanes(now);
@@ -86,7 +85,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Drops lanes without workers that are too old, and more if the number of lanes is at the limit.
+// Drops lanes without workers that are too old or exceed the limit.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
@@ -120,7 +119,7 @@ void activity_log::keep(lane& l, execution const& e) {
   b.lane = l.number;
   b.function = raw(e.function);
   b.job = static_cast<std::uint32_t>(raw(e.job));
-  // Each minute gets its share of the duration. The last minute counts the closure.
+  // The duration is split between the minutes. The last minute counts the closure.
   auto at = std::max(e.started, e.ended - kept_for + minute_long);
   while (at < e.ended) {
     auto& m = minute_at(l, at);
@@ -213,7 +212,7 @@ void activity_log::fold(worker_sums& s) {
 activity_log::minute& activity_log::minute_at(lane& l, time_point t) {
   if (!l.minutes) l.minutes = std::make_unique<std::array<minute, minutes_kept>>();
   auto const number = minute_number(t);
-  // A departing worker's sums can be an hour old. In that case, the newer minute keeps the slot.
+  // A departing worker's sums can be an hour old; the newer minute then keeps the slot.
   auto& m = (*l.minutes)[number % minutes_kept];
   if (m.number < number) m = {}, m.number = number;
   return m;

@@ -5,12 +5,12 @@
 //   ended ──short──► the worker's open sum, a growing span ──next 100 ms──► the lane's minutes
 //         └─long───► a span of its own ───────────────────────────────────► the lane's minutes
 //
-// Spans are numbered in order of creation, so that a reader can continue at a number. Spans of the
-// current 100 ms can still grow and are not returned yet.
+// Spans are numbered in order of creation and stored in chunks. Spans of the current 100 ms can
+// still grow and are not returned yet.
 //
-// Millions of short executions can end per second. If a worker's function is unchanged, only the
-// worker's row and its sum are updated, without a lookup or an allocation. A worker has sums for
-// sums_max functions at a time; further functions share one sum.
+// Millions of short executions can end per second. If a worker's function is unchanged, only its
+// open sum is updated, without a lookup or an allocation. Functions beyond sums_max per worker
+// share one sum.
 //
 // Owned by a cluster's history; engine thread only. Limits:
 // - config::activity_bytes_max for spans in the whole server. At the limit, this cluster's oldest
@@ -58,8 +58,7 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
-  static constexpr std::size_t sums_max =
-      4;  // maximum number of open sums per worker, each of one function
+  static constexpr std::size_t sums_max = 4;  // maximum number of open sums per worker
   static constexpr std::uint32_t spans_a_chunk = 4096;
   static constexpr std::size_t span_bytes = 32;
   static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
@@ -81,7 +80,6 @@ class activity_log {
   /// Adds a short execution. Returns false if the execution was not short.
   /// @pre The worker is open.
   bool add_short(worker_number w, function_id f, time_point started, time_point now, bool failed);
-  /// Adds an execution of any duration.
   /// @pre The worker is open.
   void add(worker_number w, execution const& e);
   /// Restores a span from an earlier server process. Must be called with the oldest span first;
@@ -93,13 +91,13 @@ class activity_log {
     std::size_t limit = ~std::size_t{};
     std::size_t looks = ~std::size_t{};  // maximum number of visited spans
   };
-  /// Returns spans from number `from` on that overlap the filter's time range.
+  /// Returns spans from number `from` on within the filter's time range.
   span_page spans(activity_filter const& f, std::uint64_t from, bounds most, time_point now) const;
-  /// Returns the minutes of up to `lanes` lanes after `after`, with the names of all visited lanes.
+  /// Returns up to `lanes` lanes after `after`, with the names of all visited lanes.
   minute_page minutes(activity_filter const& f, std::optional<lane_key> const& after,
                       std::size_t lanes) const;
-  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false. `only`
-  /// has the same meaning as for behind().
+  /// Calls `f(lane)` for each lane after `after` that has a worker, until `f` returns false.
+  /// `only`: as for behind()
   template <class F>
   void for_each_open(std::vector<lane_key> const& only, std::optional<lane_key> after, F f) const {
     for (auto it = behind(lanes_, only, after); it != lanes_.end();
@@ -111,7 +109,7 @@ class activity_log {
   bool is_open(worker_number w) const {
     return raw(w) < workers_.size() && workers_[raw(w)].at != nullptr;
   }
-  /// Calls `f(id)` for each function of a span or minute, possibly several times.
+  /// Calls `f(id)` for each function of a span or minute. Can repeat functions.
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
@@ -149,7 +147,7 @@ class activity_log {
     std::uint64_t first = 0;
     std::uint32_t used = 0;
     time_point begin = never;
-    // latest end of its spans, including sums that can still grow
+    // latest end of a span, including growing sums
     time_point end{};
   };
 
@@ -171,19 +169,19 @@ class activity_log {
     std::uint32_t workers = 0;
     std::uint32_t slots = 0;  // maximum over its workers
     time_point closed{};
-    // Indexed by minute number modulo minutes_kept. Allocated with the first minute.
+    // Ring; allocated with the first minute.
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;
   };
   using lane_map = std::map<lane_key, lane>;
 
   struct worker_sums {
-    time_point until{};  // end of the open sums' interval; epoch: no open sums
+    time_point until{};  // end of the open sums' interval; epoch: none
     span* sum = nullptr;
     time_point begin{};
     lane* at = nullptr;        // null: not open
     std::uint64_t number = 0;  // number of the first open sum
     std::array<span*, sums_max + 1> sums{};
-    std::size_t open = 0;  // number of open sums; the last can be for several functions
+    std::size_t open = 0;  // open sums; the last can be for several functions
   };
 
   lane_map::value_type& lane_of(lane_key const& key, time_point now);
@@ -192,7 +190,6 @@ class activity_log {
   void add_chunk(time_point now);
   void drop_oldest_chunk();
   void begin_sum(worker_sums& s, function_id f, time_point started, time_point now);
-  /// Turns the current span into a sum when the function changes.
   void turn_to_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void open_sum(worker_sums& s, function_id f, time_point started, time_point now);
   void fold(worker_sums& s);
@@ -214,7 +211,7 @@ class activity_log {
   std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
-  // Lanes without a worker, by the time at which their last worker left.
+  // By the time at which the last worker left.
   std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;
@@ -225,7 +222,6 @@ class activity_log {
   time_point complete_since_;
 };
 
-// Inline, because each short closure is recorded here.
 [[gnu::always_inline]] inline bool activity_log::add_short(worker_number w, function_id f,
                                                            time_point started, time_point now,
                                                            bool failed) {

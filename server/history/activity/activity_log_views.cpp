@@ -67,7 +67,7 @@ span_page activity_log::spans(activity_filter const& f, std::uint64_t from, boun
   }
   page.next = std::max(at, from);
   page.more = at < end;
-  // A span can outlive its lane. Such a span is omitted.
+  // Spans that have outlived their lane are omitted.
   for (auto const n : named)
     if (auto const it = by_number_.find(n); it != by_number_.end())
       page.names.lanes.push_back(view_of(*it->second));
@@ -79,8 +79,7 @@ span_page activity_log::spans(activity_filter const& f, std::uint64_t from, boun
 minute_page activity_log::minutes(activity_filter const& f, std::optional<lane_key> const& after,
                                   std::size_t lanes) const {
   minute_page page;
-  std::map<lane const*, worker_sums const*>
-      growing;  // sums that have not been added to a minute yet
+  std::map<lane const*, worker_sums const*> growing;  // not added to a minute yet
   for (auto const& s : workers_)
     if (s.sum) growing.emplace(s.at, &s);
   std::optional<lane_key> at = after;

@@ -22,7 +22,6 @@ void name_functions(history const& h, Rows const& rows, activity_names& into) {
   for (auto const f : seen) into.functions.emplace_back(f, h.named()[f].name);
 }
 
-// Adds a running closure's execution time to each minute.
 void add_running(std::map<std::pair<std::uint32_t, time_point>, minute_view>& all,
                  std::uint32_t lane, running_view const& r, activity_filter const& f,
                  time_point now) {

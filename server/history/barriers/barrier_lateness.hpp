@@ -1,5 +1,4 @@
-// Late arrivals at barriers, by cluster. Only the current generation's barriers are included,
-// because the next generation can have other tasks and hosts. Not stored on disk.
+// Late arrivals at barriers of each cluster's current generation. Not stored on disk.
 //
 // Owned by the coordination hub; engine thread only. Limits: those of `lateness`, and one entry per
 // running barrier (limits::barriers_max per cluster).
@@ -29,7 +28,7 @@ class barrier_lateness {
   };
   struct of_generation {
     std::unordered_map<coordination::barrier_number, running>
-        barriers;  // only barriers that user code created
+        barriers;  // only barriers of user code
     lateness late;
   };
 

@@ -1,7 +1,6 @@
-// Late arrivals at the newest completed barriers of one generation, with sums by task that show
-// which task is usually last. Owned by barrier_lateness; engine thread only; pure. Limit:
-// meetings_max barriers with 4 bytes per participant (at most 25 MB); then the oldest barrier is
-// dropped.
+// Late arrivals at the newest completed barriers of one generation, with sums by task. Owned by
+// barrier_lateness; engine thread only; pure. Limit: meetings_max barriers with 4 bytes per
+// participant (at most 25 MB); then the oldest barrier is dropped.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ class lateness {
     duration late{};    // lateness of the last arrival
     duration spread{};  // time from the first to the last arrival
 
-    /// Returns how long after the median the participant arrived; 0 if not later.
+    /// Returns the participant's delay after the median arrival, or 0.
     std::uint32_t late_us(std::size_t position) const {
       return std::max(arrival_us[position], median_us) - median_us;
     }
@@ -42,7 +41,6 @@ class lateness {
     bool operator==(sums const&) const = default;
   };
 
-  /// Adds a completed barrier.
   /// @pre There are at least two participants, and came[i] is the arrival time of who[i].
   void note(coordination::barrier_instance which,
             std::shared_ptr<coordination::participants const> who, std::span<time_point const> came,
@@ -50,7 +48,7 @@ class lateness {
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
   sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
-  /// Returns up to `limit` tasks that were ever last or late; the task that was last most often is
+  /// Returns up to `limit` tasks that were ever last or late. The task that was last most often is
   /// first.
   std::vector<coordination::task_index> worst(std::size_t limit) const;
   duration latest(coordination::task_index t) const;

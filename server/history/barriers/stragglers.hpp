@@ -6,12 +6,11 @@
 
 namespace muster::history {
 
-/// Late arrivals at up to 64 of the newest barriers that all participants reached. An arrival is
-/// late if it is after the median arrival.
+/// Arrivals after the median, at up to 64 of the newest barriers that all participants reached.
 struct straggler_view {
   static constexpr std::size_t tasks_shown = 100;
   static constexpr std::size_t hosts_shown = 100;
-  /// Number of worst tasks that are included in the sums by host.
+  /// Number of worst tasks included in the sums by host.
   static constexpr std::size_t tasks_examined = 10'000;
 
   struct barrier {

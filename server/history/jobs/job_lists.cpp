@@ -112,7 +112,7 @@ page<session_id, session_id> job_lists::page_of(session_id before, std::size_t l
   auto it = before == session_id{} ? lines_.end() : lines_.lower_bound(before);
   for (std::size_t looks = 0; it != lines_.begin(); ++looks) {
     if (out.items.size() == limit || looks == looks_max) {
-      out.next = it->first;  // the last visited entry
+      out.next = it->first;
       break;
     }
     --it;

@@ -1,7 +1,6 @@
-// Lists of jobs and sessions: running, recently ended or failed, and search results. Owned by a
-// cluster's history; engine thread only. Limit: one entry per job of the core (config::sessions_max
-// and the ended jobs that the core stores). Each list except `page_of` visits all entries.
-// `page_of`.
+// Lists of jobs and sessions, such as running, ended and failed ones. Owned by a cluster's history;
+// engine thread only. Limit: one entry per job of the core. Each list except `page_of` visits all
+// entries.
 #pragma once
 
 #include <array>
@@ -43,7 +42,7 @@ class job_lists {
 
   struct failed_session {
     session_id session{};
-    closure_id closure{};  ///< newest failed closure
+    closure_id closure{};
     time_point at{};
   };
 
@@ -52,14 +51,13 @@ class job_lists {
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// Returns the jobs that have ended since the last call, in the order in which they ended.
+  /// Returns the jobs that have ended since the last call, in order.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
-  /// Returns REST jobs that have failed since `since`; the last to end is first.
+  /// Returns failed REST jobs; the last to end is first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Returns sessions of programs with a closure that has failed since `since`, by failure time.
+  /// Returns sessions of programs in which a closure has failed, by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
-  /// Returns running, recently ended and recently failed jobs, newest first.
   std::vector<session_id> watched(time_point now) const;
   /// Returns matching jobs with IDs below `before` (0: all IDs), newest first. Visits at most
   /// looks_max entries, so a short page can have a `next`.

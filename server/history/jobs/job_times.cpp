@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t row_bytes = sizeof(run_times) + 32;
 
-// Returns whether the attempt failed, or nothing if no worker has answered the attempt.
+// Returns nothing if no worker has answered the attempt.
 std::optional<bool> answered(attempt_end how) {
   switch (how) {
     case attempt_end::succeeded:
@@ -101,7 +101,7 @@ std::size_t job_times::add(rows& to, std::uint32_t which, std::size_t rows_max, 
   return grown + it->second.add(d, failed);
 }
 
-// Adds one attempt. Ignores closures without a job.
+// Ignores closures without a job.
 void job_times::add(session_id of, function_id function, std::uint32_t task, duration d,
                     bool failed) {
   if (of == session_id{}) return;

@@ -3,7 +3,7 @@
 //
 // An execution is an attempt that a worker has answered. A closure restored from an earlier server
 // process counts as one execution. Owned by a cluster's history; engine thread only. Limits: the
-// constants below, and one entry per job of the core (config::sessions_max).
+// constants below, and one entry per job of the core.
 #pragma once
 
 #include <map>
@@ -26,15 +26,15 @@ class run_times {
     duration least{}, most{};
   };
 
-  /// Returns the number of bytes by which the object has grown.
+  /// Returns the growth in bytes.
   std::size_t add(duration d, bool failed);
   std::vector<cell> const& cells() const { return cells_; }  // shortest first
   std::uint64_t ran() const { return ran_; }
   std::uint64_t failed() const { return failed_; }
   duration busy() const { return busy_; }
   duration longest() const { return longest_; }
-  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 if there are no
-  /// durations. `part`: 0 to 1
+  /// Returns the percentile by nearest rank, interpolated within its bucket; 0 without durations.
+  /// `part`: 0 to 1
   duration percentile(double part) const;
 
  private:
@@ -45,7 +45,7 @@ class run_times {
 
 struct job_times_view {
   struct row {
-    std::string name;  // empty: executions beyond the limits, or without a known worker
+    std::string name;  // empty: executions beyond the limits or without a known worker
     run_times times;
   };
   run_times all;
@@ -55,10 +55,10 @@ struct job_times_view {
 
 class job_times {
  public:
-  /// Limits per job. Executions beyond the limits share one row.
+  /// Limits per job. Further functions or workers share one row.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, but their
-  /// totals are kept.
+  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, except
+  /// their totals.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
   /// Maximum number of worker names. Executions of further workers have no name.
   static constexpr std::size_t tasks_max = 65'536;

@@ -1,6 +1,6 @@
 // Converts incidents of coordination clusters to log events. Of many simultaneous failures, only
-// the first have their own events. Owned by the coordination hub; engine thread only. Limit: the
-// events of one step, which are dropped at the next step.
+// the first have their own events. Owned by the coordination hub; engine thread only. Contains the
+// events of one step.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,6 @@ namespace muster::history {
 
 log_event told(incident const& i, config const& c, time_point now);
 log_event told(objects::objects_lost const& l);
-/// Returns the event for the first dropped value after a pause.
 log_event drop_event(closure_id value, release_reason why, config const& c);
 
 }  // namespace muster::history

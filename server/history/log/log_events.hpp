@@ -1,7 +1,6 @@
 // Converts incidents and dropped values to log events. Events that clients can cause in large
 // numbers are limited to a few per minute; the next event contains the number of suppressed events.
-// Owned by a cluster's history; engine thread only. Limit: the events of one step, which are
-// dropped at the next step.
+// Owned by a cluster's history; engine thread only. Contains the events of one step.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +62,7 @@ struct log_event {
 
 class log_events {
  public:
-  /// Minimum time between events about values that were released to stay within a limit.
+  /// Minimum time between events about values released to stay within a limit.
   static constexpr duration drops_pause = std::chrono::minutes(1);
 
   /// `c` must outlive the object.

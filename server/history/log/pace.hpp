@@ -18,7 +18,6 @@ class log_event_pace {
   static constexpr std::uint32_t singly = 20;  // maximum number of events per `period`
   static constexpr duration period = std::chrono::minutes(1);
 
-  /// Counts an event. Returns whether to log it.
   bool may_log(time_point now) {
     if (now >= until_) {
       until_ = now + period;

@@ -1,5 +1,5 @@
-// Latest state of the workers' hosts, and one hour of samples for charts. Filled by the hub, not by
-// the core. Engine thread only.
+// Latest state of the workers' hosts, and one hour of samples for charts. Filled by the hub. Engine
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +33,10 @@ class machines {
   /// Maximum number of machines with samples (27 MB). For further machines, only the latest state
   /// is stored.
   static constexpr std::size_t charts_max = 1'024;
-  /// Maximum number of machines. At the limit, a machine that has left is dropped; if all are
-  /// present, the new machine is not stored.
+  /// At the limit, a machine that has left is dropped; if none has left, a new machine is not
+  /// stored.
   static constexpr std::size_t machines_max = 16'384;
-  /// Maximum age of a current state.
+  /// Maximum age of a state that counts as current.
   static constexpr duration fresh_for = std::chrono::seconds(20);
   /// Number of consecutive samples above near_limit that raise an alert.
   static constexpr std::size_t near_limit_after = 3;
@@ -49,7 +49,7 @@ class machines {
     std::size_t near_samples = 0;
     time_point near_since{};
     bool charted = false;
-    std::size_t next = 0;  // index of the sample to overwrite next when the ring is full
+    std::size_t next = 0;  // index of the sample to overwrite next
     std::vector<machine_sample> ring{};
 
     bool fresh(time_point now) const { return !gone && now - seen <= fresh_for; }
@@ -61,8 +61,7 @@ class machines {
   /// `task`: for example "worker:3"; empty for the server itself
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Restores a sample from an earlier server process. Must be called with the oldest sample first,
-  /// before the machine reports.
+  /// Restores a sample from an earlier server process, oldest first, before the machine reports.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }

@@ -27,7 +27,7 @@ struct chart_point {
   };
 
   std::uint32_t series = 0;  ///< resolution; 0: 1 s, 1: 10 s, 2: 1 min
-  time_point at{};           ///< end of the point's interval
+  time_point at{};           ///< end of the interval
   std::array<float, figures_count> figures{};
 
   bool operator==(chart_point const&) const = default;

@@ -39,8 +39,8 @@ void closure_meter::count_task(task_changed const& t, time_point now) {
   lost_.erase(lost);
 }
 
-// A closure that is restored without its value lost the value in an earlier process, so the loss is
-// not counted.
+// A closure restored without its value lost the value in an earlier process, so the loss is not
+// counted.
 void closure_meter::count_values(changes const& c) {
   std::unordered_set<closure_id> restored;
   for (auto const& e : c.ended)

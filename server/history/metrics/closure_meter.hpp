@@ -1,6 +1,6 @@
 // Counters and timers of closures for /metrics, since the start of this process. Owned by a
-// cluster's history; engine thread only. Limits: the counters, sessions with a full queue, and lost
-// tasks (config::sessions_max, tasks_max).
+// cluster's history; engine thread only. Limits: one entry per session with a full queue and per
+// lost task.
 #pragma once
 
 #include <array>
@@ -20,22 +20,20 @@ using namespace muster::core;
 struct closure_metrics {
   histogram
       queue_wait;  // from ready to run (scheduled, delay elapsed, requeued) to sent to a worker
-  histogram execution;                // from sent to a worker to answered, with any result
-  histogram total;                    // from scheduled to ended with any result
+  histogram execution;                // from sent to a worker to answered
+  histogram total;                    // from scheduled to ended
   histogram value_wait;               // from requested to available; 0 if already available
   histogram recovery;                 // from task lost to task attached again
   std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
   std::uint64_t retracted = 0;        // prefetched by one worker and returned for another
-  std::uint64_t values_written = 0;   // to disk
-  std::uint64_t values_read = 0;      // from disk
+  std::uint64_t values_written = 0;
+  std::uint64_t values_read = 0;
   std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};  // by reason
-  // Total time with at least one full queue, excluding the current period.
+  // Total time with at least one full queue, without the current period.
   duration full{};
-  time_point full_since =
-      never;  // start of the current period with a full queue; never: no queue is full
+  time_point full_since = never;  // start of the current period; never: no queue is full
 
-  /// Adds the metrics of another cluster as of `now`.
   closure_metrics& add(closure_metrics const& o, time_point now) {
     queue_wait += o.queue_wait, execution += o.execution, total += o.total;
     value_wait += o.value_wait, recovery += o.recovery;
@@ -53,7 +51,6 @@ class closure_meter {
  public:
   void fold(effects const& fx, time_point now);
 
-  /// Returns a reference that is valid while the object exists; its values change with each step.
   closure_metrics const& metrics() const { return metrics_; }
 
   std::string invalid() const;

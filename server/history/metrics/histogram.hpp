@@ -1,4 +1,4 @@
-// Histogram of durations for /metrics. A value type.
+// Histogram of durations for /metrics.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +14,21 @@ namespace muster::history {
 using core::duration;
 
 /// Counts durations without allocations: one bucket up to 4 µs, four per octave up to about 19
-/// hours, and one for longer durations. Each bucket also contains the sum of its durations.
+/// hours, and one for longer durations.
 class histogram {
  public:
   static constexpr std::size_t an_octave = 4;
   static constexpr std::size_t buckets = 1 + 34 * an_octave;  // plus one for longer durations
-  /// Index of the bucket that ends at 64 µs, the first one in /metrics.
+  /// Index of the bucket that ends at 64 µs, the first in /metrics.
   static constexpr std::size_t first_exported = 4 * an_octave;
 
-  /// Returns the inclusive upper limit of a bucket. The limit doubles every `an_octave` buckets.
-  /// @pre n < buckets.
+  /// Returns the inclusive upper limit of a bucket, which doubles every `an_octave` buckets.
   static constexpr duration limit(std::size_t n) {
     if (n == 0) return duration(4);
     auto const octave = (n - 1) / an_octave, part = (n - 1) % an_octave;
     return duration(static_cast<std::int64_t>(an_octave + 1 + part) << octave);
   }
 
-  /// Returns `buckets` for a duration above all limits.
   static std::size_t bucket_of(duration d) {
     return bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(0, d.count())));
   }
@@ -70,7 +68,6 @@ class histogram {
     duration sum{};
   };
 
-  // The bucket follows from the octave of us - 1 and its next two bits.
   static std::size_t bucket_of(std::uint64_t us) {
     if (us <= 4) return 0;
     auto const bits = static_cast<std::size_t>(std::bit_width(us - 1));

@@ -11,9 +11,8 @@ namespace muster::history {
 
 struct program_totals {
   std::array<std::uint64_t, enum_size<core::program_state>> finished{};  // by final state
-  // Ended attempts, by reason.
   std::array<std::uint64_t, enum_size<core::program_end>> attempts{};
-  std::uint64_t restarts = 0;  // attempts other than a program's first
+  std::uint64_t restarts = 0;  // excluding first attempts
 
   program_totals& operator+=(program_totals const& o) {
     for (std::size_t i = 0; i < finished.size(); ++i) finished[i] += o.finished[i];

@@ -27,7 +27,6 @@ std::size_t size_of(attempt_record const& r) {
   return bytes;
 }
 
-// Returns the last lines whose total size is at most `bytes_max`.
 std::vector<std::string> last_of(std::vector<std::string> const& lines, std::size_t bytes_max) {
   std::size_t bytes = 0;
   auto from = lines.end();
@@ -201,7 +200,7 @@ void black_box::weigh(box& b) {
   bytes_ += b.bytes;
 }
 
-// Programs are ordered by number, so the oldest are first.
+// The oldest programs have the smallest numbers.
 void black_box::make_room(name const& but) {
   for (auto it = boxes_.begin(); bytes_ > limits_.bytes_max && it != boxes_.end();) {
     auto const here = it++;

@@ -1,12 +1,11 @@
-// Bounded diagnostic records of programs' attempts: failed ranks with their last output, stacks of
-// killed ranks, late arrivals at barriers, and lost workers. The hub reports events and stores
-// changed records.
+// Bounded diagnostic records of programs' attempts. The hub reports events and stores changed
+// records.
 //
 //   begun ──► ended, killed, lost, told ──► over ──► kept, also on the disk ──► forgotten
 //
 // A report about a rank is accepted only from the worker that runs the rank. A running attempt's
-// record is in memory and is stored after each event. A record that an earlier server process began
-// is continued. Owned by a hub; engine thread only; pure.
+// record is stored after each event. A record that an earlier server process began is continued.
+// Owned by a hub; engine thread only; pure.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,8 @@ namespace muster::history {
 using namespace muster::core;
 
 struct black_box_limits {
-  std::size_t attempts_max =
-      32;  // per program; at the limit, the oldest is dropped, as in the core
-  // Maximum size of all records. At the limit, the oldest records are dropped.
+  std::size_t attempts_max = 32;  // per program; at the limit, the oldest is dropped
+  // At the limit, the oldest records are dropped.
   std::size_t bytes_max = std::size_t{64} << 20;
   // Limits per attempt. Excess entries are counted but not stored.
   std::size_t events_max = 64, event_bytes_max = 512;
@@ -48,35 +46,33 @@ class black_box {
     auto operator<=>(name const&) const = default;
   };
   struct seat {
-    // task in the program's cluster; its worker, such as "worker:3"; the worker's host
+    // task in the program's cluster; worker, such as "worker:3"; the worker's host
     std::string task, worker, host;
     time_point started{};  // epoch: unknown
   };
 
   explicit black_box(black_box_limits limits = {}) : limits_(limits) {}
 
-  /// Starts a record. Has no effect if the record exists.
+  /// Has no effect if the record exists.
   void begun(name const& which, std::vector<seat> seats);
   /// Restores a record from an earlier server process. If the attempt is running, call `begun`
   /// first.
   void restore(name const& which, attempt_record what);
   bool knows(name const& which) const { return boxes_.contains(which); }
 
-  /// Adds a worker's report about its rank. Ignores repeated reports.
+  /// Repeated reports are ignored.
   void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
   /// Adds the stacks of ranks that the worker has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// Records in all running attempts of the worker that the worker is disconnected.
+  /// Records in the worker's running attempts that the worker is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
-  /// Records that the worker has reconnected.
   void back(time_point now, std::string const& worker);
   /// Adds an event of the attempt's coordination cluster.
   void told(name const& which, attempt_record::event what);
   /// Closes the record after all ranks have exited.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,
             std::vector<attempt_record::late_task> late);
-  /// Deletes the records of all attempts of the program.
   void forget(program_id program);
 
   attempt_record const* find(name const& which) const;

@@ -6,7 +6,7 @@ namespace muster::history {
 
 namespace {
 
-// Returns the end of the text, which is the most informative part of a traceback.
+// The end of a text is the most informative part of a traceback.
 std::string last_of(std::string const& text) {
   return text.size() <= ended_rows::text_max
              ? text
@@ -22,7 +22,7 @@ std::uint64_t bytes_of(core::failure const& f) {
 
 }  // namespace
 
-// Rows of one worker arrive consecutively, so the search is rare. A chunk has only 128 rows.
+// Rows of one worker arrive consecutively, so the search is rare and a chunk has only 128 rows.
 void ended_rows::hold(chunk& c, std::uint32_t place) {
   c.last_place = place;
   if (place == places::none || std::find(c.ran_at.begin(), c.ran_at.end(), place) != c.ran_at.end())
@@ -84,7 +84,7 @@ ended_rows::chunk& ended_rows::append(row_owner n, part p) {
   auto const most =
       chunks_for(p == newest ? config_.session_rows_max : config_.session_failures_max);
   chunk_number at;
-  if (r.chunks >= most) {  // reuses the oldest chunk
+  if (r.chunks >= most) {
     at = r.front;
     if (p == newest) keep_failures(*chunks_[at]);
     unlink(at);
@@ -116,7 +116,6 @@ bool ended_rows::begin_chunk(row_owner n, of_session& s) {
   return s.free > 0;
 }
 
-// Copies the failed rows of a chunk that is about to be reused.
 void ended_rows::keep_failures(chunk& from) {
   if (config_.session_failures_max == 0) return;
   auto const owner = from.owner;

@@ -4,10 +4,9 @@
 //   add ──► newest chunk ─ … ─ oldest chunk ──failed ones──► failures ─ … ─► dropped
 //             (session_rows_max)              (session_failures_max)
 //
-// Each closure of a stream is recorded here. Rows are therefore appended, without allocations, to
-// chunks that a session reuses as a ring. If all chunks exceed session_rows_bytes_max, the oldest
-// chunk of any session is dropped. Owned by session_rows, which assigns the session numbers.
-// References the places of its rows. Engine thread only.
+// Rows are appended without allocations, because each closure of a stream is recorded here. If all
+// chunks exceed session_rows_bytes_max, the oldest chunk of any session is dropped. Owned by
+// session_rows, which assigns the session numbers. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -25,7 +24,7 @@ namespace muster::history {
 
 using namespace muster::core;
 
-/// Number of a session with rows. Numbers are small and reused.
+/// Number of a session with rows. Numbers are reused.
 enum class row_owner : std::uint32_t {};
 
 struct ended_row {
@@ -46,7 +45,7 @@ static_assert(sizeof(ended_row) == 48, "millions a second are written");
 class ended_rows {
  public:
   static constexpr std::size_t chunk_rows = 128;
-  /// Maximum length of each text of a failure, including the ellipsis.
+  /// Maximum length of each failure text, including the ellipsis.
   static constexpr std::size_t text_max = 4096 + 3;
 
   enum part : std::uint8_t { newest, failures };
@@ -81,8 +80,8 @@ class ended_rows {
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
 
-  /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first, starting at
-  /// number `from`. Returns the number of the next row, if any.
+  /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first, from row
+  /// number `from` on. Returns the next row's number, if any.
   template <class F>
   std::optional<std::uint64_t> find(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {
@@ -116,7 +115,7 @@ class ended_rows {
   struct chunk {
     std::vector<ended_row> rows = std::vector<ended_row>(chunk_rows);
     std::vector<core::failure> failures;  // of unsuccessful rows, in order
-    std::vector<std::uint32_t> ran_at;    // places of its rows; the chunk has one reference to each
+    std::vector<std::uint32_t> ran_at;    // places of its rows, with one reference to each
     std::uint32_t last_place = places::none;
     row_owner owner{};
     part in = newest;
@@ -145,7 +144,6 @@ class ended_rows {
   bool too_many_bytes() const { return bytes_.over(config_.session_rows_bytes_max); }
 
   bool begin_chunk(row_owner n, of_session& s);
-  /// Appends an empty chunk to the ring.
   chunk& append(row_owner n, part p);
   void keep(chunk& c, core::failure const& f);
   void hold(chunk& c, std::uint32_t place);

@@ -1,6 +1,5 @@
 // Places where attempts ran, stored while a row refers to them. The core reuses its place numbers,
-// so rows use the numbers of this class. Owned by session_rows; bounded by its rows and the core's
-// places.
+// so rows use these numbers. Owned by session_rows.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ class places {
     std::uint32_t references = 0;
   };
 
-  /// Adds a place with one reference to it.
+  /// The place starts with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     auto n = static_cast<std::uint32_t>(all_.size());
     if (free_.empty()) {
@@ -48,7 +47,7 @@ class places {
   place const& operator[](std::uint32_t n) const { return all_[n]; }
   std::size_t used() const { return all_.size() - free_.size(); }
 
-  /// Adds the new places of a step. Must be called before the step's rows are added.
+  /// Must be called before the step's rows are added.
   void learn(changes const& c) {
     for (auto const& p : c.places) {
       if (!p.here) continue;
@@ -56,8 +55,7 @@ class places {
       of_core_[p.place] = add(p.worker, p.incarnation, p.host);
     }
   }
-  /// Releases the places that the core drops in a step. Must be called after the step's rows are
-  /// added.
+  /// Must be called after the step's rows are added.
   void forget(changes const& c) {
     for (auto const& p : c.places)
       if (!p.here) release(std::exchange(of_core_[p.place], none));

@@ -32,8 +32,7 @@ void session_rows::fold(changes const& c) {
 session_rows::of_session* session_rows::owner_of(closure_outline const& o) {
   if (o.session != last_ || o.session == session_id{}) {
     auto const it = sessions_.find(o.session);
-    if (it == sessions_.end())
-      return nullptr;  // the closure belongs to a job or to the core itself
+    if (it == sessions_.end()) return nullptr;  // the closure belongs to a job or the core
     last_ = o.session;
     last_of_ = &it->second;
   }
@@ -65,7 +64,7 @@ void session_rows::add(closure_outline const& o, changes const& c) {
   if (o.as != closure_state::succeeded) rows_.add(owner->number, c.failures[o.failure]);
 }
 
-// Adds consecutive closures of one session and worker, whose common data is looked up only once.
+// Adds consecutive closures of one session and worker; their common data is looked up only once.
 std::size_t session_rows::add_run(changes const& c, std::size_t from) {
   auto const& first = c.ended[from].of;
   auto const alike = [&first](closure_ended const& e) {

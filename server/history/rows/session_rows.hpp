@@ -1,5 +1,5 @@
 // Rows of closures without a record. A session's rows are removed with the session. Owned by a
-// cluster's history; engine thread only. Limits: those of ended_rows.
+// cluster's history; engine thread only.
 #pragma once
 
 #include <optional>
@@ -38,8 +38,7 @@ class session_rows {
   of_session* owner_of(closure_outline const& o);
   ended_row row_of(closure_outline const& o, std::uint32_t place) const;
   void add(closure_outline const& o, changes const& c);
-  /// Adds similar entries of changes::ended, starting at `from`. Returns the index of the next
-  /// entry.
+  /// Adds similar entries of changes::ended, starting at `from`. Returns the next entry's index.
   std::size_t add_run(changes const& c, std::size_t from);
 
   config const& config_;

@@ -13,17 +13,17 @@ namespace muster::server {
 
 class history_reader {
  public:
-  /// Maximum number of waiting questions. Further questions are rejected.
+  /// Further waiting questions are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
 
   /// @pre The store must outlive the object.
   void start(history_store const& store);
-  /// Drops waiting questions. Has no effect if the reader was not started.
+  /// Drops waiting questions. Has no effect if not started.
   void stop() { thread_.stop(false); }
 
-  // The following functions can be called on any thread, even if the reader was never started.
+  // The following functions can be called on any thread, before `start` as well.
   bool there() const { return there_; }
   /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions are
   ///   waiting. UNAVAILABLE: the reader has been stopped.
