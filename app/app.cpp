@@ -192,7 +192,7 @@ void app::stop() {
   watchdog.enter("HTTP exchanges");
   web_.stop(http_grace);
 
-  watchdog.enter("stores of torch.distributed");
+  watchdog.enter("TCPStores");
   torch_->stop();
 
   watchdog.enter("writing values to the disk");
@@ -213,8 +213,8 @@ void lift_limit_of_queues(core::config& c) {
   if (c.queue_capacity != 0) return;
   c.queue_capacity = c.queue_capacity_max;
   spdlog::warn(
-      "queues of jobs have no limit of their own max={} why=\"--queue-capacity 0; queued calls can "
-      "use up the memory\"",
+      "job queues are not limited individually max={} why=\"--queue-capacity is 0; queued calls "
+      "can exhaust the memory\"",
       c.queue_capacity_max);
 }
 
@@ -245,7 +245,7 @@ void serve(configuration const& c) {
   pulse.stopping();
   a.stop();
   if (a.engine().failed())
-    throw std::runtime_error("a part of the server failed; the log says which");
+    throw std::runtime_error("a part of the server failed; see the log for details");
   spdlog::info("stopped");
 }
 

@@ -140,7 +140,7 @@ void cluster_following::stop() {
 void cluster_following::changed(cluster_source const& source, cluster_spec const& found) {
   auto const& name = source.declaration.name;
   auto const cluster = hub_.state().find(name);
-  if (!cluster) return warn(source, "the cluster was deleted; changes of its source are ignored");
+  if (!cluster) return warn(source, "the cluster was deleted; changes to its source are ignored");
   auto const spec = declared(source, found);
   auto const done = spec ? hub_.redeclare(*cluster, *spec) : spec.error();
   if (!done.ok()) return warn(source, done.message + "; the cluster is left unchanged");

@@ -30,7 +30,8 @@ muster::result<endpoint> parse_endpoint(std::string_view text) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   boost::system::error_code ec;
   auto const address = boost::asio::ip::make_address(host, ec);
-  if (ec || address.is_v6() != bracketed) return bad_endpoint(text, "has no IP address");
+  if (ec || address.is_v6() != bracketed)
+    return bad_endpoint(text, "does not contain a valid IP address");
   return endpoint{address.to_string(), static_cast<std::uint16_t>(*port)};
 }
 
@@ -68,10 +69,10 @@ std::string problem_with_times(core::config const& c) {
     return "--reconnect-grace must be less than --heartbeat-timeout, after which a worker is lost "
            "anyway";
   if (c.transient_dependency_failures > 10'000)
-    return "--transient-dependency-failures: the limit is 10000";
+    return "--transient-dependency-failures must be at most 10000";
   if (c.max_worker_failures > core::worker_failures_max)
-    return "--max-worker-failures: the limit is " + std::to_string(core::worker_failures_max) +
-           "; 0 is no limit";
+    return "--max-worker-failures must be at most " + std::to_string(core::worker_failures_max) +
+           "; 0 means no limit";
   return {};
 }
 
@@ -142,7 +143,7 @@ std::string problem_with_torch(configuration const& c) {
     return "--torch-from: " + from.error().message;
   if (c.torch.listen && !c.clusters.empty() && c.clusters.front().torch_port)
     return "--torch and torch=PORT of cluster " + c.clusters.front().name +
-           ", the main cluster, set the same port: leave one of them out";
+           ", the main cluster, set the same port: leave out one of them";
   return {};
 }
 
@@ -154,23 +155,24 @@ std::string problem_with_access(configuration const& c) {
         std::string(flag) + " " + to_string(*where) + " can be reached from other machines";
     if (c.auth == auth_mode::off)
       return reached +
-             ", and --auth is off: listen on 127.0.0.1, or add --insecure if the network "
-             "itself is trusted";
+             ", and --auth is off: listen on 127.0.0.1, or add --insecure if you trust every "
+             "machine on the network";
     if (!c.is_durable() && c.token_file.empty() && c.tls.roles.empty())
       return reached +
-             ", and there are no credentials: add --data-dir DIR, where tokens are kept (the first "
-             "admin's is written to DIR/admin.token), or --token-file FILE with tokens of your "
-             "own; "
-             "or listen on 127.0.0.1; or add --insecure if the network itself is trusted";
+             ", and there are no credentials: add --data-dir DIR, where tokens are stored (the "
+             "first admin token is written to DIR/admin.token), or --token-file FILE with your own "
+             "tokens; or listen on 127.0.0.1; or add --insecure if you trust every machine on the "
+             "network";
   }
   if (auto const relays = parse_networks(c.connections.proxy_from); !relays)
     return "--proxy-from: " + relays.error().message;
   if (!c.tls.roles.empty() && c.tls.client_ca.empty())
     return "--tls-role needs --tls-client-ca, which asks clients for certificates: add it";
   if (c.auth == auth_mode::off && !c.token_file.empty())
-    return "--token-file has no effect with --auth off: leave one of them out";
+    return "--token-file has no effect with --auth off: leave out one of them";
   if (c.auth == auth_mode::on && !c.is_durable() && c.token_file.empty() && c.tls.roles.empty())
-    return "--auth on needs tokens: add --data-dir DIR, where they are kept, or --token-file FILE";
+    return "--auth on needs tokens: add --data-dir DIR, where tokens are stored, or --token-file "
+           "FILE";
   return {};
 }
 }  // namespace
@@ -193,12 +195,12 @@ std::string problem_with(configuration const& c) {
   if (auto problem = problem_with(c.webhooks, c.insecure); !problem.empty()) return problem;
   if (auto problem = problem_with_tls(c.tls); !problem.empty()) return problem;
   if (c.core.spill_above > c.core.value_bytes_max)
-    return "--spill-above is more than --value-bytes-max: values would be dropped before they are "
+    return "--spill-above exceeds --value-bytes-max: values would be dropped before they are "
            "written";
   if (c.connections.memory_max < connection_memory_least)
     return "--connection-memory-max must be at least 16 MiB";
   if (c.grpc == c.http && c.grpc.port != 0)
-    return "--grpc and --http are both " + to_string(c.grpc) + ": give them different ports";
+    return "--grpc and --http are both " + to_string(c.grpc) + ": use different ports";
   return {};
 }
 

@@ -126,9 +126,9 @@ void data_directory::start(journal::journal_options o) {
   if (auto const version = journal_->facts().store_version;
       journal::etcd::can_answer_with_old_data(version))
     spdlog::warn(
-        "etcd_version store={} version={} why=\"this version can answer with data older than "
-        "acknowledged writes (etcd issue 20418), which this server rejects; use etcd 3.6.9 or "
-        "later\"",
+        "etcd_version store={} version={} why=\"this version can return data that is older than "
+        "acknowledged writes (etcd issue 20418); the server rejects such answers; use etcd 3.6.9 "
+        "or later\"",
         name_, version);
 }
 
@@ -194,9 +194,9 @@ muster::status data_directory::no_room_status(journal::journal_stats const& fact
   auto const free = facts.free_bytes.value_or(0);
   // A large write can need more than the reserve, and a quota can be below the free space.
   auto const why = free < reserve ? "the last " + mib(reserve) + " are reserved for accepted work"
-                                  : "a write failed for lack of space";
+                                  : "a write failed because the disk was full";
   return no_room(name_, mib(free) + " are free, and " + why +
-                            "; free some space, the server then continues by itself");
+                            "; free some space; the server then continues automatically");
 }
 
 // Reports once when the disk becomes full, and once when it has space again.

@@ -33,7 +33,7 @@ perimeter::perimeter(configuration const& c, net::service_manager& manager)
   if (!loaded)
     throw start_error("--tls-cert, --tls-key, --tls-client-ca: " + loaded.error().message);
   if (loaded->expired())
-    tell(true, "certificate " + paths.certificate + " has expired: clients will refuse it");
+    tell(true, "certificate " + paths.certificate + " has expired: clients will reject it");
   files_.emplace(paths, std::move(*loaded), tell);
 }
 

@@ -27,7 +27,7 @@ sigset_t stop_signals() {
 }
 
 extern "C" void exit_at_once(int) {
-  write_log_line(spdlog::level::warn, "second request to stop, exiting at once");
+  write_log_line(spdlog::level::warn, "received a second stop request; exiting immediately");
   ::_exit(1);
 }
 
@@ -110,7 +110,8 @@ void descriptor_shortage::noticed() {
     if (last && now - *last < over_after) return;
   }
   spdlog::warn(
-      "no file descriptor is left, new connections wait until others are closed limit={} "
+      "no file descriptor is left; new connections wait until other connections are closed "
+      "limit={} "
       "remedy=\"raise the limit: ulimit -n, or LimitNOFILE of systemd\"",
       limit_);
 }
@@ -137,7 +138,7 @@ void stop_watchdog::watch() {
   if (changed_.wait_until(lock, deadline_, [this] { return over_; })) return;
   write_log_line(
       spdlog::level::err,
-      "'" + step_ + "' did not end within --stop-timeout, exiting without waiting for it");
+      "'" + step_ + "' did not finish within --stop-timeout; exiting without waiting for it");
   ::_exit(1);
 }
 

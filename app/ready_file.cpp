@@ -19,7 +19,7 @@ muster::result<void> write_ready_file(std::filesystem::path const& path, endpoin
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json) {
   auto const failed = [&path](char const* reason) {
     return muster::status{muster::code::failed_precondition,
-                          "cannot write the ready-file " + path.string() + ": " + reason};
+                          "cannot write the ready file " + path.string() + ": " + reason};
   };
   // The process id keeps servers with the same ready-file from writing the same temporary file.
   auto part = path;

@@ -27,7 +27,7 @@ constexpr auto pause_after_old_data = 1s;
 
 // Must not block on the log, because no request may be answered in the meantime.
 [[noreturn]] void end_process(std::string const& why) {
-  write_log_line(spdlog::level::err, "exiting at once: " + why);
+  write_log_line(spdlog::level::err, "exiting immediately: " + why);
   ::_exit(exit_lease_lost);
 }
 
@@ -66,7 +66,7 @@ std::optional<web::not_serving> standby::waiting() const {
   if (!state_ || !state_->leader.empty()) return state_;
   auto told = *state_;
   auto const since = std::chrono::floor<std::chrono::milliseconds>(clock::now() - state_since_);
-  told.detail += ", for " + std::to_string(since.count()) + " ms";
+  told.detail += " (for " + std::to_string(since.count()) + " ms)";
   return told;
 }
 
@@ -78,7 +78,7 @@ void standby::set(web::not_serving state) {
 
 void standby::reading(std::string what) {
   spdlog::info("reading what=\"{}\"", what);
-  set({"the server reads " + what, {}});
+  set({"the server is reading " + what, {}});
 }
 
 void standby::serving() {
@@ -128,7 +128,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
     if (!seen && !answered && refused)
       throw start_error("--store " + name + ": " + seen.error().message);
     if (!seen && !answered && clock::now() - begun_ > patience_at_start)
-      throw start_error("--store " + name + ": no answer in " +
+      throw start_error("--store " + name + ": no answer within " +
                         std::to_string(patience_at_start.count()) + " s; " + seen.error().message);
     answered = answered || seen;
     if (seen && seen->leads) {
@@ -140,8 +140,9 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         throw start_error("--store " + name + ": " + opened.message);
       // A server with old data would lose jobs that were acknowledged.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
-      spdlog::warn("standby http={} store={} why=\"{}; this server has resigned and tries again\"",
-                   http, name, why);
+      spdlog::warn(
+          "standby http={} store={} why=\"{}; this server has resigned and will try again\"", http,
+          name, why);
       set({why, {}});
       told.reset();
       manager.ready();
@@ -155,7 +156,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       told = now;
       if (seen) {
         spdlog::info("standby http={} leader={} store={}", http, now.empty() ? "none" : now, name);
-        set({now.empty() ? "no server leads" : "another server leads", now});
+        set({now.empty() ? "no server is the leader" : "another server is the leader", now});
         manager.ready();
         // Closes kept ports, so that clients try the leader instead. If this server itself led and
         // died, its ports stay open, so that callers wait for it.

@@ -65,7 +65,7 @@ class standby {
   std::unique_ptr<journal::store> store_;                  // from wait_to_lead() until take_store()
 
   mutable std::mutex mutex_;
-  std::optional<web::not_serving> state_ = web::not_serving{"the server starts", {}};
+  std::optional<web::not_serving> state_ = web::not_serving{"the server is starting", {}};
   std::chrono::steady_clock::time_point state_since_ = begun_;
 };
 

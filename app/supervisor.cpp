@@ -234,7 +234,7 @@ class supervisor {
   }
 
   void tell(int status) const {
-    auto const how = WIFEXITED(status) ? "ended with status " + std::to_string(WEXITSTATUS(status))
+    auto const how = WIFEXITED(status) ? "exited with status " + std::to_string(WEXITSTATUS(status))
                                        : "was killed by " + signal_name(WTERMSIG(status));
     auto const when = pause_ == 0ms ? "now" : "in " + std::to_string(pause_.count()) + " ms";
     say("the server " + (restart_ ? "was stopped for a restart" : how) + "; starting it again " +

@@ -51,7 +51,8 @@ consteval auto enumerators(Rows... rows) {
   enumerator_argument<E> const all[] = {rows...};
   std::array<enumerator<E>, n> table{};
   for (std::size_t i = 0; i < n; ++i) {
-    if (all[2 * i].name || all[2 * i].value != static_cast<E>(i)) throw "not in order of numbers";
+    if (all[2 * i].name || all[2 * i].value != static_cast<E>(i))
+      throw "the enumerators are not in numerical order";
     table[i] = {all[2 * i].value, all[2 * i + 1].name};
   }
   return table;

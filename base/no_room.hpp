@@ -11,7 +11,7 @@ namespace muster {
 
 inline status no_room(std::string_view where, std::string_view why) {
   status s{code::resource_exhausted,
-           std::string("no room in ").append(where).append(": ").append(why)};
+           std::string("no space left in ").append(where).append(": ").append(why)};
   s.no_room = true;
   return s;
 }

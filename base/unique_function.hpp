@@ -52,7 +52,7 @@ class unique_function<void(Args...)> {
   // Calls the function.
   // @pre It is not empty.
   void operator()(Args... args) {
-    check(table_ != nullptr, "an empty function is not called");
+    check(table_ != nullptr, "an empty function must not be called");
     table_->invoke(storage_, std::forward<Args>(args)...);
   }
 

@@ -82,7 +82,7 @@ class acceptor final : public acceptor_base {
     if (calls_.full()) {
       server_call_state::abandon(std::move(state),
                                  grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                              "too many concurrent calls of " + options_.name));
+                                              "too many concurrent calls to " + options_.name));
       return;
     }
     calls_.spawn(options_.name, run(std::make_unique<Call>(std::move(state))));

@@ -25,7 +25,7 @@ class client_bidi {
   // @pre No operation is outstanding.
   ~client_bidi() {
     check(!starting_ && !reading_ && !writing_ && !finishing_,
-          "a call dies after all its operations came back");
+          "a call must not be destroyed while its operations are outstanding");
   }
   client_bidi(client_bidi const&) = delete;
 
@@ -40,7 +40,7 @@ class client_bidi {
   requires std::is_invocable_r_v<std::unique_ptr<stream_type>, Prepare&, grpc::ClientContext*,
                                  grpc::CompletionQueue*> [[nodiscard]] task<bool>
   start(Prepare prepare) {
-    check(stream_ == nullptr, "a call is started once");
+    check(stream_ == nullptr, "a call must be started only once");
     stream_ = prepare(&context_, &engine_.queue());
     auto begin = [stream = stream_.get()](void* tag) { stream->StartCall(tag); };
     return await_rpc(engine_, starting_, &context_, begin);

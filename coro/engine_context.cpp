@@ -41,7 +41,7 @@ struct engine_context::wake_up {
 class engine_context::thread_scope {
  public:
   explicit thread_scope(engine_context const* engine) {
-    check(current_ == nullptr, "one engine runs on a thread");
+    check(current_ == nullptr, "only one engine can run on a thread");
     current_ = engine;
   }
   ~thread_scope() { current_ = nullptr; }
@@ -53,12 +53,12 @@ engine_context::engine_context(std::unique_ptr<grpc::CompletionQueue> queue)
       wake_up_(std::make_unique<wake_up>(*this)),
       timers_(std::make_unique<timer_queue>(*this)),
       posted_(posted_max) {
-  check(queue_ != nullptr, "an engine has a queue");
+  check(queue_ != nullptr, "an engine needs a completion queue");
 }
 
 engine_context::~engine_context() {
-  check(!running_in_this_thread(), "an engine is not destroyed from inside itself");
-  check(pending_ops_ == 0, "an engine is destroyed after all operations came back");
+  check(!running_in_this_thread(), "an engine must not be destroyed on its own thread");
+  check(pending_ops_ == 0, "an engine must not be destroyed while operations are outstanding");
   posted_.close();
   if (!shut_down_) {
     timers_->close();
@@ -73,7 +73,7 @@ engine_context::~engine_context() {
 }
 
 void engine_context::run() {
-  check(!started_, "an engine runs once");
+  check(!started_, "an engine can run only once");
   started_ = true;
   thread_scope scope(this);
   run_local();
@@ -106,17 +106,17 @@ bool engine_context::post(function fn) {
 
 grpc::ServerCompletionQueue& engine_context::server_queue() noexcept {
   auto* server = dynamic_cast<grpc::ServerCompletionQueue*>(queue_.get());
-  check(server != nullptr, "a server's engine polls a server's queue");
+  check(server != nullptr, "the engine of a server must use a server completion queue");
   return *server;
 }
 
 void engine_context::op_started() noexcept {
-  check(!shut_down_, "no operation starts after the queue was shut down");
+  check(!shut_down_, "an operation must not start after the queue was shut down");
   ++pending_ops_;
 }
 
 void engine_context::op_returned() noexcept {
-  check(pending_ops_ > 0, "an operation returns once");
+  check(pending_ops_ > 0, "an operation must return only once");
   --pending_ops_;
 }
 
@@ -137,11 +137,11 @@ void engine_context::serve_one_event() {
   void* tag = nullptr;
   bool ok = false;
   if (local_.empty()) {
-    check(queue_->Next(&tag, &ok), "only the engine shuts its queue down");
+    check(queue_->Next(&tag, &ok), "only the engine can shut down its queue");
   } else {
     auto const got = queue_->AsyncNext(&tag, &ok, past());
     if (got == grpc::CompletionQueue::TIMEOUT) return;
-    check(got == grpc::CompletionQueue::GOT_EVENT, "only the engine shuts its queue down");
+    check(got == grpc::CompletionQueue::GOT_EVENT, "only the engine can shut down its queue");
   }
   static_cast<rpc_tag*>(tag)->complete(ok);
 }

@@ -9,7 +9,7 @@
 namespace muster::coro {
 
 event::~event() {
-  check(!waiter_, "an event outlives the wait");
+  check(!waiter_, "an event must not be destroyed while a task waits for it");
 }
 
 void event::set() {
@@ -18,7 +18,7 @@ void event::set() {
 }
 
 task<bool> event::wait() {
-  check(!waiter_, "an event has one waiter");
+  check(!waiter_, "only one task can wait for an event");
   if (!set_) {
     bool const woken = co_await suspend();
     if (!woken) co_return false;

@@ -20,8 +20,8 @@ grpc_server::grpc_server(engine_context& engine, grpc::ServerBuilder& builder,
       call_gone_(engine) {}
 
 grpc_server::~grpc_server() {
-  check(server_ == nullptr || stopped_, "a server is stopped before it is destroyed");
-  check(calls_ == 0, "a server is destroyed after its last call");
+  check(server_ == nullptr || stopped_, "a server must be stopped before it is destroyed");
+  check(calls_ == 0, "a server must not be destroyed before its last call");
 }
 
 void grpc_server::add_service(grpc::Service& service) {
@@ -29,12 +29,12 @@ void grpc_server::add_service(grpc::Service& service) {
 }
 
 void grpc_server::add_acceptor(std::unique_ptr<acceptor_base> acceptor) {
-  check(server_ == nullptr, "methods are served from the start");
+  check(server_ == nullptr, "methods must be added before the server starts");
   acceptors_.push_back(std::move(acceptor));
 }
 
 start_result grpc_server::start() {
-  check(server_ == nullptr, "a server starts once");
+  check(server_ == nullptr, "a server must be started only once");
   configure();
   server_ = builder_.BuildAndStart();
   if (server_ == nullptr) return {{}, "cannot start the gRPC server"};
@@ -43,7 +43,8 @@ start_result grpc_server::start() {
 }
 
 task<void> grpc_server::stop(std::chrono::milliseconds grace) {
-  check(server_ != nullptr && !stopping_, "a started server is stopped once");
+  check(server_ != nullptr && !stopping_,
+        "a server must be stopped only once, after it was started");
   // If cancellation interrupted this wait, a thread and calls would remain.
   bool const throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -80,7 +81,7 @@ void grpc_server::call_reset(std::string const&) {
 }
 
 void grpc_server::call_destroyed() {
-  check(calls_ > 0, "a call is destroyed once");
+  check(calls_ > 0, "a call must be destroyed only once");
   --calls_;
   if (stopping_ && calls_ == 0) call_gone_.set();
 }

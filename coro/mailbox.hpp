@@ -46,7 +46,7 @@ class basic_mailbox {
   // pass the same vector each time.
   // @pre `out` is empty.
   void drain(std::vector<Item>& out) {
-    check(out.empty(), "a mailbox is drained into an empty vector");
+    check(out.empty(), "a mailbox must be drained into an empty vector");
     {
       std::lock_guard lock(mutex_);
       items_.swap(out);

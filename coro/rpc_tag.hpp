@@ -81,8 +81,8 @@ template <class Context, class Start>
                                    Start start) {
   static_assert(std::is_trivially_destructible_v<Start>);
   auto initiate = [&engine, &busy, context, start]<class Handler>(Handler&& handler) {
-    check(!busy, "one operation of a kind is outstanding on a call");
-    check(engine.running_in_this_thread(), "a call is used on its engine's thread");
+    check(!busy, "a call can have only one outstanding operation of each kind");
+    check(engine.running_in_this_thread(), "a call must be used on the thread of its engine");
     auto slot = asio::get_associated_cancellation_slot(handler);
     if (slot.is_connected())
       slot.assign([context](asio::cancellation_type type) {

@@ -32,7 +32,7 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
   // cancelled or disconnected. A pending read therefore detects a lost client.
   // @pre `request` outlives the read.
   [[nodiscard]] task<bool> read(Request& request) {
-    check(!s().finish_started, "no read is started after finish");
+    check(!s().finish_started, "a read must not be started after finish()");
     auto start = [s = &s(), &request](void* tag) { s->stream.Read(&request, tag); };
     return await_rpc(s().engine, s().reading, &s().context, start);
   }
@@ -40,7 +40,7 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
   // Encodes `response` when first awaited; `response` can be changed afterwards. Completes with
   // true when gRPC accepts the next message, or with false if the call has ended.
   [[nodiscard]] task<bool> write(Response const& response) {
-    check(!s().finish_started, "no write is started after finish");
+    check(!s().finish_started, "a write must not be started after finish()");
     auto start = [s = &s(), &response](void* tag) { s->stream.Write(response, tag); };
     return await_rpc(s().engine, s().writing, &s().context, start);
   }
@@ -48,8 +48,8 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
   // Completes with true when the status was sent, or with false if the call had already ended. Once
   // per call.
   [[nodiscard]] task<bool> finish(grpc::Status status) {
-    check(!s().writing, "finish waits for the last write to come back");
-    check(!std::exchange(s().finish_started, true), "a call is finished once");
+    check(!s().writing, "finish() must not be called before the last write has completed");
+    check(!std::exchange(s().finish_started, true), "a call must be finished only once");
     auto start = [s = &s(), &status](void* tag) { s->stream.Finish(status, tag); };
     co_return co_await await_rpc(s().engine, s().finishing, &s().context, start);
   }

@@ -69,10 +69,10 @@ class server_call {
   ~server_call() {
     if (!state_) return;
     check(!state_->reading && !state_->writing && !state_->finishing,
-          "a call dies after all its operations came back");
+          "a call must not be destroyed while its operations are outstanding");
     server_call_state::abandon(
         std::move(state_),
-        grpc::Status(grpc::StatusCode::INTERNAL, "the handler ended without an answer"));
+        grpc::Status(grpc::StatusCode::INTERNAL, "the handler returned without an answer"));
   }
   server_call(server_call const&) = delete;
 

@@ -35,7 +35,7 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
   // @pre `response` exists until then.
   [[nodiscard]] task<bool> finish(Response const& response) {
     state& s = *this->state_;
-    check(!std::exchange(s.finish_started, true), "a call is finished once");
+    check(!std::exchange(s.finish_started, true), "a call must be finished only once");
     auto start = [&s, &response](void* tag) {
       s.responder.Finish(response, grpc::Status::OK, tag);
     };
@@ -46,8 +46,8 @@ class server_unary : public server_call<server_unary_state<Request, Response>> {
   // @pre `error` is not OK.
   [[nodiscard]] task<bool> finish(grpc::Status error) {
     state& s = *this->state_;
-    check(!error.ok(), "an answer without a message is an error");
-    check(!std::exchange(s.finish_started, true), "a call is finished once");
+    check(!error.ok(), "an answer without a message must be an error");
+    check(!std::exchange(s.finish_started, true), "a call must be finished only once");
     auto start = [&s, &error](void* tag) { s.responder.FinishWithError(error, tag); };
     co_return co_await await_rpc(s.engine, s.finishing, &s.context, start);
   }

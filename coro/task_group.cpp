@@ -31,11 +31,11 @@ bool is_cancellation(std::exception_ptr const& error) {
 
 task_group::task_group(asio::any_io_executor executor, std::size_t tasks_max, error_hook on_error)
     : executor_(std::move(executor)), tasks_max_(tasks_max), on_error_(std::move(on_error)) {
-  check(on_error_ != nullptr, "errors of tasks go somewhere");
+  check(on_error_ != nullptr, "a task group needs an error handler");
 }
 
 task_group::~task_group() {
-  check(live_ == 0, "a task group is destroyed after its last task");
+  check(live_ == 0, "a task group must not be destroyed before its last task");
 }
 
 bool task_group::spawn(std::string name, task<void> body) {
@@ -63,7 +63,7 @@ task<void> task_group::wait() {
 }
 
 task<void> task_group::last_gone() {
-  check(!waiter_, "a task group has one waiter");
+  check(!waiter_, "only one task can wait for a task group");
   auto initiate = [this]<class Handler>(Handler&& handler) {
     auto slot = asio::get_associated_cancellation_slot(handler);
     if (slot.is_connected()) slot.assign([this](asio::cancellation_type type) { cancel(type); });

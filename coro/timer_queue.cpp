@@ -43,7 +43,8 @@ void timer_queue::add(timer& t) {
 
 void timer_queue::remove(timer& t) {
   std::size_t const hole = std::exchange(t.position_, timer::idle);
-  check(hole < heap_.size() && heap_[hole] == &t, "a timer knows its place in the heap");
+  check(hole < heap_.size() && heap_[hole] == &t,
+        "a timer must be at its recorded position in the heap");
   timer* last = heap_.back();
   heap_.pop_back();
   if (last == &t) return;
@@ -114,12 +115,12 @@ bool timer_queue::earlier(timer const& a, timer const& b) {
 }
 
 timer::~timer() {
-  check(!waiting_, "a timer outlives the wait");
+  check(!waiting_, "a timer must not be destroyed while a task waits for it");
   if (pending()) engine_.timers().remove(*this);
 }
 
 task<bool> timer::wait_until(clock::time_point at) {
-  check(!pending(), "a timer has one deadline at a time");
+  check(!pending(), "a timer can have only one deadline at a time");
   if (engine_.timers().closed_) co_return false;
   auto initiate = [this, at]<class Handler>(Handler&& handler) {
     auto slot = asio::get_associated_cancellation_slot(handler);
@@ -140,7 +141,7 @@ task<bool> timer::wait_for(clock::duration span) {
 }
 
 void timer::call_at(clock::time_point at, function fn) {
-  check(!waiting_, "a timer that is waited for is not given a function");
+  check(!waiting_, "a timer must not receive a function while a task waits for it");
   cancel();
   if (engine_.timers().closed_) return;
   auto call = [f = std::move(fn)](bool) mutable { f(); };

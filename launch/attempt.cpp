@@ -65,8 +65,8 @@ void attempt::watch_remaining_workers() {
   timer_.expires_after(chief_patience);
   timer_.async_wait([this](boost::system::error_code error) {
     if (error || stopping_ || ended_ || first_running_worker().empty()) return;
-    env_.out.say("the chief has ended, and " + first_running_worker() +
-                 " still runs. If it only serves the chief, pass --ends-with chief");
+    env_.out.say("the chief has exited, but " + first_running_worker() +
+                 " is still running. If it only serves the chief, pass --ends-with chief");
   });
 }
 

@@ -22,7 +22,7 @@ std::string what_became(ending const& e) {
     case ending::cause::itself:
       break;
   }
-  return e.status == 0 ? "done before" : describe(e);
+  return e.status == 0 ? "already succeeded" : describe(e);
 }
 
 std::string list(std::vector<std::string> const& names) {

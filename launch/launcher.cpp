@@ -46,7 +46,7 @@ class launcher {
     line_.listen();
     io_.poll();  // signals that the supervisor received before
     if (stop_signal_ != 0) {
-      output_.say(signal_name(stop_signal_) + ": stopped before anything was started");
+      output_.say(signal_name(stop_signal_) + ": stopped before any task was started");
       return 128 + stop_signal_;
     }
     ::eventfd_write(options_.begun.get(), 1);
@@ -90,13 +90,14 @@ class launcher {
     if (ending_) return output_.abandon();
     if (!again && pausing_) {
       pause_.cancel();
-      output_.say(signal_name(number) + ": stopped between two starts");
+      output_.say(signal_name(number) + ": stopped during the pause before a restart");
       return end(128 + number);
     }
     if (!again) {
-      output_.say(signal_name(number) + ": forwarded to " + std::to_string(attempt_->running()) +
-                  " running; in " + seconds(options_.grace) + ", or after a second one, SIGKILL");
-      return attempt_->stop(number);
+      output_.say(signal_name(number) + ": forwarded to running tasks (" +
+                  std::to_string(attempt_->running()) + "");
+      they receive SIGKILL after " + seconds(options_.grace) + ", or after a second signal ");
+                                                                      return attempt_->stop(number);
     }
     attempt_->kill();
     output_.abandon();  // in case output blocks the end
@@ -124,10 +125,10 @@ class launcher {
     if (clock::now() - began_ >= options_.backoff_reset_after) backoff_.reset();
     auto const delay = backoff_.next();
     ++restarts_;
-    auto const which = free ? std::string("which asks for a restart that is not counted")
+    auto const which = free ? std::string("which does not count as a restart")
                             : std::to_string(counted_) + " of " +
                                   std::to_string(options_.max_restarts) + " restarts";
-    output_.say("all start again in " + seconds(delay) + " (" + which + ")");
+    output_.say("all tasks restart in " + seconds(delay) + " (" + which + ")");
     pausing_ = true;
     pause_.expires_after(delay);
     pause_.async_wait([this](error_code error) {

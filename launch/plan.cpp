@@ -102,8 +102,9 @@ class planner {
       if (std::any_of(tasks_.begin(), tasks_.end(), is)) continue;
       std::string all;
       for (auto const& t : tasks_) all += (all.empty() ? "" : ", ") + name_of(t);
-      throw cluster_error(cluster_error::code::missing,
-                          "--ends-with " + named + ": the cluster has no such task; it has " + all);
+      throw cluster_error(
+          cluster_error::code::missing,
+          "--ends-with " + named + ": the cluster has no such task; its tasks are " + all);
     }
   }
 
@@ -130,7 +131,7 @@ class planner {
     if (request_.server.empty())
       throw cluster_error(
           cluster_error::code::missing,
-          "--in-graph makes " + name_of(t) + " a worker of a Muster server: give --server");
+          "--in-graph turns " + name_of(t) + " into a worker of a Muster server: pass --server");
     return {
         request_.muster_program, "worker", "--server", request_.server, "--job", t.first, "--index",
         std::to_string(t.second)};
@@ -175,7 +176,7 @@ class planner {
 
   std::string service() const {
     if (!request_.own_service.empty()) return request_.own_service;
-    return first_address("write host:port, or name a Muster server with --server").text();
+    return first_address("write host:port, or pass a Muster server with --server").text();
   }
 
   void set_coordinator_variables(variables& v) const {

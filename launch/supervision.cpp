@@ -181,7 +181,7 @@ split_result split(char const* verb) {
   set_status(e, await_end(launcher, writing, begun, heard));
   kill_orphans(spared);
   if (e.signal != 0)
-    std::cerr << verb << ": its launcher ended with " << describe(e)
+    std::cerr << verb << ": its launcher was killed by " << describe(e)
               << "; all processes that it had started were killed\n";
   return {.over = e.status};
 }

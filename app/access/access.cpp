@@ -164,8 +164,8 @@ void access::make_first_admin() {
     file = engine_.config.data_dir / "admin.token";
   if (file.empty())
     throw start_error(
-        "--store contains no admin token yet; add --admin-token-file FILE, the file that the first "
-        "one is written to");
+        "--store contains no admin token yet; add --admin-token-file FILE; the server writes the "
+        "first admin token to that file");
   token_request w;
   w.role = core::role::admin;
   w.allow_exec = true;
@@ -189,7 +189,7 @@ void access::read_file() {
          "token_file_ignored",
          {},
          {},
-         all.error().message + "; the tokens that were read before stay valid"});
+         all.error().message + "; the previously read tokens remain valid"});
   }
   bool const first = !file_seen_;
   file_seen_ = changed;
@@ -236,21 +236,22 @@ void access::guard(net::accepting_server_options& o, cluster_ports const& ports)
   };
   o.call_was_reset = [this] { gate_.note_reset(); };
   guard_memory(o.guard);
-  auto const limit =
-      std::to_string(o.resets.burst) + ", and " + std::to_string(o.resets.per_second) + " a second";
+  auto const limit = std::to_string(o.resets.burst) + " at once and " +
+                     std::to_string(o.resets.per_second) + " per second";
   o.cut = [this, limit](std::string const& peer) {
     gate_.note_cut();
-    report_flood("connection_cut", peer,
-                 "it reset calls right after starting them, more than the limit of " + limit);
+    report_flood(
+        "connection_cut", peer,
+        "the client reset calls right after starting them and exceeded the limit of " + limit);
   };
-  auto const silent = std::to_string(o.listener.waiting.silent.burst) + ", and " +
-                      std::to_string(o.listener.waiting.silent.per_second) + " a second";
+  auto const silent = std::to_string(o.listener.waiting.silent.burst) + " at once and " +
+                      std::to_string(o.listener.waiting.silent.per_second) + " per second";
   gate_.on_silent_flood = [this, silent](std::string const& address) {
     engine_.context().post([this, silent, address] {
-      report_flood(
-          "silent_connections", address,
-          "it opened and closed connections without sending anything, more than the limit of " +
-              silent);
+      report_flood("silent_connections", address,
+                   "the address opened and closed connections without sending anything and "
+                   "exceeded the limit of " +
+                       silent);
     });
   };
   o.listener.waiting.silent_flood = [this](std::string const& address) {
@@ -270,7 +271,7 @@ void access::report_flood(std::string const& kind, std::string const& who,
        kind,
        {},
        who,
-       what + (others ? "; " + std::to_string(others) + " more since the last message"
+       what + (others ? "; " + std::to_string(others) + " more such events since the last message"
                       : std::string())});
 }
 

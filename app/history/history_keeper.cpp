@@ -77,12 +77,12 @@ void history_keeper::open() {
   if (opened)
     store_ = std::move(*opened);
   else
-    engine_.add_log_event(
-        {core::coordination::severity::warning,
-         "history_failed",
-         {},
-         {},
-         "the history is not stored and ends with this process: " + opened.error().message});
+    engine_.add_log_event({core::coordination::severity::warning,
+                           "history_failed",
+                           {},
+                           {},
+                           "the history is not stored and will be lost when the server stops: " +
+                               opened.error().message});
 }
 
 template <class Decode, class Take>
@@ -134,14 +134,13 @@ void history_keeper::read() {
 void history_keeper::report_unreadable() {
   auto const rows = store_->facts().unreadable;
   if (rows == std::exchange(unreadable_reported_, rows)) return;
-  engine_.add_log_event(
-      {core::coordination::severity::warning,
-       "history_records_unreadable",
-       {},
-       engine_.config.history_directory().string(),
-       std::to_string(rows) +
-           (rows == 1 ? " record of the history is" : " records of the history are") +
-           " damaged and skipped; the rest is shown"});
+  engine_.add_log_event({core::coordination::severity::warning,
+                         "history_records_unreadable",
+                         {},
+                         engine_.config.history_directory().string(),
+                         std::to_string(rows) +
+                             (rows == 1 ? " history record is" : " history records are") +
+                             " damaged and cannot be shown"});
 }
 
 // Reads steps of programs that have not ended. An active rank has made a step within this time, or

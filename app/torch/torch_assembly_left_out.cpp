@@ -21,7 +21,7 @@ class no_stores : public torch_assembly {
 start_error refusal(std::string const& setting) {
   return start_error(
       setting +
-      ": this build of Muster does not serve TCPStores of torch.distributed; it was configured "
+      ": this build of Muster does not include the torch.distributed TCPStore; it was configured "
       "with MUSTER_WITH_TORCH_STORE=OFF");
 }
 

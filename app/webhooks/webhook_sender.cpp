@@ -95,7 +95,7 @@ muster::status webhook_sender::start() {
     if (!text || text->size() < secret_bytes_least || text->size() > secret_bytes_most)
       return {code::failed_precondition,
               "--webhook-secret-file " + path.string() + ": " +
-                  (text ? "must have 16 to 4096 bytes, not " + std::to_string(text->size())
+                  (text ? "must be 16 to 4096 bytes long, not " + std::to_string(text->size())
                         : text.error().message)};
     secret_ = std::move(*text);
   }
@@ -134,7 +134,7 @@ muster::status webhook_sender::try_to_post(std::string const& url, std::string c
   q.timeout = answer_within;
   muster::status why;
   for (int tries = 0; tries < tries_max; ++tries) {
-    if (!pause(tries)) return {code::cancelled, "the server stops"};
+    if (!pause(tries)) return {code::cancelled, "the server is stopping"};
     if (!secret_.empty()) {
       auto const now = std::chrono::system_clock::now().time_since_epoch();
       q.headers = {
@@ -144,7 +144,8 @@ muster::status webhook_sender::try_to_post(std::string const& url, std::string c
     }
     auto const answer = client_.send(q);
     if (answer && answer->ok()) return {};
-    why = answer ? muster::status{code::unavailable, "answered " + std::to_string(answer->status)}
+    why = answer ? muster::status{code::unavailable,
+                                  "answered with HTTP status " + std::to_string(answer->status)}
                  : muster::status{answer.error().code, without(url, answer.error().message)};
     if (answer && is_final(answer->status)) break;
   }

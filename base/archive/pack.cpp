@@ -75,8 +75,8 @@ class lister {
     else if (!directory)
       return;
     if (items_.size() == limits_.entries_max)
-      throw pack_error("more than " + std::to_string(limits_.entries_max) +
-                       " files and directories; list files to exclude in .musterignore");
+      throw pack_error("the directory contains more than " + std::to_string(limits_.entries_max) +
+                       " files and directories; list those to exclude in .musterignore");
     items_.push_back(std::move(i));
     if (directory) walk(path);
   }
@@ -98,7 +98,7 @@ class lister {
     if (target.is_absolute() || within.empty() || *within.begin() == ".." ||
         (!by_name.empty() && *by_name.begin() == ".."))
       throw pack_error("'" + path + "' is a symbolic link to '" + target.string() +
-                       "', outside of the directory; exclude it in .musterignore");
+                       "', which is outside the directory; exclude it in .musterignore");
     return target.string();
   }
 
@@ -107,8 +107,9 @@ class lister {
     auto const shown = std::min(items_.size(), named_max);
     std::partial_sort(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(shown),
                       items_.end(), [](item const& a, item const& b) { return a.size > b.size; });
-    auto text = format_size(bytes_) + " of files, the limit is " + format_size(limits_.bytes_max) +
-                "; list files to exclude in .musterignore. The largest:";
+    auto text = format_size(bytes_) + " of files exceeds the limit of " +
+                format_size(limits_.bytes_max) +
+                "; list files to exclude in .musterignore. The largest files:";
     for (std::size_t i = 0; i < shown; ++i)
       text += "\n  " + format_size(items_[i].size) + "  " + items_[i].path;
     return pack_error(text);

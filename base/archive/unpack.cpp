@@ -67,7 +67,7 @@ class unpacker {
  private:
   void take(archive_entry* entry) {
     auto const* const said = archive_entry_pathname(entry);
-    if (!said) throw unpack_error("an entry of the archive has no name");
+    if (!said) throw unpack_error("the archive contains an entry without a name");
     std::string const name = said;
     if (++made_.entries > limits_.entries_max)
       throw unpack_error("the archive has more than " + std::to_string(limits_.entries_max) +
@@ -88,10 +88,10 @@ class unpacker {
   void judge(archive_entry* entry, std::string const& name) const {
     auto const shown = in_short(name) + " of the archive ";
     if (name.size() > name_bytes_max)
-      throw unpack_error(shown + "has a name of more than " + std::to_string(name_bytes_max) +
+      throw unpack_error(shown + "has a name longer than " + std::to_string(name_bytes_max) +
                          " bytes");
     if (name.empty() || !stays_inside(name) || has_dots(name))
-      throw unpack_error(shown + "leads outside of the directory");
+      throw unpack_error(shown + "points outside the directory");
     if (archive_entry_hardlink(entry)) throw unpack_error(shown + "is a hard link");
     switch (archive_entry_filetype(entry)) {
       case AE_IFDIR:
@@ -105,7 +105,7 @@ class unpacker {
         auto const* const target = archive_entry_symlink(entry);
         if (!target || fs::path(target).is_absolute() ||
             !stays_inside(fs::path(name).parent_path() / target))
-          throw unpack_error(shown + "is a symbolic link to a place outside of the directory");
+          throw unpack_error(shown + "is a symbolic link that points outside the directory");
         return;
       }
       default:

@@ -105,8 +105,9 @@ http_error client_socket::tls_handshake(http_target const& t) {
   if (!check.fault().empty())
     return {{muster::code::unauthenticated, t.url() + ": " + check.fault()}, check.failure()};
   if (ec == asio::error::eof || ec == asio::ssl::error::stream_truncated)
-    return {{muster::code::unavailable, t.url() + ": the connection broke in the TLS handshake"},
-            http_failure::broke};
+    return {
+        {muster::code::unavailable, t.url() + ": the connection was lost during the TLS handshake"},
+        http_failure::broke};
   return {
       {muster::code::unavailable, t.url() + ": the TLS handshake failed: " + lower(ec.message())},
       http_failure::tls_failed};

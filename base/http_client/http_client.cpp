@@ -73,7 +73,7 @@ struct http_client::impl {
     // first.
     if (ec && is_timeout(ec)) {
       socket.close();
-      return broken(*t, ec, "sending the request");
+      return broken(*t, ec, "while sending the request");
     }
     socket.limit(limit(line != nullptr));
     auto answer = read_answer(r, *t, line);
@@ -87,7 +87,7 @@ struct http_client::impl {
       parser->header_limit(header_bytes_max);
       parser->body_limit(boost::none);
       if (auto const ec = socket.read_header(*parser))
-        return broken(t, ec, "waiting for the answer");
+        return broken(t, ec, "while waiting for the answer");
     } while (parser->get().result_int() == 100);
     return {};
   }
@@ -140,7 +140,7 @@ struct http_client::impl {
       return {{muster::code::deadline_exceeded, t.url() + ": timed out " + doing},
               http_failure::timed_out};
     return {{muster::code::unavailable,
-             t.url() + ": the connection broke " + doing + ": " + lower(ec.message())},
+             t.url() + ": the connection was lost " + doing + ": " + lower(ec.message())},
             http_failure::broke};
   }
 

@@ -98,27 +98,31 @@ muster::status trust(ssl::context& context, std::string const& ca_file) {
   if (ca_file.empty()) {
     boost::system::error_code ec;
     context.set_default_verify_paths(ec);
-    if (ec) return {muster::code::internal, "the system's authorities: " + ec.message()};
+    if (ec)
+      return {muster::code::internal,
+              "cannot load the system's certificate authorities: " + ec.message()};
     return {};
   }
   auto const pem = contents("CA file", ca_file);
   if (!pem) return pem.error();
   if (!add_authorities(context.native_handle(), *pem))
-    return cannot_use("CA file", ca_file, "holds no certificate in PEM form");
+    return cannot_use("CA file", ca_file, "contains no PEM certificate");
   return {};
 }
 
 muster::status show(ssl::context& context, https_options const& o) {
   if (o.certificate_file.empty() && o.key_file.empty()) return {};
   if (o.certificate_file.empty() || o.key_file.empty())
-    return {muster::code::invalid_argument, "a client's certificate and its key go together"};
+    return {
+        muster::code::invalid_argument,
+        "a client certificate needs its private key, and a private key its certificate; pass both"};
   auto const certificate = contents("certificate", o.certificate_file);
   if (!certificate) return certificate.error();
   auto const key = contents("key", o.key_file);
   if (!key) return key.error();
   boost::system::error_code ec;
   context.use_certificate_chain(boost::asio::buffer(*certificate), ec);
-  if (ec) return cannot_use("certificate", o.certificate_file, "holds no certificate in PEM form");
+  if (ec) return cannot_use("certificate", o.certificate_file, "contains no PEM certificate");
   context.use_private_key(boost::asio::buffer(*key), ssl::context::pem, ec);
   if (ec) return cannot_use("key", o.key_file, "is not the key of " + o.certificate_file);
   return {};
@@ -160,7 +164,7 @@ bool certificate_check::note(bool accepted, X509_STORE_CTX* context) {
   auto const error = X509_STORE_CTX_get_error(context);
   auto* const at = X509_STORE_CTX_get_current_cert(context);
   failure_ = failure_of(error);
-  fault_ = "its certificate is not accepted: ";
+  fault_ = "the server's certificate was rejected: ";
   fault_ += X509_verify_cert_error_string(error);
   if (!at) return accepted;
   switch (failure_) {
@@ -175,7 +179,7 @@ bool certificate_check::note(bool accepted, X509_STORE_CTX* context) {
       break;
     default:
       fault_ += "; it was issued by '" + name_text(X509_get_issuer_name(at)) +
-                "', the trusted authorities are " +
+                "', but the trusted authorities are " +
                 (options_.ca_file.empty() ? "the system's" : "those of " + options_.ca_file);
   }
   return accepted;

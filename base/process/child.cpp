@@ -32,7 +32,8 @@ pipe_ends make_pipe() {
 }
 
 void reject_nul(std::string const& text) {
-  if (text.find('\0') != text.npos) throw std::invalid_argument("a NUL byte in argv, env or cwd");
+  if (text.find('\0') != text.npos)
+    throw std::invalid_argument("argv, env or cwd contains a NUL byte");
 }
 
 void check(child_options const& o) {
@@ -45,7 +46,7 @@ std::vector<std::string> entries_of(environment_map const& environment) {
   std::vector<std::string> all;
   for (auto const& [name, value] : environment) {
     if (name.empty() || name.find('=') != name.npos)
-      throw std::invalid_argument("'" + name + "' cannot name an environment variable");
+      throw std::invalid_argument("'" + name + "' is not a valid environment variable name");
     all.push_back(name + "=" + value);
     reject_nul(all.back());
   }

@@ -131,7 +131,7 @@ findings check_certificates(std::string const& file) {
   }
   if (all.empty())
     all.push_back({"certificate", result::problem,
-                   file + (in ? " holds no certificate in PEM form" : " cannot be read"),
+                   file + (in ? " contains no PEM certificate" : " cannot be read"),
                    "name a readable file that contains -----BEGIN CERTIFICATE-----"});
   return all;
 }

@@ -18,11 +18,11 @@ void check_single(cluster_spec const& spec, std::string const& prefix) {
 void check_task(cluster_spec const& spec, std::optional<std::string> const& type,
                 std::optional<int> index, task_fields const& names) {
   if (index && *index < 0)
-    throw invalid(names.index + " is " + std::to_string(*index) + "; write a number from 0");
+    throw invalid(names.index + " is " + std::to_string(*index) + "; it must be 0 or greater");
   if (!type || spec.empty()) return;
   if (!spec.has_job(*type)) {
     if (*type == "evaluator") return;
-    throw invalid(names.type + " " + quoted(*type) + " is not a job of the cluster (there are " +
+    throw invalid(names.type + " " + quoted(*type) + " is not a job of the cluster (its jobs are " +
                   listed(spec.jobs()) + ")");
   }
   if (!index || spec.has_task(*type, *index)) return;
@@ -51,7 +51,7 @@ std::string task_zero_of(std::string_view job) {
 std::string leader_among(cluster_spec const& spec, std::initializer_list<char const*> jobs) {
   for (auto const* job : jobs)
     if (spec.has_job(job)) return task_zero_of(job);
-  throw invalid("the cluster has neither chief nor worker (there are " +
+  throw invalid("the cluster has neither chief nor worker (its jobs are " +
                 cluster::listed(spec.jobs()) + ")");
 }
 
@@ -61,12 +61,13 @@ void validate_cluster(cluster_spec const& spec, std::optional<std::string> const
                       std::optional<int> task_id) {
   for (auto const& job : spec.jobs())
     if (!is_known(job))
-      throw invalid("job " + quoted(job) +
-                    " is not allowed in the cluster; allowed are chief, worker, ps, evaluator");
+      throw invalid(
+          "job " + quoted(job) +
+          " is not allowed in the cluster; allowed jobs are chief, worker, ps, evaluator");
   cluster::check_single(spec, "job ");
   if (task_type && !is_known(*task_type))
     throw invalid("task type " + quoted(*task_type) +
-                  " is not known; known are chief, worker, ps, evaluator");
+                  " is unknown; known types are chief, worker, ps, evaluator");
   cluster::check_task(spec, task_type, task_id, {"task type", "task id"});
 }
 
@@ -103,7 +104,7 @@ int worker_count(cluster_spec const& spec, std::string const& task_type) {
   if (task_type == "evaluator") return std::max(1, task_count(spec, "evaluator"));
   if (task_type != "chief" && task_type != "worker")
     throw invalid("task type " + quoted(task_type) +
-                  " has no number of workers; only chief, worker and evaluator have one");
+                  " has no worker count; only chief, worker and evaluator have one");
   return task_count(spec, "chief") + task_count(spec, "worker");
 }
 
@@ -113,7 +114,7 @@ int id_in_cluster(cluster_spec const& spec, std::string const& task_type, int ta
   if (task_type == "worker") return task_id + task_count(spec, "chief");
   if (task_type == "evaluator") return task_id;
   throw invalid("task type " + quoted(task_type) +
-                " has no id among the workers; only chief, worker and evaluator have one");
+                " has no worker id; only chief, worker and evaluator have one");
 }
 
 int task_count(cluster_spec const& spec, std::string_view task_type) {

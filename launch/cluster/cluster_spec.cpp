@@ -15,10 +15,10 @@ using cluster::quoted;
 void check_name(std::string const& name) {
   if (name.empty()) throw invalid("a job has no name");
   if (name.size() > cluster_spec::name_bytes_max)
-    throw invalid("job " + quoted(name) + ": its name has more than " +
+    throw invalid("job " + quoted(name) + ": its name is longer than " +
                   std::to_string(cluster_spec::name_bytes_max) + " bytes");
   if (cluster::has_control_character(name))
-    throw invalid("job " + quoted(name) + ": its name has a control character");
+    throw invalid("job " + quoted(name) + ": its name contains a control character");
 }
 
 void check_task(std::string const& job, int index, std::string const& address) {
@@ -30,10 +30,10 @@ void check_task(std::string const& job, int index, std::string const& address) {
     throw fault("the highest index is " + std::to_string(cluster_spec::tasks_max - 1));
   if (address.empty()) throw fault("the address is empty");
   if (address.size() > cluster_spec::address_bytes_max)
-    throw fault("the address has more than " + std::to_string(cluster_spec::address_bytes_max) +
+    throw fault("the address is longer than " + std::to_string(cluster_spec::address_bytes_max) +
                 " bytes");
   if (cluster::has_control_character(address))
-    throw fault("the address " + quoted(address) + " has a control character");
+    throw fault("the address " + quoted(address) + " contains a control character");
 }
 
 bool dense(cluster_spec::tasks const& tasks) {
@@ -50,7 +50,8 @@ cluster_spec::cluster_spec(job_map jobs) {
     check_name(name);
     total += members.size();
     if (total > tasks_max)
-      throw invalid("more than " + std::to_string(tasks_max) + " tasks, which is the limit");
+      throw invalid("the cluster has more than " + std::to_string(tasks_max) +
+                    " tasks, which is the limit");
     for (auto const& [index, address] : members) check_task(name, index, address);
     jobs_.emplace_hint(jobs_.end(), name, std::move(members));
   }
@@ -95,7 +96,7 @@ std::size_t cluster_spec::size() const {
 cluster_spec::tasks const& cluster_spec::job(std::string_view name) const {
   auto const found = jobs_.find(name);
   if (found == jobs_.end())
-    throw missing("no such job in cluster: " + quoted(name) + " (there are " +
+    throw missing("no such job in cluster: " + quoted(name) + " (its jobs are " +
                   cluster::listed(jobs()) + ")");
   return found->second;
 }

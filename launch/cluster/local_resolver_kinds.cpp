@@ -15,7 +15,7 @@ constexpr auto highest_index = static_cast<int>(cluster_spec::tasks_max) - 1;
 
 resolver_key const task_type{"task_type", "job of this process"};
 resolver_key const task_id{"task_id", "index of this process in its job"};
-resolver_key const rpc_layer{"rpc_layer", "protocol before :// in a master, such as grpc"};
+resolver_key const rpc_layer{"rpc_layer", "protocol prefix of the master address, such as grpc"};
 resolver_key const environment{"environment", "kind of environment: empty or google"};
 
 template <class Options>
@@ -90,13 +90,13 @@ std::shared_ptr<cluster_resolver> make_slurm(resolver_arguments const& a) {
 resolver_kinds local_resolver_kinds() {
   resolver_kinds kinds;
   kinds.add({"simple",
-             "a cluster that is given as text",
+             "a cluster given as text",
              "JSON or @FILE",
              {task_type,
               task_id,
               rpc_layer,
               environment,
-              {"master", "result of master() without a task"}},
+              {"master", "master address to use when no task is given"}},
              make_simple});
   kinds.add({"file",
              "a JSON file, read again each time",

@@ -39,8 +39,8 @@ std::pair<std::string, std::string> key_and_value(resolver_kind const& kind,
   std::vector<std::string> known;
   for (auto const& k : kind.keys) known.push_back(k.name);
   if (std::find(known.begin(), known.end(), key) == known.end())
-    throw invalid(kind.name + ": there is no key " + quoted(key) + " (there are " +
-                  cluster::listed(known) + ")");
+    throw invalid(kind.name + ": unknown key " + quoted(key) +
+                  " (known keys: " + cluster::listed(known) + ")");
   if (equals == std::string_view::npos)
     throw invalid(kind.name + ": the key " + key + " has no value; write " + key + "=…");
   return {key, std::string(cluster::trimmed(part.substr(equals + 1)))};
@@ -143,8 +143,8 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make_one(
   if (kind == nullptr) {
     std::vector<std::string> known;
     for (auto const& k : kinds_) known.push_back(k.name);
-    throw invalid("there is no kind of resolver " + quoted(name) + " (there are " +
-                  cluster::listed(known) + ")");
+    throw invalid("unknown resolver kind " + quoted(name) +
+                  " (known kinds: " + cluster::listed(known) + ")");
   }
   if (!kind->unavailable.empty()) throw invalid(kind->name + ": " + kind->unavailable);
   auto const rest = colon == std::string_view::npos ? std::string_view()
@@ -168,11 +168,11 @@ std::shared_ptr<cluster_resolver> resolver_kinds::make_one(
 std::shared_ptr<cluster_resolver> resolver_kinds::make(
     std::string_view text, environment_lookup const& environment) const {
   if (text.size() > text_bytes_max)
-    throw invalid("a resolver's text has more than " + std::to_string(text_bytes_max) +
-                  " bytes; put the cluster into a file");
+    throw invalid("the resolver text is longer than " + std::to_string(text_bytes_max) +
+                  " bytes; store the cluster in a file");
   auto const texts = members(text);
   if (texts.size() > union_max)
-    throw invalid("a union of more than " + std::to_string(union_max) + " resolvers");
+    throw invalid("a union can contain at most " + std::to_string(union_max) + " resolvers");
   std::vector<std::shared_ptr<cluster_resolver>> made;
   for (auto const t : texts) made.push_back(make_one(t, environment));
   if (made.size() == 1) return made.front();

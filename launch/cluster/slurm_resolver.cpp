@@ -103,7 +103,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   s.rank = needed_number(environment, "SLURM_PROCID", 0, tasks_max - 1);
   if (s.rank >= tasks)
     throw invalid("SLURM_PROCID: " + std::to_string(s.rank) +
-                  " is not below SLURM_STEP_NUM_TASKS, " + std::to_string(tasks));
+                  " is not less than SLURM_STEP_NUM_TASKS, " + std::to_string(tasks));
   constexpr auto node_list = "SLURM_STEP_NODELIST";
   s.hosts = expand_hostlist(needed(environment, node_list), node_list);
   s.tasks_of_host = tasks_of_hosts(environment, tasks_per_node, s.hosts.size());
@@ -111,7 +111,7 @@ slurm_resolver::step read_step(environment_lookup const& environment,
   if (sum != tasks)
     throw invalid(std::string(tasks_per_node ? "tasks_per_node" : "SLURM_STEP_TASKS_PER_NODE") +
                   ": the hosts have " + std::to_string(sum) +
-                  " tasks together, but SLURM_STEP_NUM_TASKS is " + std::to_string(tasks));
+                  " tasks in total, but SLURM_STEP_NUM_TASKS is " + std::to_string(tasks));
   s.places = lay_out(environment, s.tasks_of_host);
   return s;
 }
@@ -140,7 +140,7 @@ int gpus_of_driver() {
 void check_options(slurm_resolver::options const& o) {
   auto const at_least = [](char const* name, int value, int least) {
     if (value < least)
-      throw invalid(std::string(name) + ": " + std::to_string(value) + " is below " +
+      throw invalid(std::string(name) + ": " + std::to_string(value) + " is less than " +
                     std::to_string(least));
   };
   at_least("port_base", o.port_base, 1);
@@ -173,7 +173,7 @@ slurm_resolver::step slurm_resolver::read() const {
   auto const sum = std::accumulate(options_.jobs.begin(), options_.jobs.end(), std::int64_t{0},
                                    [](auto n, auto const& job) { return n + job.second; });
   if (!options_.jobs.empty() && sum != s.tasks())
-    throw invalid("jobs: " + counted(options_.jobs) + " are " + std::to_string(sum) +
+    throw invalid("jobs: " + counted(options_.jobs) + " add up to " + std::to_string(sum) +
                   " tasks, but SLURM_STEP_NUM_TASKS is " + std::to_string(s.tasks()));
   gpus_per_task(s);
   return s;
@@ -215,9 +215,9 @@ int slurm_resolver::gpus_per_task(step const& s) const {
   auto const most = s.most_tasks_of_a_host();
   auto const each = options_.gpus_per_task.value_or(node / most);
   if (std::int64_t{each} * most > node)
-    throw invalid("gpus_per_task: " + std::to_string(each) + " for each of " +
-                  std::to_string(most) + " tasks of a host are more than its " +
-                  std::to_string(node) + " GPUs");
+    throw invalid("gpus_per_task: " + std::to_string(each) + " GPUs for each of " +
+                  std::to_string(most) + " tasks on a host exceed its " + std::to_string(node) +
+                  " GPUs");
   return each;
 }
 

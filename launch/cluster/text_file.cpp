@@ -41,7 +41,7 @@ std::string read_text_file(std::filesystem::path const& file) {
   while (in.read(piece, sizeof piece), in.gcount() > 0) {
     text.append(piece, static_cast<std::size_t>(in.gcount()));
     if (text.size() > json_bytes_max)
-      throw invalid(named(file) + ": more than " + std::to_string(json_bytes_max) +
+      throw invalid(named(file) + ": larger than " + std::to_string(json_bytes_max) +
                     " bytes, which is the limit");
   }
   if (in.bad()) fail(file, std::make_error_code(std::errc::io_error));

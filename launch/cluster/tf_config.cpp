@@ -36,8 +36,8 @@ std::optional<std::string> type_of(json::object const& task) {
   if (v == nullptr || v->is_null()) return {};
   if (v->is_int64() || v->is_uint64()) return json::serialize(*v);
   if (!v->is_string())
-    throw fault("task.type", "is " + std::string(kind_name(*v)) + ", not the name of a job");
-  if (v->get_string().empty()) throw fault("task.type", "is empty; write the name of a job");
+    throw fault("task.type", "is " + std::string(kind_name(*v)) + ", not a job name");
+  if (v->get_string().empty()) throw fault("task.type", "is empty; write a job name");
   return std::string(v->get_string());
 }
 
@@ -61,9 +61,10 @@ std::optional<int> index_of(json::object const& task) {
   auto const whole = !digits.empty() &&
                      digits.find_first_not_of("0123456789", digits[0] == '-') == digits.npos &&
                      digits != "-";
-  if (!whole) throw fault("task.index", "is " + quoted(text) + "; write a whole number from 0");
+  if (!whole)
+    throw fault("task.index", "is " + quoted(text) + "; it must be a whole number, 0 or greater");
   if (digits[0] == '-')
-    throw fault("task.index", "is " + std::string(digits) + "; write a number from 0");
+    throw fault("task.index", "is " + std::string(digits) + "; it must be 0 or greater");
   throw fault("task.index",
               "is " + std::string(digits) + "; the highest is " + std::to_string(highest));
 }

@@ -25,7 +25,7 @@ void merge(std::string const& job, cluster_spec::tasks const& from, cluster_spec
   for (auto const& [index, address] : from)
     if (!to.emplace(index, address).second)
       throw cluster::invalid("job " + cluster::quoted(job) + ", task " + std::to_string(index) +
-                             " is given by two resolvers (" + cluster::quoted(to.at(index)) +
+                             " is defined by two resolvers (" + cluster::quoted(to.at(index)) +
                              " and " + cluster::quoted(address) +
                              "); indices of a sparse job must differ");
 }

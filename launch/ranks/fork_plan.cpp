@@ -21,10 +21,10 @@ python_command python_of(rank_role const& role, fork_plan const& plan) {
   auto c = python_command_of(role.program.argv);
   auto const& environment = role.program.environment;
   if (has_relative_path(environment, "PYTHONPATH"))
-    throw std::invalid_argument("PYTHONPATH has a relative directory");
+    throw std::invalid_argument("PYTHONPATH contains a relative directory");
   bool const looked_for = role.program.argv.front().find('/') == std::string::npos;
   if (looked_for && has_relative_path(environment, "PATH"))
-    throw std::invalid_argument("PATH has a relative directory");
+    throw std::invalid_argument("PATH contains a relative directory");
   if (!plan.interpreter.empty() && c.interpreter != plan.interpreter)
     throw std::invalid_argument(
         "another rank on this worker has a different interpreter or different options");

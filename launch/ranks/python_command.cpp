@@ -65,7 +65,7 @@ class reader {
   }
 
   std::string next() {
-    if (at_ == arguments_.size()) refuse("python's last option lacks its value");
+    if (at_ == arguments_.size()) refuse("python's last option has no value");
     return arguments_[at_++];
   }
 
@@ -79,7 +79,7 @@ class reader {
 python_command python_command_of(std::vector<std::string> const& command) {
   if (command.empty() || !is_python(command[0])) refuse("its command is not a Python program");
   if (command[0].find('/') != std::string::npos && command[0].front() != '/')
-    refuse("its interpreter is named by a relative path");
+    refuse("the path of its interpreter is relative");
   return reader(command).read();
 }
 

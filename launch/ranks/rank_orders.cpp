@@ -56,7 +56,8 @@ cluster_spec cluster_of(json::object const& start) {
 // Also sets HOME and similar variables.
 process_user user_named(std::string const& name, environment_map& environment) {
   auto const* entry = ::getpwnam(name.c_str());
-  if (!entry) throw std::runtime_error("--program-user: there is no user '" + name + "' here");
+  if (!entry)
+    throw std::runtime_error("--program-user: there is no user '" + name + "' on this host");
   process_user u{.user = entry->pw_uid, .group = entry->pw_gid};
   int count = 0;
   ::getgrouplist(name.c_str(), u.group, nullptr, &count);
@@ -116,7 +117,8 @@ rank_role role_of(json::object const& line, json::object const& start, json::obj
   r.own_cwd = r.program.cwd.empty();
   if (r.own_cwd) r.program.cwd = text(line, "work") + "/" + name;
   if (!text(start, "upload").empty())
-    r.refusal = "this worker cannot unpack an upload; set a working directory that exists on it";
+    r.refusal =
+        "this worker cannot unpack uploads; set a working directory that exists on its host";
   return r;
 }
 

@@ -118,7 +118,7 @@ void rank_set::forked(rank& r, std::optional<forked_rank> made) {
   auto role = std::move(*r.waits);
   r.waits.reset();
   auto const& why = forks_->why_not();
-  role.not_preloaded = why.empty() ? "its fork server could not fork it" : why;
+  role.not_preloaded = why.empty() ? "its fork server could not start it" : why;
   execute(r, std::move(role));
   if (!r.end.not_started.empty()) over(r);
 }

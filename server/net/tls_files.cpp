@@ -63,7 +63,7 @@ muster::result<tls_material> load_tls(tls_paths const& paths) {
   if (!certificate) return certificate.error();
   m.certificate = std::move(*certificate);
   auto const leaf = first_certificate(m.certificate);
-  if (!leaf) return wrong("certificate", paths.certificate, "holds no certificate in PEM form");
+  if (!leaf) return wrong("certificate", paths.certificate, "contains no PEM certificate");
 
   auto key = read("key", paths.key);
   if (!key) return key.error();
@@ -83,7 +83,7 @@ muster::result<tls_material> load_tls(tls_paths const& paths) {
     if (!authority) return authority.error();
     m.client_ca = std::move(*authority);
     if (!first_certificate(m.client_ca))
-      return wrong("client authority", paths.client_ca, "holds no certificate in PEM form");
+      return wrong("client authority", paths.client_ca, "contains no PEM certificate");
   }
   m.not_after = time_of(X509_get0_notAfter(leaf.get()));
   return m;

@@ -8,7 +8,7 @@ namespace {
 TEST(no_room, is_told_by_its_mark) {
   auto const full = no_room("/data", "12 MiB are free");
   EXPECT_EQ(full.code, code::resource_exhausted);
-  EXPECT_EQ(full.message, "no room in /data: 12 MiB are free");
+  EXPECT_EQ(full.message, "no space left in /data: 12 MiB are free");
   EXPECT_TRUE(is_no_room(full));
   auto reworded = full;
   reworded.message = "another text";

@@ -231,7 +231,8 @@ TEST_F(ranks_of_a_worker, have_their_grace_although_no_server_is_connected) {
   server.on_attach = [&](worker_stream* s) {
     auto const number = ++streams;
     if (number == 2) again.set_value();
-    if (number > 1) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server leads");
+    if (number > 1)
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server is the leader");
     greet(s);
     s->Write(start(1, "trap 'sleep 0.5; : > " + file("saved") + "; exit 0' TERM; : > " +
                           file("up") + "; while :; do sleep 0.05; done"));

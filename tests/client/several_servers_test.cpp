@@ -20,7 +20,7 @@ constexpr auto nobody = "127.0.0.1:1";
 struct standby : fake_server {
   standby() {
     auto const no = [](auto*) {
-      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server leads");
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "another server is the leader");
     };
     on_attach = no;
     on_session = no;
@@ -74,7 +74,7 @@ TEST(several_servers, session_ends_with_the_error_of_the_only_server) {
     s.wait_open();
     FAIL();
   } catch (session_error const& e) {
-    EXPECT_STREQ(e.what(), "another server leads");
+    EXPECT_STREQ(e.what(), "another server is the leader");
   }
 }
 

@@ -91,13 +91,13 @@ TEST(make_resolver, a_union_stands_between_known_kinds) {
 
 TEST(make_resolver, what_is_unknown_is_answered_with_what_is_known) {
   EXPECT_EQ(fault("consul:x"),
-            "there is no kind of resolver 'consul' (there are simple, file, tf-config, slurm, "
+            "unknown resolver kind 'consul' (known kinds: simple, file, tf-config, slurm, "
             "sagemaker)");
   EXPECT_EQ(fault(""),
-            "there is no kind of resolver '' (there are simple, file, tf-config, slurm, "
+            "unknown resolver kind '' (known kinds: simple, file, tf-config, slurm, "
             "sagemaker)");
   EXPECT_EQ(fault("sagemaker:prot=1"),
-            "sagemaker: there is no key 'prot' (there are port, task_type, task_id, rpc_layer, "
+            "sagemaker: unknown key 'prot' (known keys: port, task_type, task_id, rpc_layer, "
             "environment)");
 }
 
@@ -120,10 +120,10 @@ TEST(make_resolver, values_that_do_not_fit_are_refused) {
 
 TEST(make_resolver, its_limits_hold) {
   EXPECT_EQ(fault(std::string(resolver_kinds::text_bytes_max + 1, 'x')),
-            "a resolver's text has more than 1048576 bytes; put the cluster into a file");
+            "the resolver text is longer than 1048576 bytes; store the cluster in a file");
   std::string many = "tf-config";
   for (std::size_t i = 0; i < resolver_kinds::union_max; ++i) many += "+tf-config";
-  EXPECT_EQ(fault(many), "a union of more than 64 resolvers");
+  EXPECT_EQ(fault(many), "a union can contain at most 64 resolvers");
 }
 
 TEST(make_resolver, a_library_adds_its_kinds) {

@@ -24,7 +24,7 @@ TEST(IsChief, testClusterWithoutChief) {
   EXPECT_TRUE(is_chief(without_chief(), "worker", 0));
   EXPECT_FALSE(is_chief(without_chief(), "worker", 1));
   EXPECT_EQ(fault_of([] { is_chief(without_chief(), "chief", 0); }),
-            "task type 'chief' is not a job of the cluster (there are worker)");
+            "task type 'chief' is not a job of the cluster (its jobs are worker)");
   EXPECT_EQ(fault_of([] { is_chief(without_chief(), "worker", 2); }),
             "task id is 2, but job 'worker' has tasks 0 to 1");
 }
@@ -47,7 +47,7 @@ TEST(cluster_rules, leaders) {
             "/job:chief/replica:0/task:0");
   EXPECT_EQ(
       fault_of([] { collective_leader(cluster_spec::from_json(R"({"ps": ["a"]})"), "ps", 0); }),
-      "the cluster has neither chief nor worker (there are ps)");
+      "the cluster has neither chief nor worker (its jobs are ps)");
 }
 
 TEST(cluster_rules, counts_and_ids) {
@@ -55,27 +55,27 @@ TEST(cluster_rules, counts_and_ids) {
   EXPECT_EQ(worker_count(with_chief(), "worker"), 3);
   EXPECT_EQ(worker_count(with_chief(), "evaluator"), 1);
   EXPECT_EQ(fault_of([] { worker_count(with_chief(), "ps"); }),
-            "task type 'ps' has no number of workers; only chief, worker and evaluator have one");
+            "task type 'ps' has no worker count; only chief, worker and evaluator have one");
   EXPECT_EQ(id_in_cluster(with_chief(), "chief", 0), 0);
   EXPECT_EQ(id_in_cluster(with_chief(), "worker", 1), 2);
   EXPECT_EQ(id_in_cluster(without_chief(), "worker", 1), 1);
   EXPECT_EQ(id_in_cluster(with_chief(), "evaluator", 0), 0);
-  EXPECT_EQ(
-      fault_of([] { id_in_cluster(with_chief(), "ps", 1); }),
-      "task type 'ps' has no id among the workers; only chief, worker and evaluator have one");
+  EXPECT_EQ(fault_of([] { id_in_cluster(with_chief(), "ps", 1); }),
+            "task type 'ps' has no worker id; only chief, worker and evaluator have one");
   EXPECT_EQ(task_count(with_chief(), "ps"), 2);
   EXPECT_EQ(task_count(with_chief(), "evaluator"), 0);
 }
 
 TEST(cluster_rules, what_may_not_be_together_is_refused) {
-  EXPECT_EQ(fault_of([] { validate_cluster(cluster_spec::from_json(R"({"master": ["a"]})")); }),
-            "job 'master' is not allowed in the cluster; allowed are chief, worker, ps, evaluator");
+  EXPECT_EQ(
+      fault_of([] { validate_cluster(cluster_spec::from_json(R"({"master": ["a"]})")); }),
+      "job 'master' is not allowed in the cluster; allowed jobs are chief, worker, ps, evaluator");
   EXPECT_EQ(fault_of([] { validate_cluster(cluster_spec::from_json(R"({"chief": ["a", "b"]})")); }),
             "job chief has 2 tasks; at most one is allowed");
   EXPECT_EQ(fault_of([] { validate_cluster(with_chief(), "client"); }),
-            "task type 'client' is not known; known are chief, worker, ps, evaluator");
+            "task type 'client' is unknown; known types are chief, worker, ps, evaluator");
   EXPECT_EQ(fault_of([] { validate_cluster(with_chief(), "ps", -1); }),
-            "task id is -1; write a number from 0");
+            "task id is -1; it must be 0 or greater");
   EXPECT_NO_THROW(validate_cluster(with_chief()));
   EXPECT_NO_THROW(validate_cluster(with_chief(), "evaluator", 5));
   EXPECT_NO_THROW(validate_cluster({}, "worker", 5));

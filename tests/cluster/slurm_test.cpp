@@ -189,12 +189,12 @@ TEST_P(contradictory_step, is_refused_with_the_variable) {
 INSTANTIATE_TEST_SUITE_P(
     slurm, contradictory_step,
     ::testing::Values(
-        bad{"SLURM_PROCID", "3", "SLURM_PROCID: 3 is not below SLURM_STEP_NUM_TASKS, 3"},
+        bad{"SLURM_PROCID", "3", "SLURM_PROCID: 3 is not less than SLURM_STEP_NUM_TASKS, 3"},
         bad{"SLURM_PROCID", "x", "SLURM_PROCID: 'x' is not a number from 0 to 999999"},
         bad{"SLURM_STEP_NUM_TASKS", "0",
             "SLURM_STEP_NUM_TASKS: '0' is not a number from 1 to 1000000"},
         bad{"SLURM_STEP_NUM_TASKS", "4",
-            "SLURM_STEP_TASKS_PER_NODE: the hosts have 3 tasks together, but SLURM_STEP_NUM_TASKS "
+            "SLURM_STEP_TASKS_PER_NODE: the hosts have 3 tasks in total, but SLURM_STEP_NUM_TASKS "
             "is 4"},
         bad{"SLURM_STEP_TASKS_PER_NODE", "1,2",
             "SLURM_STEP_TASKS_PER_NODE: it lists 2 hosts, but SLURM_STEP_NODELIST has 3"},
@@ -214,16 +214,16 @@ TEST(slurm, options_that_do_not_fit_are_refused) {
   EXPECT_EQ(fault([](options& o) {
               o.jobs = {{"ps", 1}, {"worker", 1}};
             }),
-            "jobs: ps=1, worker=1 are 2 tasks, but SLURM_STEP_NUM_TASKS is 3");
-  EXPECT_EQ(fault([](options& o) { o.jobs = {{"ps", -1}}; }), "jobs: 'ps': -1 is below 0");
+            "jobs: ps=1, worker=1 add up to 2 tasks, but SLURM_STEP_NUM_TASKS is 3");
+  EXPECT_EQ(fault([](options& o) { o.jobs = {{"ps", -1}}; }), "jobs: 'ps': -1 is less than 0");
   EXPECT_EQ(fault([](options& o) { o.gpus_per_node = 1, o.gpus_per_task = 2; }),
-            "gpus_per_task: 2 for each of 1 tasks of a host are more than its 1 GPUs");
-  EXPECT_EQ(fault([](options& o) { o.gpus_per_node = -1; }), "gpus_per_node: -1 is below 0");
-  EXPECT_EQ(fault([](options& o) { o.port_base = 0; }), "port_base: 0 is below 1");
+            "gpus_per_task: 2 GPUs for each of 1 tasks on a host exceed its 1 GPUs");
+  EXPECT_EQ(fault([](options& o) { o.gpus_per_node = -1; }), "gpus_per_node: -1 is less than 0");
+  EXPECT_EQ(fault([](options& o) { o.port_base = 0; }), "port_base: 0 is less than 1");
   EXPECT_EQ(fault([](options& o) { o.port_base = 65536; }),
             "port_base: 65536 and 1 tasks of a host exceed port 65535");
   EXPECT_EQ(fault([](options& o) { o.tasks_per_node = "2"; }),
-            "tasks_per_node: the hosts have 6 tasks together, but SLURM_STEP_NUM_TASKS is 3");
+            "tasks_per_node: the hosts have 6 tasks in total, but SLURM_STEP_NUM_TASKS is 3");
 }
 
 class malformed_hostlist : public ::testing::TestWithParam<std::pair<char const*, char const*>> {};

@@ -39,14 +39,14 @@ TEST(spec, a_list_of_tasks_has_none_in_the_gaps) {
 
 TEST(spec, an_unknown_job_is_named_with_those_that_exist) {
   auto const spec = two_jobs();
-  auto const line = "no such job in cluster: 'chief' (there are ps, worker)";
+  auto const line = "no such job in cluster: 'chief' (its jobs are ps, worker)";
   auto const missing = cluster_error::code::missing;
   EXPECT_EQ(fault_of([&] { spec.num_tasks("chief"); }, missing), line);
   EXPECT_EQ(fault_of([&] { spec.task_indices("chief"); }, missing), line);
   EXPECT_EQ(fault_of([&] { spec.job_tasks("chief"); }, missing), line);
   EXPECT_EQ(fault_of([&] { spec.task_address("chief", 0); }, missing), line);
   EXPECT_EQ(fault_of([&] { cluster_spec().job("chief"); }, missing),
-            "no such job in cluster: 'chief' (there are none)");
+            "no such job in cluster: 'chief' (its jobs are none)");
 }
 
 TEST(spec, an_unknown_index_is_named_with_those_that_exist) {
@@ -84,19 +84,19 @@ TEST(spec, a_value_that_cannot_be_a_task_is_refused) {
   EXPECT_EQ(fault_of([] {
               spec_of({{"w\n", {}}});
             }),
-            "job 'w\\x0a': its name has a control character");
+            "job 'w\\x0a': its name contains a control character");
 }
 
 TEST(spec, its_limits_hold) {
   EXPECT_NO_THROW(spec_of({{std::string(256, 'n'), {{999'999, std::string(1024, 'a')}}}}));
   EXPECT_NE(fault_of([] {
               spec_of({{std::string(257, 'n'), {}}});
-            }).find("its name has more than 256 bytes"),
+            }).find("its name is longer than 256 bytes"),
             std::string::npos);
   EXPECT_EQ(fault_of([] {
               spec_of({{"w", {{0, std::string(1025, 'a')}}}});
             }),
-            "job 'w', task 0: the address has more than 1024 bytes");
+            "job 'w', task 0: the address is longer than 1024 bytes");
   std::map<std::string, cluster_spec::tasks> jobs;
   for (int i = 0; i < 1025; ++i) jobs["j" + std::to_string(i)];
   EXPECT_EQ(fault_of([&] { (void)spec_of(jobs); }), "1025 jobs; the limit is 1024");

@@ -162,14 +162,14 @@ TEST(UnionClusterResolver, testOverlappingSparseJobMergedClusterResolverThrowErr
               merged(R"({"worker": {"7": "w4", "9": "w5"}})",
                      R"({"worker": {"3": "w0", "7": "w2"}})");
             }),
-            "job 'worker', task 7 is given by two resolvers ('w4' and 'w2'); indices of a sparse "
+            "job 'worker', task 7 is defined by two resolvers ('w4' and 'w2'); indices of a sparse "
             "job must differ");
 }
 
 TEST(UnionClusterResolver, testOverlappingDictAndListThrowError) {
   EXPECT_NE(fault_of([] {
               merged(R"({"worker": ["w4", "w5"]})", R"({"worker": {"1": "w0", "2": "w1"}})");
-            }).find("task 1 is given by two resolvers"),
+            }).find("task 1 is defined by two resolvers"),
             std::string::npos);
 }
 

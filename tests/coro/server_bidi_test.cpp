@@ -235,7 +235,7 @@ TEST(server_bidi_death, a_second_read_beside_a_pending_one_aborts) {
     s.start();
     s.run(say_nothing(s));
   };
-  EXPECT_DEATH(misuse(), "one operation of a kind");
+  EXPECT_DEATH(misuse(), "one outstanding operation of each kind");
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST(task_group_death, destroying_a_group_with_a_live_task_aborts) {
     task_group group(io.get_executor(), 1, fail_test);
     group.spawn("sleeper", sleep_long_on_asio(ended));
   };
-  EXPECT_DEATH(destroy_early(), "destroyed after its last task");
+  EXPECT_DEATH(destroy_early(), "destroyed before its last task");
 }
 
 }  // namespace

@@ -31,11 +31,11 @@ TEST(full_disk, refuses_durable_work_until_space_is_free) {
   EXPECT_EQ(refused.status, 507u) << refused.body;
   EXPECT_EQ(refused.header("Retry-After"), "1");
   EXPECT_CONTAINS(refused.body, "RESOURCE_EXHAUSTED");
-  EXPECT_CONTAINS(refused.body, "no room in " + data + ": ");
+  EXPECT_CONTAINS(refused.body, "no space left in " + data + ": ");
   EXPECT_CONTAINS(refused.body, " MiB are free");
   auto const put = c.run({"kv", "put", "k", "v"});
   EXPECT_EQ(put.status, 1);
-  EXPECT_CONTAINS(put.err, "no room in " + data);
+  EXPECT_CONTAINS(put.err, "no space left in " + data);
   auto const not_kept =
       post(c.url() + "/api/v1/jobs", R"({"durable":false,)" + std::string(job + 1));
   EXPECT_EQ(not_kept.status, 201u) << not_kept.body;
@@ -75,14 +75,14 @@ TEST(full_disk, is_reported_everywhere_and_reads_continue) {
           .as_string();
   disk.fill();
   EXPECT_TRUE(await([&] { return alerts(c) == std::vector<std::string>{"disk-full"}; }));
-  EXPECT_CONTAINS(c.text("/readyz"), "ok\ndisk-full: no room in " + data);
+  EXPECT_CONTAINS(c.text("/readyz"), "ok\ndisk-full: no space left in " + data);
   EXPECT_CONTAINS("\n" + c.text("/metrics"), "\nmuster_journal_disk_full 1\n");
   auto const durable = c.get("/api/v1/overview").at("durable");
   EXPECT_CONTAINS(std::string(durable.at("full").as_string()), data);
   EXPECT_EQ(durable.at("free_bytes").as_int64(), 0);
   auto const doctor = c.run({"doctor"});
   EXPECT_EQ(doctor.status, 1);
-  EXPECT_CONTAINS(doctor.out, "no room in " + data);
+  EXPECT_CONTAINS(doctor.out, "no space left in " + data);
   auto const blob = "/api/v1/blobs/" +
                     std::string("2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881");
   auto const put_blob = [&] {
@@ -96,11 +96,11 @@ TEST(full_disk, is_reported_everywhere_and_reads_continue) {
   auto const job = R"({"closures":[{"function":"muster.echo","args":[1]}]})";
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(c.run({"kv", "get", "k"}).out, "v");
-    EXPECT_CONTAINS(c.run({"kv", "put", "k2", "v"}).err, "no room in " + data);
+    EXPECT_CONTAINS(c.run({"kv", "put", "k2", "v"}).err, "no space left in " + data);
     EXPECT_EQ(post(c.url() + "/api/v1/jobs", job).status, 507u);
     auto const refused = put_blob();
     EXPECT_EQ(refused.status, 507u) << refused.body;
-    EXPECT_CONTAINS(refused.body, "no room in " + data);
+    EXPECT_CONTAINS(refused.body, "no space left in " + data);
     EXPECT_CONTAINS(refused.body, " MiB are free");
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
@@ -120,7 +120,7 @@ TEST(full_disk, is_reported_everywhere_and_reads_continue) {
 void expect_told(process& server, std::string const& data) {
   EXPECT_EQ(server.wait(), 2);
   auto const told = server.errors();
-  EXPECT_CONTAINS(told, "no room in " + data + ": its disk is full");
+  EXPECT_CONTAINS(told, "no space left in " + data + ": its disk is full");
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
 }
 
@@ -163,7 +163,7 @@ TEST(full_disk, refuses_values_and_blobs_until_space_is_free) {
   auto const refused = muster::http_client().send(put);
   ASSERT_TRUE(refused) << refused.error().message;
   EXPECT_EQ(refused->status, 507u) << refused->body;
-  EXPECT_CONTAINS(refused->body, "no room in " + values);
+  EXPECT_CONTAINS(refused->body, "no space left in " + values);
 
   auto const value = "\"" + std::string(4'000, 'x') + "\"";
   EXPECT_EQ(c.run({"submit", "muster.echo", "[" + value + "]", "--timeout", "60s"}).status, 0);

@@ -36,7 +36,7 @@ TEST(cluster_from_flag, errors_name_the_part_that_is_wrong) {
   struct {
     char const* text;
     char const* part;
-  } const all[] = {{"", "there is no kind of resolver ''"},
+  } const all[] = {{"", "unknown resolver kind ''"},
                    {"tf-config|", "''"},
                    {"tf-config|name=", "name: ''"},
                    {"tf-config|name=a b", "a b"},
@@ -45,7 +45,7 @@ TEST(cluster_from_flag, errors_name_the_part_that_is_wrong) {
                    {"tf-config|timeout=soon", "'timeout=soon'"},
                    {"tf-config|recoverable=", "'recoverable='"},
                    {"tf-config|colour=red", "and name, every, timeout"},
-                   {"tf-config:colour=red", "there is no key 'colour'"}};
+                   {"tf-config:colour=red", "unknown key 'colour'"}};
   for (auto const& one : all) {
     auto const source = parse_cluster_from(one.text);
     ASSERT_FALSE(source) << one.text;

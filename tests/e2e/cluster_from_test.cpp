@@ -113,7 +113,7 @@ TEST(cluster_from, what_is_wrong_at_the_start_ends_it) {
       {f.source(), "spec: worker is a number, neither a list"},
       {"file:/nowhere|timeout=10ms", "no answer within 10 ms: '/nowhere': No such file"},
       {R"(simple:{"a b": ["x"]})", "jobs: 'a b' must be 1 to 128 letters"},
-      {"nobody", "there is no kind of resolver 'nobody'"},
+      {"nobody", "unknown resolver kind 'nobody'"},
       {"tf-config|colour=red", "'colour=red': known keys are"},
       {"tf-config|every=1ms", "'every=1ms': write a duration"},
       {"tf-config|name=a:w=1", "a name must not contain ':'"},

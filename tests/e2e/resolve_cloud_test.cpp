@@ -68,7 +68,8 @@ TEST_F(resolve_in_a_pod, says_what_is_wrong_in_a_line_and_by_its_status) {
                               {"127.0.0.1", test::self_signed()});
   auto const untrusted = run(stranger, {"--wait"});
   EXPECT_EQ(untrusted.status, 1);
-  EXPECT_NE(untrusted.err.find("its certificate is not accepted: self-signed"), std::string::npos)
+  EXPECT_NE(untrusted.err.find("the server's certificate was rejected: self-signed"),
+            std::string::npos)
       << untrusted.err;
 }
 
@@ -166,9 +167,9 @@ TEST_F(resolve_a_tpu, counts_accelerators_and_names_the_coordinator) {
   });
   auto const unknown = run(empty, {"--accelerators"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_NE(
-      unknown.err.find("TPU \"n\" has no network endpoints, so its cores per host are not known"),
-      std::string::npos)
+  EXPECT_NE(unknown.err.find(
+                "TPU \"n\" has no network endpoints, so the number of cores per host is unknown"),
+            std::string::npos)
       << unknown.err;
   auto const none = run(api, {"--coordinator"});
   EXPECT_EQ(none.status, 1);

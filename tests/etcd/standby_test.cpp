@@ -202,7 +202,7 @@ TEST_F(standby, resumed_old_leader_neither_answers_nor_writes) {
     EXPECT_EQ(said, "");
   }
   EXPECT_EQ(a_->running().wait(), 4) << a_->running().errors();
-  EXPECT_TRUE(a_->running().says("exiting at once: "));
+  EXPECT_TRUE(a_->running().says("exiting immediately: "));
   EXPECT_EQ(b_->key("k"), "new");
 }
 

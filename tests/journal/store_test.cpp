@@ -163,7 +163,7 @@ TEST(store, of_a_full_disk_goes_on_when_there_is_room) {
   muster::status last;
   while ((last = write()).ok() && n < 1000) ++n;
   ASSERT_TRUE(is_no_room(last)) << last.message;
-  EXPECT_NE(last.message.find("no room in " + at.string() + ": "), std::string::npos);
+  EXPECT_NE(last.message.find("no space left in " + at.string() + ": "), std::string::npos);
   EXPECT_NE(last.message.find(" MiB are free"), std::string::npos) << last.message;
   EXPECT_EQ(write().code, code::resource_exhausted) << "still";
   EXPECT_GT(n, 10);

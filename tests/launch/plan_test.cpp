@@ -80,7 +80,7 @@ TEST(plan, process_0_needs_a_port_unless_a_server_has_one) {
     FAIL() << "no port";
   } catch (cluster_error const& e) {
     EXPECT_STREQ(e.what(),
-                 "the address of worker:0, 'a', has no port: write host:port, or name a Muster "
+                 "the address of worker:0, 'a', has no port: write host:port, or pass a Muster "
                  "server with --server");
   }
   r.server = "s:1";

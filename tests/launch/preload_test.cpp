@@ -185,7 +185,7 @@ TEST_F(preloads, ranks_begin_without_where_a_path_has_nothing_between_colons) {
   for (auto const* path : {"/a:", ":/a", "/a::/b", "lib"}) {
     start_command(1, {python, "-c", ""},
                   {{"env", {{"PYTHONPATH", path}}}, {"preload", words({"json"})}});
-    EXPECT_EQ(why_not(told("started", 1)[0]), "PYTHONPATH has a relative directory") << path;
+    EXPECT_EQ(why_not(told("started", 1)[0]), "PYTHONPATH contains a relative directory") << path;
     told("ended", 1);
   }
 }

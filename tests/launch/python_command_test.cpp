@@ -38,12 +38,12 @@ TEST(python_commands, are_taken_apart_as_python_does) {
 TEST(python_commands, say_why_they_are_none) {
   EXPECT_EQ(why_not({"sh", "-c", "python x"}), "its command is not a Python program");
   EXPECT_EQ(why_not({"pythonic", "x"}), "its command is not a Python program");
-  EXPECT_EQ(why_not({"venv/bin/python", "x"}), "its interpreter is named by a relative path");
+  EXPECT_EQ(why_not({"venv/bin/python", "x"}), "the path of its interpreter is relative");
   EXPECT_EQ(why_not({"python", "-u"}), "its command runs no script");
   EXPECT_EQ(why_not({"python", "-"}), "it reads its script from standard input");
   EXPECT_EQ(why_not({"python", "-ui", "x"}), "python's option -i");
   EXPECT_EQ(why_not({"python", "--help"}), "python's option --help");
-  EXPECT_EQ(why_not({"python", "-X"}), "python's last option lacks its value");
+  EXPECT_EQ(why_not({"python", "-X"}), "python's last option has no value");
   EXPECT_EQ(why_not({"python", "x.pyc"}), "its script is compiled");
 }
 
@@ -80,7 +80,7 @@ TEST(fork_plans, say_of_each_rank_why_it_is_not_forked) {
             "another rank on this worker has a different interpreter or different options");
   order = order_of(R"("PYTHONPATH": "/a:b")");
   EXPECT_FALSE(plan_forks(order));
-  EXPECT_EQ(order.ranks[0].not_preloaded, "PYTHONPATH has a relative directory");
+  EXPECT_EQ(order.ranks[0].not_preloaded, "PYTHONPATH contains a relative directory");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST(rank_orders, a_user_that_is_not_there_is_named) {
     parse_order(R"({"user": "nobody-of-this-name", "start": {"rank": []}})", {});
     FAIL();
   } catch (std::exception const& e) {
-    EXPECT_STREQ(e.what(), "--program-user: there is no user 'nobody-of-this-name' here");
+    EXPECT_STREQ(e.what(), "--program-user: there is no user 'nobody-of-this-name' on this host");
   }
 }
 

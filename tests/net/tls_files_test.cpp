@@ -62,14 +62,14 @@ TEST_F(tls_files_test, unusable_file_is_named) {
   EXPECT_EQ(error_of({directory_.string(), good.key, {}}),
             "certificate " + directory_.string() + ": Is a directory");
   EXPECT_EQ(error_of({good.key, good.key, {}}),
-            "certificate " + good.key + ": holds no certificate in PEM form");
+            "certificate " + good.key + ": contains no PEM certificate");
   EXPECT_EQ(error_of({good.certificate, good.certificate, {}}),
             "key " + good.certificate + ": holds no private key in PEM form");
   auto const other = write("other.key", authority_.issue().key_pem);
   EXPECT_EQ(error_of({good.certificate, other, {}}),
             "key " + other + ": is not the key of the certificate " + good.certificate);
   EXPECT_EQ(error_of({good.certificate, good.key, good.key}),
-            "client authority " + good.key + ": holds no certificate in PEM form");
+            "client authority " + good.key + ": contains no PEM certificate");
   auto const large = write("large.pem", std::string((1 << 20) + 1, 'x'));
   EXPECT_EQ(error_of({large, good.key, {}}), "certificate " + large + ": is larger than 1 MiB");
 }

@@ -146,7 +146,7 @@ class Faults(unittest.TestCase):
 
     def test_a_full_disk_is_a_problem_until_there_is_room_again(self):
         here = {"data_dir": "/data", "disk_bytes": 5 << 20, "free_bytes": 50 << 20}
-        full = {**here, "full_since_ms": 1, "full": "no room in /data: 50 MiB are free"}
+        full = {**here, "full_since_ms": 1, "full": "no space left in /data: 50 MiB are free"}
         for durable, expected in ((full, [full["full"]]), (here, [])):
             with stand_in(durable=durable) as url:
                 told, by_check = judged(support.run("doctor", "--url", url, "--output", "json"))
@@ -286,7 +286,7 @@ class Certificates(unittest.TestCase):
             self.assertIn("90 days more", found[0]["text"])
             self.assertIn("expired on", found[3]["text"])
             self.assertIn("not valid before", found[4]["text"])
-            self.assertIn("holds no certificate", found[7]["text"])
+            self.assertIn("contains no PEM certificate", found[7]["text"])
             self.assertIn("cannot be read", found[8]["text"])
 
     def test_what_an_https_server_shows(self):

@@ -101,7 +101,7 @@ TEST_F(secured, a_proxy_without_the_certificate_says_what_the_server_wants) {
   EXPECT_TRUE(without.says("no server leads"));
   EXPECT_TRUE(without.says("certificate required"));
   auto& stranger = proxy(plain({"--upstream-tls"}));
-  EXPECT_TRUE(stranger.says("its certificate is not accepted"));
+  EXPECT_TRUE(stranger.says("the server's certificate was rejected"));
   auto& plaintext = proxy(plain({}));
   EXPECT_TRUE(plaintext.says("the server may require TLS"));
 }
@@ -140,7 +140,8 @@ TEST(proxy_tls, flags_that_do_not_fit_are_named) {
     return f.err;
   };
   EXPECT_CONTAINS(refused({"--ca", "/nowhere/ca.pem"}), "/nowhere/ca.pem");
-  EXPECT_CONTAINS(refused({"--cert", "/nowhere/x.pem"}), "certificate and its key go together");
+  EXPECT_CONTAINS(refused({"--cert", "/nowhere/x.pem"}),
+                  "a client certificate needs its private key");
 }
 
 }  // namespace

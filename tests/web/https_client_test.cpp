@@ -97,7 +97,7 @@ TEST_F(https, an_unknown_authority_is_named_with_the_file_that_lacks_it) {
   auto c = client();
   auto const e = error_of(c, server.url());
   EXPECT_EQ(e.code, muster::code::unauthenticated);
-  EXPECT_TRUE(has(e, server.url() + ": its certificate is not accepted: ")) << e.message;
+  EXPECT_TRUE(has(e, server.url() + ": the server's certificate was rejected: ")) << e.message;
   EXPECT_EQ(e.failure, http_failure::certificate_not_accepted);
   EXPECT_TRUE(has(e, "issued by 'CN = somebody else'")) << e.message;
   EXPECT_TRUE(has(e, "those of " + ca_file())) << e.message;
@@ -160,7 +160,7 @@ TEST_F(https, a_ca_file_that_is_none_is_named) {
   EXPECT_EQ(e.message, "CA file /nowhere/ca.pem: No such file or directory");
   std::ofstream(ca_file()) << "no certificate";
   auto c = client();
-  EXPECT_TRUE(has(error_of(c, server.url()), "holds no certificate in PEM form"));
+  EXPECT_TRUE(has(error_of(c, server.url()), "contains no PEM certificate"));
 }
 
 /// Returns the path of a pipe with this content, like `<(…)` in a shell.

@@ -227,9 +227,9 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
                    [](auto const& a, auto const& b) { return a.second.count < b.second.count; });
   std::string all;
   if (left_out > 0)
-    all =
-        std::to_string(left_out) + (left_out == 1 ? " thread is" : " threads are") +
-        " omitted: in a system call that cannot be interrupted, beyond the limit, or out of time\n";
+    all = std::to_string(left_out) + (left_out == 1 ? " thread is" : " threads are") +
+          " omitted: blocked in an uninterruptible system call, beyond the thread limit, or not "
+          "read in time\n";
   for (auto const& [frames, who] : groups) {
     all += "Thread " + who.names;
     if (who.count > 1)

@@ -47,7 +47,7 @@ void take_registers(user_regs_struct const& r, thread_sample& t) {
   t.stack_pointer = r.sp;
 }
 #else
-#error "this processor's registers are not known here"
+#error "native stacks are not supported on this processor architecture"
 #endif
 
 std::vector<pid_t> threads_of(pid_t process) {

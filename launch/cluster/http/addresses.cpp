@@ -22,9 +22,10 @@ bool is_host(std::string_view host) {
 }  // namespace
 
 std::string host_port(std::string const& host, std::int64_t port, std::string const& origin) {
-  if (!is_host(host)) throw invalid(origin + ": " + quoted(host) + " is not a host");
+  if (!is_host(host))
+    throw invalid(origin + ": " + quoted(host) + " is not a host name or address");
   if (port < 1 || port > port_max)
-    throw invalid(origin + ": port " + std::to_string(port) + " is not within 1 to 65535");
+    throw invalid(origin + ": port " + std::to_string(port) + " is not between 1 and 65535");
   auto const name = host.find(':') == std::string::npos ? host : "[" + host + "]";
   return name + ":" + std::to_string(port);
 }

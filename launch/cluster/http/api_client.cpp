@@ -47,7 +47,7 @@ std::string text_at(json::object const& o, std::string_view key) {
 void keep_token_secret(std::string const& url) {
   auto const target = muster::parse_http_url(url);
   if (target && !target->tls && !is_loopback(target->host))
-    throw invalid(url + ": a token is sent over https:// only");
+    throw invalid(url + ": a token can be sent only over https://");
 }
 
 /// Returns the message of an error body: `message`, `error.message`, `error_description` or

@@ -21,16 +21,16 @@ constexpr std::chrono::hours longest_time_limit{1};
 
 resolver_key const task_type{"task_type", "job of this process"};
 resolver_key const task_id{"task_id", "index of this process in its job"};
-resolver_key const rpc_layer{"rpc_layer", "protocol before :// in a master (grpc)"};
+resolver_key const rpc_layer{"rpc_layer", "protocol prefix of the master address (grpc)"};
 resolver_key const port{"port", "port of every task (8470)"};
-resolver_key const tasks{"tasks", "number of tasks of the complete cluster (default: any number)"};
+resolver_key const tasks{"tasks", "number of tasks in the complete cluster (default: any number)"};
 resolver_key const token_file{"token_file",
                               "file with a token (default: the platform's own token)"};
 resolver_key const time_limit{
     "time_limit", "time limit of one query, including retries, such as 20s or 2m (60s)"};
 resolver_key const api_url{"api_url", "address of the service (default: Google's)"};
-resolver_key const project{"project", "without it this machine's"};
-resolver_key const zone{"zone", "without it this machine's"};
+resolver_key const project{"project", "Google Cloud project (default: this machine's)"};
+resolver_key const zone{"zone", "zone (default: this machine's)"};
 
 cluster::api_limits limits_from(resolver_arguments const& a) {
   cluster::api_limits l;
@@ -72,10 +72,11 @@ std::shared_ptr<cluster_resolver> make_kubernetes(resolver_arguments const& a,
   kubernetes_resolver::options o;
   if (auto const jobs = a.text("jobs")) o.jobs = selectors_from(*jobs);
   if (auto const selector = a.text("selector")) {
-    if (a.text("jobs")) throw a.wrong("selector", "jobs= already has selectors; remove selector=");
+    if (a.text("jobs"))
+      throw a.wrong("selector", "jobs= already contains selectors; remove selector=");
     o.jobs = {{a.text_or("job", "worker"), {*selector}}};
   } else if (a.text("job")) {
-    throw a.wrong("job", "needs selector=; for several jobs write jobs=");
+    throw a.wrong("job", "needs selector=; for several jobs use jobs=");
   }
   o.tasks = a.number("tasks", 1, highest_index + 1).value_or(o.tasks);
   o.port = a.number("port", 1, port_max).value_or(o.port);
@@ -112,7 +113,7 @@ std::shared_ptr<cluster_resolver> make_gce(resolver_arguments const& a, time_sou
   o.task_id = a.number("task_id", 0, highest_index).value_or(o.task_id);
   o.find_own = a.flag("own").value_or(false);
   if (o.find_own && a.text("task_id"))
-    throw a.wrong("own", "task_id= already names this task; remove own=");
+    throw a.wrong("own", "task_id= already sets the index of this task; remove own=");
   o.rpc_layer = a.text_or("rpc_layer", o.rpc_layer);
   o.api_url = a.text_or("api_url", o.api_url);
   o.token_file = a.text_or("token_file", "");
@@ -151,40 +152,44 @@ std::function<std::shared_ptr<cluster_resolver>(resolver_arguments const&)> boun
 }  // namespace
 
 void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
-  kinds.add({"kubernetes",
-             "pods that match label selectors",
-             "",
-             {{"selector", "label selector of the pods (job-name=tensorflow)"},
-              {"job", "the job that they are (worker)"},
-              {"jobs", R"(several jobs: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
-              tasks,
-              port,
-              {"namespace", "namespace of the pods, * for all (default: this pod's)"},
-              {"host_ip", "true: use the addresses of nodes, not of pods"},
-              {"order", "order of the pods' names: natural (w-2 before w-10) or text"},
-              {"skip_finished", "true: ignore pods that have ended"},
-              {"location", "where this process runs: auto, within-cluster or off-cluster"},
-              {"server", "address of the API server, outside the cluster: https://HOST:PORT"},
-              token_file,
-              {"ca_file", "PEM file with the server's authority, outside the cluster"},
-              {"insecure", "true: accept any certificate"},
-              {"service_account", "directory of the pod's service account"},
-              time_limit,
-              task_type,
-              task_id,
-              rpc_layer},
-             bound(make_kubernetes, time)});
+  kinds.add(
+      {"kubernetes",
+       "pods that match label selectors",
+       "",
+       {{"selector", "label selector of the pods (job-name=tensorflow)"},
+        {"job", "job name of these tasks (worker)"},
+        {"jobs", R"(selectors of several jobs: {"worker": ["app=a", "app=b"], "ps": "app=c"})"},
+        tasks,
+        port,
+        {"namespace", "namespace of the pods, * for all (default: this pod's)"},
+        {"host_ip", "true: use the addresses of nodes, not of pods"},
+        {"order", "order of the pods' names: natural (w-2 before w-10) or text"},
+        {"skip_finished", "true: ignore pods that have finished"},
+        {"location", "where this process runs: auto, within-cluster or off-cluster"},
+        {"server",
+         "address of the API server if this process is outside the cluster: https://HOST:PORT"},
+        token_file,
+        {"ca_file",
+         "PEM file with the CA certificate of the API server if this process is outside the "
+         "cluster"},
+        {"insecure", "true: accept any certificate"},
+        {"service_account", "directory of the pod's service account"},
+        time_limit,
+        task_type,
+        task_id,
+        rpc_layer},
+       bound(make_kubernetes, time)});
   kinds.add({"gce",
              "running machines of a Compute Engine instance group",
              "",
              {{"group", "name of the instance group; required"},
-              {"job", "the job that they are (worker)"},
+              {"job", "job name of these tasks (worker)"},
               tasks,
               port,
               project,
               zone,
               {"region", "region of a regional group, instead of a zone"},
-              {"own", "true: this machine is in the group; find its index"},
+              {"own", "true: determine the index of this machine, which is in the group"},
               task_id,
               token_file,
               api_url,
@@ -198,13 +203,13 @@ void add_cloud_resolver_kinds(resolver_kinds& kinds, time_source const& time) {
        {{"name",
          "name of the TPU, local, localhost:PORT, or grpc://HOST:PORT,… (default: from the "
          "environment)"},
-        {"job", "the job that they are (worker)"},
+        {"job", "job name of these tasks (worker)"},
         project,
         zone,
         {"coordinator_name", "job of an additional coordinator"},
         {"coordinator_address", "address of the coordinator (default: this machine, port 8476)"},
         {"api_version", "v1 or v2 (v2)"},
-        {"discovery_url", "address of a document that names the API's address"},
+        {"discovery_url", "URL of a document that contains the API address"},
         token_file,
         api_url,
         time_limit,

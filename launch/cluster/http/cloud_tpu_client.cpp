@@ -198,7 +198,7 @@ std::string cloud_tpu_client::version_url(std::string const& endpoint) const {
 void cloud_tpu_client::configure_version(std::string const& version, restart how) {
   auto s = service();
   s.remedy = [](unsigned status) {
-    return std::string(status == 404 ? "this host cannot change its version" : "");
+    return std::string(status == 404 ? "this host does not support changing its version" : "");
   };
   api_client client(s);
   std::optional<cluster_error> first;

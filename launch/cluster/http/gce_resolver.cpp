@@ -25,7 +25,7 @@ struct gce_resolver::machine {
 gce_resolver::gce_resolver(environment_lookup environment, options o)
     : environment_lookup_(std::move(environment)), options_(std::move(o)) {
   if (options_.instance_group.empty()) throw invalid("gce: the instance group is missing");
-  if (options_.task_type.empty()) throw invalid("gce: the job's name is missing");
+  if (options_.task_type.empty()) throw invalid("gce: the job name is missing");
   if (!options_.zone.empty() && !options_.region.empty())
     throw invalid("gce: give either the zone or the region of the group, not both");
   cluster::host_port("machine", options_.port, "gce");
@@ -72,11 +72,10 @@ std::vector<gce_resolver::machine> gce_resolver::running(api_client& api,
     next = top.text_of("nextPageToken");
     if (next.empty()) return all;
     if (all.size() > muster::cluster_spec::tasks_max)
-      throw invalid(first + ": more machines than " +
+      throw invalid(first + ": the group contains more machines than " +
                     std::to_string(muster::cluster_spec::tasks_max));
   }
-  throw invalid(first + ": the listing does not end within " + std::to_string(pages_max) +
-                " pages");
+  throw invalid(first + ": the list is longer than " + std::to_string(pages_max) + " pages");
 }
 
 muster::cluster_spec gce_resolver::cluster_spec() {

@@ -59,7 +59,7 @@ std::string rs256(std::string const& text, EVP_PKEY* key, std::string const& ori
                           bytes, text.size()) == 1;
   }
   ERR_clear_error();
-  if (!fine) throw invalid(origin + " cannot sign");
+  if (!fine) throw invalid(origin + " cannot be used to sign a token request");
   signature.resize(size);
   return signature;
 }
@@ -154,7 +154,8 @@ void google_credentials::refresh(key_file const& file) {
   std::string remedy;
   if (type == "service_account") {
     request.body = service_account_grant(top, url, time_);
-    remedy = "check that the key of " + file.path + " exists, and this machine's clock";
+    remedy = "check that the key of " + file.path +
+             " still exists and that this machine's clock is correct";
   } else if (type == "authorized_user") {
     request.body = user_grant(top);
     remedy = "log in again with 'gcloud auth application-default login'";
@@ -194,7 +195,8 @@ api_service google_credentials::sign_in(std::string const& token_file, std::stri
   service.remedy = [right](unsigned status) -> std::string {
     if (status == 401) return "the token is invalid or has expired; get a new one";
     if (status == 403)
-      return "grant the service account " + right + ", and the machine the scope cloud-platform";
+      return "grant the service account " + right +
+             ", and give the machine the scope cloud-platform";
     return {};
   };
   if (!token_file.empty()) {

@@ -53,13 +53,13 @@ muster::http_response google_metadata::ask(std::string const& path) {
     answer = client_.send(request);
   } catch (cluster_error const& e) {
     throw cluster_error(e.kind(),
-                        std::string(e.what()) + "; this works only on a machine of Google Cloud");
+                        std::string(e.what()) + "; this works only on a Google Cloud machine");
   }
   if (answer.header(flavor_header) != "Google")
     throw cluster_error(cluster_error::code::unreachable,
                         request.url +
-                            ": the answer has no header Metadata-Flavor: Google, so it is "
-                            "not from the metadata server (is a proxy in between?)");
+                            ": the answer has no header Metadata-Flavor: Google, so it is not from "
+                            "the metadata server; check whether a proxy answers instead");
   client_.check(request, answer);
   return answer;
 }

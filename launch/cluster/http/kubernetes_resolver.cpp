@@ -50,7 +50,7 @@ std::map<std::string, int> accelerators_of(json_place const& spec) {
       if (kind.empty()) continue;
       auto const count = amount.number();
       if (count < 0 || count > accelerators_max)
-        throw invalid(amount.where() + " is " + std::to_string(count) + ", not from 0 to " +
+        throw invalid(amount.where() + " is " + std::to_string(count) + "; it must be from 0 to " +
                       std::to_string(accelerators_max));
       all[kind] += static_cast<int>(count);
     }
@@ -102,10 +102,10 @@ std::vector<kubernetes_pod> list_kubernetes_pods(api_client& api, std::string co
     next = meta ? meta->text_of("continue") : std::string();
     if (next.empty()) return all;
     if (all.size() > cluster_spec::tasks_max)
-      throw invalid(first + ": more pods than " + std::to_string(cluster_spec::tasks_max));
+      throw invalid(first + ": the list contains more pods than " +
+                    std::to_string(cluster_spec::tasks_max));
   }
-  throw invalid(first + ": the listing does not end within " + std::to_string(pod_pages_max) +
-                " pages");
+  throw invalid(first + ": the list is longer than " + std::to_string(pod_pages_max) + " pages");
 }
 
 }  // namespace
@@ -136,7 +136,8 @@ kubernetes_resolver::kubernetes_resolver(environment_lookup environment, options
     throw invalid(
         "kubernetes: the API server is missing; outside the cluster pass server=https://HOST:PORT");
   if (options_.where == location::within_cluster && !options_.server.empty())
-    throw invalid("kubernetes: within the cluster the server is known; remove server=");
+    throw invalid(
+        "kubernetes: within the cluster, the API server is found automatically; remove server=");
   if (options_.jobs.empty()) throw invalid("kubernetes: no job has a label selector");
   for (auto const& [job, selectors] : options_.jobs)
     if (selectors.empty()) throw invalid("kubernetes: job " + job + " has no label selector");
@@ -168,7 +169,7 @@ kubernetes_resolver::access kubernetes_resolver::find_access() const {
            account + "/token", account + "/ca.crt", options_.name_space, true};
   if (a.name_space.empty())
     a.name_space = cluster::read_secret(account + "/namespace", cluster_error::code::missing,
-                                        "name the namespace with namespace=");
+                                        "set the namespace with namespace=");
   return a;
 }
 

@@ -24,7 +24,7 @@ std::string read_secret(std::string const& path, cluster_error::code kind,
     throw wrong("is longer than " + std::to_string(secret_bytes_max) + " bytes");
   auto const value = std::string(trimmed(content));
   if (value.empty()) throw wrong("is empty");
-  if (has_control_character(value)) throw wrong("has more than one line");
+  if (has_control_character(value)) throw wrong("contains more than one line");
   return value;
 }
 

@@ -40,7 +40,7 @@ std::string local_address_towards(std::string const& address) {
     if (!ec) return here.address().to_string();
   }
   throw cluster_error(cluster_error::code::unreachable,
-                      "no address of this machine leads to " + address +
+                      "no network interface of this machine can reach " + address +
                           (ec ? ": " + ec.message() : std::string()));
 }
 
@@ -48,10 +48,10 @@ std::string local_address_towards(std::string const& address) {
 
 tpu_resolver::tpu_resolver(environment_lookup environment, options o)
     : options_(std::move(o)), tpu_(std::move(environment), options_.tpu) {
-  if (options_.job_name.empty()) throw invalid("tpu: the job's name is missing");
+  if (options_.job_name.empty()) throw invalid("tpu: the job name is missing");
   if (options_.coordinator_name.empty() && !options_.coordinator_address.empty())
     throw invalid("tpu: the coordinator at " + options_.coordinator_address +
-                  " has no name; also pass a coordinator name");
+                  " has no name; pass a coordinator name as well");
   if (options_.coordinator_name == options_.job_name)
     throw invalid("tpu: the job and the coordinator are both named " + options_.job_name);
   if (!options_.coordinator_address.empty())
@@ -124,7 +124,7 @@ int tpu_resolver::listed_cores() {
       if (tries == device_tries_max)
         throw cluster_error(e.kind(),
                             "Failed to connect to master: the TPU might not be ready "
-                            "(e.g. still scheduling) or its address be wrong; tried " +
+                            "(e.g. still scheduling) or its address might be wrong; tried " +
                                 std::to_string(tries) + " times: " + e.what());
       options_.tpu.time.wait(std::chrono::seconds(1));
     }
@@ -148,7 +148,7 @@ std::map<std::string, int> tpu_resolver::num_accelerators(std::optional<std::str
   auto const node = tpu_.ready_node();
   auto const origin = "TPU \"" + tpu_.name().name + "\"";
   if (node.endpoints.empty())
-    throw missing(origin + " has no network endpoints, so its cores per host are not known");
+    throw missing(origin + " has no network endpoints, so the number of cores per host is unknown");
   int cores = 0;
   if (!node.accelerator_type.empty())
     cores = cluster::cores_of_type(node.accelerator_type, origin + ": acceleratorType");
@@ -156,7 +156,8 @@ std::map<std::string, int> tpu_resolver::num_accelerators(std::optional<std::str
     cores = cluster::cores_of_topology(node.generation, node.topology,
                                        origin + ": acceleratorConfig.topology");
   else
-    throw missing(origin + ": the API says neither acceleratorType nor acceleratorConfig.topology");
+    throw missing(origin +
+                  ": the API returned neither acceleratorType nor acceleratorConfig.topology");
   return {{"TPU", cluster::cores_per_host(cores, node.endpoints.size(), origin)}};
 }
 

@@ -111,8 +111,8 @@ def test_environment_can_be_given() -> None:
 
 
 @pytest.mark.parametrize("text, said", [
-    ("consul", "there is no kind of resolver 'consul'"), ("simple:{]", "simple: "),
-    ("tpu:name=a.b", "write addresses as grpc://"), ("tpu:nam=a", "tpu: there is no key 'nam'"),
+    ("consul", "unknown resolver kind 'consul'"), ("simple:{]", "simple: "),
+    ("tpu:name=a.b", "write addresses as grpc://"), ("tpu:nam=a", "tpu: unknown key 'nam'"),
     ("gce:group=g;time_limit=2h", "time_limit: '2h' is not a time from 1s to 1h")])
 def test_invalid_text_is_a_value_error(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as caught:
@@ -166,7 +166,7 @@ def test_credentials_are_a_token_a_callable_or_an_object(google: Google, monkeyp
     assert not any(secret in words for secret in ("first", "second", "old", "new", google.text)), "others can read arguments"
     with pytest.raises(TypeError, match="credentials: int is neither a token, nor a callable"):
         muster.resolver(google.text, credentials=3).cluster_spec()
-    with pytest.raises(ValueError, match="simple: there is no key 'token_file'"):
+    with pytest.raises(ValueError, match="simple: unknown key 'token_file'"):
         muster.resolver(f"simple:{SPEC}", credentials="t").cluster_spec()
 
 

@@ -165,7 +165,7 @@ TEST_F(api, a_certificate_nobody_knows_is_denied_at_once) {
                             {"127.0.0.1", muster::test::self_signed()});
   auto c = client();
   auto const line = fault_of([&] { c.get(server.url()); }, code::denied);
-  EXPECT_TRUE(holds(line, "its certificate is not accepted: self-signed")) << line;
+  EXPECT_TRUE(holds(line, "the server's certificate was rejected: self-signed")) << line;
   EXPECT_EQ(server.connections(), 1u);
 }
 

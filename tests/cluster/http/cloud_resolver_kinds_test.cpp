@@ -60,13 +60,14 @@ TEST(cloud_kinds, wrong_keys_are_named) {
       holds(fault(R"(kubernetes:jobs={"worker": []})"), "job worker has no label selector"));
   EXPECT_TRUE(holds(fault("kubernetes:jobs={}"), "no job has a label selector"));
   EXPECT_TRUE(holds(fault("kubernetes:job=ps"), "needs selector="));
-  EXPECT_TRUE(holds(fault(R"(kubernetes:selector=a;jobs={"w": "b"})"), "already has selectors"));
+  EXPECT_TRUE(
+      holds(fault(R"(kubernetes:selector=a;jobs={"w": "b"})"), "already contains selectors"));
   EXPECT_TRUE(holds(fault("kubernetes:port=0"), "kubernetes: port"));
   EXPECT_TRUE(holds(fault("kubernetes:time_limit=0"), "kubernetes: time_limit"));
   EXPECT_TRUE(holds(fault("kubernetes", code::missing), "KUBERNETES_SERVICE_HOST is not set"));
   EXPECT_TRUE(holds(fault("gce"), "instance group is missing"));
-  EXPECT_TRUE(holds(fault("gce:group=g;own=true;task_id=1"), "task_id= already names"));
-  EXPECT_TRUE(holds(fault("gce:zon=x"), "there is no key 'zon' (there are group, job"));
+  EXPECT_TRUE(holds(fault("gce:group=g;own=true;task_id=1"), "task_id= already sets"));
+  EXPECT_TRUE(holds(fault("gce:zon=x"), "unknown key 'zon' (known keys: group, job"));
   EXPECT_TRUE(holds(fault("tpu", code::missing), "Please provide a TPU Name"));
   EXPECT_TRUE(holds(fault("tpu:name=n;api_version=v9"), "neither v1 nor v2"));
   EXPECT_TRUE(holds(fault("tpu:name=n;coordinator_address=a:1"), "has no name"));

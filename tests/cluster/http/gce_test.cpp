@@ -76,8 +76,7 @@ TEST_F(gce, all_pages_are_read_and_what_does_not_run_is_left_out) {
 TEST_F(gce, a_listing_that_never_ends_is_an_error) {
   reply(listing, {200, R"({"nextPageToken":"t"})"});
   reply(std::string(listing) + "&pageToken=t", {200, R"({"nextPageToken":"t"})"});
-  EXPECT_TRUE(
-      holds(fault_of([&] { resolver().cluster_spec(); }), "does not end within 2000 pages"));
+  EXPECT_TRUE(holds(fault_of([&] { resolver().cluster_spec(); }), "is longer than 2000 pages"));
 }
 
 TEST_F(gce, project_zone_port_job_and_token_can_be_given) {
@@ -175,7 +174,7 @@ TEST_F(gce, options_that_contradict_each_other_are_refused) {
   o = options();
   o.api_url = "http://example.com";
   EXPECT_TRUE(holds(fault_of([&] { gce_resolver(machine(), o).cluster_spec(); }),
-                    "a token is sent over https:// only"));
+                    "a token can be sent only over https://"));
 }
 
 using metadata = google;
@@ -214,7 +213,7 @@ TEST_F(metadata, elsewhere_there_is_none) {
   cluster::google_metadata m(environment({{"GCE_METADATA_HOST", "127.0.0.1:1"}}), {},
                              time_.source());
   auto const line = fault_of([&] { m.project(); }, code::unreachable);
-  EXPECT_TRUE(holds(line, "this works only on a machine of Google Cloud")) << line;
+  EXPECT_TRUE(holds(line, "this works only on a Google Cloud machine")) << line;
   cluster::google_metadata here(machine(), {}, time_.source());
   EXPECT_TRUE(holds(fault_of([&] { here.get("instance/attributes/none"); }, code::missing), "404"));
   says("project/project-id", "two\nlines");

@@ -160,7 +160,7 @@ TEST_F(google_sign_in, what_is_malformed_names_the_file_and_the_field_and_no_sec
   EXPECT_TRUE(holds(fault(R"({"type":"authorized_user","client_id":"a","client_secret":"hush",
                               "refresh_token":"r","token_uri":"http://example.com/"})",
                           code::invalid),
-                    "is sent over https:// only"));
+                    "can be sent only over https://"));
 }
 
 TEST_F(google_sign_in, a_refused_grant_says_why_and_what_to_do) {
@@ -168,7 +168,7 @@ TEST_F(google_sign_in, a_refused_grant_says_why_and_what_to_do) {
   auto const user = fault(user_json(), code::denied);
   EXPECT_TRUE(holds(user, "400: Token has been revoked.; log in again with 'gcloud auth")) << user;
   auto const account = fault(account_json(pem_of(key_.get())), code::denied);
-  EXPECT_TRUE(holds(account, " exists, and this machine's clock")) << account;
+  EXPECT_TRUE(holds(account, " still exists and that this machine's clock is correct")) << account;
   answers(200, R"({"expires_in":1})");
   EXPECT_TRUE(holds(fault(user_json(), code::missing), "access_token is missing"));
   answers(503, "");

@@ -31,7 +31,7 @@ TEST_F(kubernetes, another_authority_in_the_account_is_a_server_not_to_be_truste
   account_.write("ca.crt", muster::test::authority("other").pem());
   auto r = within({{"worker", {"app=x"}}});
   auto const line = fault_of([&] { r.cluster_spec(); }, code::denied);
-  EXPECT_TRUE(holds(line, "its certificate is not accepted")) << line;
+  EXPECT_TRUE(holds(line, "the server's certificate was rejected")) << line;
 }
 
 TEST_F(kubernetes, outside_of_a_pod_the_variable_that_is_missing_is_named) {
@@ -203,14 +203,14 @@ TEST_F(kubernetes, options_that_contradict_each_other_are_refused) {
   o.where = kubernetes_resolver::location::automatic;
   o.server = "http://example.com";
   o.token_file = "/t";
-  EXPECT_TRUE(holds(fault(o), "a token is sent over https:// only"));
+  EXPECT_TRUE(holds(fault(o), "a token can be sent only over https://"));
   o.server = "example.com";
   EXPECT_TRUE(holds(fault(o), "expected http://HOST:PORT or https://HOST:PORT"));
   EXPECT_TRUE(holds(fault(options({})), "no job"));
   EXPECT_TRUE(holds(fault(options({{"ps", {}}})), "job ps has no label selector"));
   o = options({{"worker", {"app=x"}}});
   o.port = 70000;
-  EXPECT_TRUE(holds(fault(o), "port 70000 is not within 1 to 65535"));
+  EXPECT_TRUE(holds(fault(o), "port 70000 is not between 1 and 65535"));
 }
 
 TEST(natural_order, counts) {

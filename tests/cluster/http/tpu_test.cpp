@@ -210,7 +210,7 @@ TEST_F(tpu, answers_that_are_not_as_documented_name_the_field) {
             "networkEndpoints[0].port is a string, not a whole number"));
   EXPECT_TRUE(
       holds(fault(R"("networkEndpoints":[{"ipAddress":"10.0.0.1","port":0}])", code::invalid),
-            "port 0 is not within"));
+            "port 0 is not between"));
   EXPECT_TRUE(holds(fault(R"("networkEndpoints":{})", code::invalid), "not a list"));
   node("n", ready(R"("symptoms":[{"symptomType":"OUT_OF_MEMORY","createTime":"noon"}])"));
   EXPECT_TRUE(holds(fault_of([&] { client().recoverable(); }),
@@ -263,7 +263,7 @@ TEST_F(tpu, hosts_that_cannot_change_their_version_are_counted) {
   cluster::cloud_tpu_client c(machine(), o);
   auto const line = fault_of([&] { c.configure_version("2.5"); }, code::missing);
   EXPECT_EQ(line.find("2 of 3 hosts did not change their version: POST "), 0u) << line;
-  EXPECT_TRUE(holds(line, "404; this host cannot change its version")) << line;
+  EXPECT_TRUE(holds(line, "404; this host does not support changing its version")) << line;
   EXPECT_EQ(server_.seen().size(), 3u);  // a request that can restart a host is never repeated
 }
 

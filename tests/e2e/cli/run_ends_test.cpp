@@ -47,7 +47,8 @@ TEST(run_ends, names_what_is_not_in_the_cluster) {
   auto const r = c.run(sh({"--nproc", "2", "--ends-with", "worker:0,chief"}, "true"));
   EXPECT_EQ(r.status, 2);
   EXPECT_NE(
-      r.err.find("--ends-with chief: the cluster has no such task; it has worker:0, worker:1"),
+      r.err.find(
+          "--ends-with chief: the cluster has no such task; its tasks are worker:0, worker:1"),
       std::string::npos)
       << r.err;
 }
@@ -55,7 +56,7 @@ TEST(run_ends, names_what_is_not_in_the_cluster) {
 TEST(run_ends, names_tasks_that_outlast_the_chief) {
   cluster c;
   auto& run = c.spawn(sh({"--cluster-file", c.write("job.json", job)}, servers(c, "echo trained")));
-  EXPECT_TRUE(run.says("the chief has ended, and worker:0 still runs"));
+  EXPECT_TRUE(run.says("the chief has exited, but worker:0 is still running"));
   EXPECT_TRUE(run.running()) << "who trains may end after its chief";
   run.signal(SIGTERM);
   EXPECT_TRUE(run.wait());
@@ -80,7 +81,7 @@ TEST(run_ends, each_task_separately_with_one_run_per_task) {
                     "[ $MUSTER_RESTART_COUNT = 1 ] && exit 0; until [ -e " + died +
                         " ]; do sleep 0.05; done; exit 42");
   EXPECT_EQ(chief.wait(), 0) << chief.errors();
-  EXPECT_TRUE(chief.says("which asks for a restart that is not counted"));
+  EXPECT_TRUE(chief.says("which does not count as a restart"));
   EXPECT_TRUE(said(ps, "again"));
   ps.signal(SIGTERM);
   EXPECT_EQ(ps.wait(), 128 + SIGTERM);

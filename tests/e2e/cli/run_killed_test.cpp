@@ -61,7 +61,7 @@ TEST_F(run_killed, nothing_outlives_its_launcher_either) {
   ::kill(launcher, SIGKILL);
   EXPECT_EQ(run.wait(), 128 + SIGKILL);
   for (auto const& name : left_behind()) EXPECT_FALSE(alive(number_in(name))) << name;
-  EXPECT_TRUE(run.says("its launcher ended with SIGKILL"));
+  EXPECT_TRUE(run.says("its launcher was killed by SIGKILL"));
 }
 
 TEST_F(run_killed, launcher_has_its_own_process_group_and_command_name) {

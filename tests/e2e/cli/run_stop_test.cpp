@@ -129,7 +129,7 @@ TEST_F(run_lookup, starts_no_task_after_a_signal) {
   signal(SIGTERM);
   std::ofstream(pipe) << R"({"worker": ["127.0.0.1:1"]})";
   EXPECT_EQ(run->wait(), 128 + SIGTERM) << run->errors();
-  EXPECT_NE(run->errors().find("SIGTERM: stopped before anything was started"), std::string::npos)
+  EXPECT_NE(run->errors().find("SIGTERM: stopped before any task was started"), std::string::npos)
       << run->errors();
   EXPECT_FALSE(std::filesystem::exists(started));
 }

@@ -250,7 +250,7 @@ TEST(cli_messages_queue, unlimited_queue_is_accepted_and_logged) {
   auto const f = c.run({"submit", "muster.echo", "1", "--no-wait"});
   EXPECT_EQ(f.status, 0) << f.err;
   EXPECT_TRUE(says(server.output() + server.errors(),
-                   "queues of jobs have no limit of their own max=16777216"))
+                   "job queues are not limited individually max=16777216"))
       << server.errors();
 }
 

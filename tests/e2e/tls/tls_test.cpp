@@ -81,7 +81,7 @@ TEST(tls, a_command_ends_at_once_if_it_cannot_use_a_file) {
   }
   auto const unread = c.run({"worker", "--ca", empty.string()});
   EXPECT_EQ(unread.status, 2);
-  EXPECT_CONTAINS(unread.err, empty.string() + ": holds no certificate in PEM form");
+  EXPECT_CONTAINS(unread.err, empty.string() + ": contains no PEM certificate");
 }
 
 TEST(tls, jobs_run_and_plaintext_clients_get_a_hint) {
@@ -136,7 +136,7 @@ TEST(tls, a_server_of_another_authority_is_not_spoken_to) {
   auto const ca = c.write("other.pem", other.pem()).string();
   auto const asked = c.run({"tasks", "--url", "https://" + c.http(), "--ca", ca});
   EXPECT_EQ(asked.status, 1);
-  EXPECT_CONTAINS(asked.err, "certificate is not accepted");
+  EXPECT_CONTAINS(asked.err, "certificate was rejected");
   session_options o{.server = c.grpc()};
   o.tls.ca = ca;
   o.connect_timeout = 2s;
@@ -241,7 +241,7 @@ TEST(tls, files_that_cannot_be_used_are_named_at_the_start) {
   EXPECT_CONTAINS(refused({"--tls-cert", "/nowhere.pem", "--tls-key", key}),
                   "certificate /nowhere.pem: No such file");
   EXPECT_CONTAINS(refused({"--tls-cert", key, "--tls-key", key}),
-                  key + ": holds no certificate in PEM form");
+                  key + ": contains no PEM certificate");
   EXPECT_CONTAINS(refused({"--tls-cert", pem, "--tls-key", c.pem("worker.key")}),
                   "worker.key: is not the key of the certificate " + pem);
   EXPECT_CONTAINS(refused({"--tls-cert", pem, "--tls-key", key, "--tls-client-required"}),

@@ -80,7 +80,8 @@ TEST_F(webhook_sender_test, tries_again_where_that_may_help_and_tells_once_of_ea
   status = 200;
   sender.send("{}");
   ASSERT_TRUE(await([&] { return said().size() == 2; }));
-  EXPECT_EQ(said()[0], (std::pair<bool, std::string>(false, service.url() + "/…: answered 503")));
+  EXPECT_EQ(said()[0], (std::pair<bool, std::string>(
+                           false, service.url() + "/…: answered with HTTP status 503")));
   EXPECT_EQ(said()[1],
             (std::pair<bool, std::string>(true, service.url() + "/… accepts alerts again")));
 }

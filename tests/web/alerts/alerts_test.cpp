@@ -362,7 +362,7 @@ TEST_F(alert_rules, a_disk_that_takes_nothing) {
 }
 
 TEST_F(alert_rules, a_full_disk_of_the_data_directory) {
-  facts.journal = {core::never, {}, now - 2min, "no room in /data: 12 MiB are free"};
+  facts.journal = {core::never, {}, now - 2min, "no space left in /data: 12 MiB are free"};
   EXPECT_EQ(only().rule, "disk-full");
   EXPECT_EQ(only().detail, facts.journal.full);
 }

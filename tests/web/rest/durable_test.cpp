@@ -91,7 +91,7 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
        {post("/api/v1/jobs", body), post(open + "/closures", more), post(failed + "/retry", "{}"),
         send("PUT", "/api/v1/clusters/default/kv/b", "1")}) {
     EXPECT_EQ(refused.status, 507u) << refused.body;
-    EXPECT_NE(refused.body.find("no room in /data: 12 MiB are free"), std::string::npos)
+    EXPECT_NE(refused.body.find("no space left in /data: 12 MiB are free"), std::string::npos)
         << refused.body;
     EXPECT_EQ(refused.header("Retry-After"), "1");
   }
@@ -101,10 +101,10 @@ TEST_F(durable_server, whose_disk_is_full_takes_nothing_new_that_is_kept) {
   EXPECT_EQ(get(failed).status, 200u);
   EXPECT_EQ(send("POST", open + "/seal").status, 200u) << "what was accepted goes on";
   auto const durable = get_json("/api/v1/overview").at("durable");
-  EXPECT_EQ(text_at(durable, "/full"), "no room in /data: 12 MiB are free");
+  EXPECT_EQ(text_at(durable, "/full"), "no space left in /data: 12 MiB are free");
   EXPECT_GT(number_at(durable, "/full_since_ms"), 0);
   EXPECT_EQ(number_at(durable, "/free_bytes"), 12);
-  EXPECT_EQ(get("/readyz").body, "ok\ndisk-full: no room in /data: 12 MiB are free\n");
+  EXPECT_EQ(get("/readyz").body, "ok\ndisk-full: no space left in /data: 12 MiB are free\n");
   auto const metrics = get("/metrics").body;
   for (auto const* line :
        {"\nmuster_journal_disk_full 1\n", "\nmuster_journal_disk_free_bytes 12\n"})
