@@ -22,7 +22,7 @@ template <class T>
 struct array {
   /// The elements in C order.
   std::vector<T> data;
-  /// The size of each dimension.
+  /// Size of each dimension.
   muster::shape shape;
 };
 
@@ -33,7 +33,7 @@ struct is_array : std::false_type {};
 template <class T>
 struct is_array<array<T>> : std::true_type {};
 
-/// Decodes an array. Throws std::invalid_argument if its elements are of another type.
+/// Decodes an array. Throws std::invalid_argument if the element type does not match.
 template <class A>
 A array_from(value const& v, std::string const& of) {
   using T = typename decltype(A::data)::value_type;

@@ -1,4 +1,4 @@
-// Large contents that calls refer to by name.
+// Large binary contents that calls refer to by name.
 #pragma once
 
 #include <boost/json/conversion.hpp>
@@ -18,17 +18,17 @@ namespace muster {
 
 /// The name of a stored content.
 ///
-/// A function can return a muster::blob; its bytes are kept as long as the server keeps the value.
-/// Bytes from blobs::put are kept as long as this process holds a copy of the blob, or an
-/// unfinished call refers to it. If something else refers to it, they are kept for ten minutes. In
+/// If a function returns a muster::blob, its bytes are kept as long as the server keeps the value.
+/// Bytes stored with blobs::put are kept while this process has a copy of the blob or an unfinished
+/// call refers to it. If anything else refers to the blob, the bytes are kept for ten minutes. In
 /// JSON, as in Python and REST, a blob is {"$blob":"…","bytes":N} with 64 hexadecimal digits.
 struct blob {
-  /// 64 hexadecimal digits: the SHA-256 of the content, or a random ID if the content is in a
-  /// process's memory.
+  /// SHA-256 of the content, or a random ID if the content is in a process's memory; 64 hexadecimal
+  /// digits.
   std::string sha256;
   /// Size in bytes; 0 if unknown.
   std::uint64_t bytes = 0;
-  /// Keeps the content that this process has stored.
+  /// Keeps content alive that this process has stored.
   std::shared_ptr<detail::blob_content const> content{};
 
   /// Returns true if both name the same content.
@@ -45,14 +45,14 @@ void tag_invoke(boost::json::value_from_tag, boost::json::value& to, blob const&
 /// @throws std::invalid_argument  the JSON does not name a blob
 blob tag_invoke(boost::json::value_to_tag<blob>, boost::json::value const& from);
 
-/// Immutable bytes in this process's memory, or mapped from another process. Copies share them. It
-/// behaves like a pointer to a std::string_view.
+/// Immutable bytes in this process's memory or mapped from another process. Behaves like a shared
+/// pointer to a std::string_view.
 class blob_bytes {
  public:
   /// Constructs an empty pointer.
   blob_bytes() = default;
   /// Refers to bytes.
-  /// @param owner  keeps the bytes
+  /// @param owner  keeps the bytes alive
   /// @param bytes  the bytes
   blob_bytes(std::shared_ptr<void const> owner, std::string_view bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
@@ -71,35 +71,35 @@ class blob_bytes {
 
 /// Options of a blobs object.
 struct blobs_options {
-  /// Address of the server, "host:port"; or a comma-separated list, of which one server is active.
+  /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
   /// TLS settings; plaintext if unset.
   tls_options tls{};
-  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+  /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// Size of the cache of fetched contents, in bytes; the least recently used is evicted. 0: no
-  /// cache.
+  /// Cache size for fetched contents, in bytes; the least recently used content is evicted. 0
+  /// disables the cache.
   std::size_t cache_bytes_max = std::size_t{256} << 20;
-  /// How long put and get retry if the server is unreachable or full. The default is that of
+  /// How long put and get retry while the server is unreachable or full. The default equals that of
   /// coordinator_options::session_grace.
   std::chrono::milliseconds patience{60'000};
-  /// Shared memory for other processes on this host, in bytes. Contents that do not fit are stored
-  /// at the server. Unset: 4 GiB, or half of the memory of the machine or control group if that is
-  /// less. 0: shared memory is neither provided nor used.
+  /// Bytes of shared memory for other processes on this host. Contents that do not fit are stored
+  /// on the server. If unset, the limit is 4 GiB or, if smaller, half the memory of the machine or
+  /// control group. 0 disables shared memory.
   std::optional<std::size_t> shm_bytes_max{};
   /// Address at which processes on other hosts fetch contents stored by this worker's functions,
-  /// "host" or "host:port". Empty: the interface towards the server and a free port. "off": they
-  /// fetch from the server. A program without a worker does not listen.
+  /// "host" or "host:port". If empty, the interface towards the server and a free port are used.
+  /// "off" makes them fetch from the server. A program without a worker does not listen.
   std::string transfer_listen{};
-  /// Address to announce instead of transfer_listen, for example behind a proxy; "host" or
+  /// Address announced instead of transfer_listen, for example behind a proxy; "host" or
   /// "host:port".
   std::string transfer_advertise{};
 };
 
-/// A blob could not be stored or fetched. If a worker's function throws it, its kind decides:
+/// A blob could not be stored or fetched. If a worker function throws it, the kind decides:
 /// - INPUT (the blob does not exist or is too large) fails the call.
-/// - DEPENDENCY_LOST (the server was unreachable for blobs_options::patience) counts as a loss of
-///   the worker, and the call is retried.
+/// - DEPENDENCY_LOST (the server was unreachable for blobs_options::patience) counts as a lost
+///   worker, and the call is retried.
 class blob_error : public function_error {
  public:
   /// Constructs the error.
@@ -111,7 +111,7 @@ class blob_error : public function_error {
                                                              : "muster::blob_error") {}
 };
 
-/// Stores and fetches large contents, up to 1 GiB each. Calls pass their names as arguments and
+/// Stores and fetches large contents of up to 1 GiB each. Calls pass blob names as arguments and
 /// results.
 ///
 /// @code
@@ -124,33 +124,33 @@ class blob_error : public function_error {
 /// w.function("count", [&store](muster::blob const& t) { return int(store.get(t)->size()); });
 /// @endcode
 ///
-/// Contents above 1 MiB stay in the memory of the process that stored them. Other processes of the
-/// same user on its host map them. A worker's process keeps the contents that its functions stored
-/// as long as a value names them. Other hosts fetch them from there with a ticket of the server. In
-/// all other cases they fetch from the server, which asks the owner. See docs/cpp.md#blobs.
+/// Contents above 1 MiB stay in the memory of the process that stored them, and processes of the
+/// same user on that host map them. Contents stored by a worker's functions are kept as long as a
+/// value refers to them; other hosts fetch them directly from the worker. All other contents are
+/// fetched from the server, which requests them from their owner. See docs/cpp.md#blobs.
 ///
 /// Members may be called from any thread and block. Threads that request the same content share one
-/// fetch. The object of a worker must outlive worker::run.
+/// fetch. An object that worker functions use must outlive worker::run.
 class blobs {
  public:
   /// Checks the options.
   /// @param options  the server, limits and addresses
-  /// @throws std::invalid_argument  names the invalid option
+  /// @throws std::invalid_argument  an option is invalid
   explicit blobs(blobs_options options);
   /// Copies contents that may still be needed to the server, for up to ten seconds, and then frees
-  /// all memory. Contents at the server are not renewed any longer. Precondition: no other thread
-  /// uses this object.
+  /// all memory. Contents on the server are no longer renewed. Precondition: no other thread is
+  /// using this object.
   ~blobs();
   blobs(blobs const&) = delete;
   blobs& operator=(blobs const&) = delete;
 
-  /// Stores a copy of the content. When this returns, other processes can fetch it. Contents that
-  /// this process or the server already has are not sent again.
+  /// Stores a copy of the content. Other processes can fetch it once this has returned. Contents
+  /// that this process or the server already has are not sent again.
   /// @param content  the bytes
-  /// @return the name to pass to calls
+  /// @return the blob name to pass to calls
   /// @throws blob_error  the content is too large, or the server is unreachable or full
   blob put(std::string_view content);
-  /// Returns the content. The hash of bytes from the server is verified. If the content is missing,
+  /// Returns the content. Verifies the hash of bytes from the server. If the content is missing,
   /// waits up to 30 seconds for its owner to store it again.
   /// @param which  the name
   /// @throws blob_error  the blob does not exist, or the server is unreachable

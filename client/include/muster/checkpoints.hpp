@@ -12,17 +12,17 @@ namespace muster {
 
 /// Options of a checkpoint.
 struct checkpoint_options {
-  /// Number of checkpoints to keep, newest first; unset: all.
+  /// Number of newest checkpoints to keep; if unset, all are kept.
   std::optional<std::uint32_t> keep{};
-  /// Save one consistent state: wait until no scheduled call runs, and make new ones wait. Does not
-  /// pause other coordinators, or direct calls of objects and variables.
+  /// Save one consistent state: wait until no scheduled call is running, and make new calls wait.
+  /// Does not pause other coordinators, or direct calls of objects and variables.
   bool quiesce = false;
-  /// Longest wait for scheduled calls to end.
+  /// Maximum time to wait for scheduled calls to end.
   std::chrono::milliseconds timeout = detail::for_ever;
 };
 
-/// Saves checkpoints at intervals on a thread of its own, until stop() or the end of this object or
-/// of the coordinator.
+/// Saves checkpoints at regular intervals on a separate thread, until stop() is called or until
+/// this object or the coordinator is destroyed.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
@@ -31,26 +31,28 @@ struct checkpoint_options {
 /// auto const saved = c.checkpoints("/ckpt", std::chrono::minutes(1));
 /// @endcode
 ///
-/// Errors are logged, and thrown by stop() or the next schedule, join or done. Saving is suspended
-/// until cluster_coordinator::restore is called after a task was lost, after something was
-/// recreated, or if the directory already has checkpoints. This prevents a newest checkpoint of
-/// zeros. Members must be called from one thread unless documented otherwise.
+/// Errors are logged, and thrown by stop() or by the next schedule, join or done. Saving is
+/// suspended after a task was lost, after a variable or object was recreated, and if the directory
+/// already contains checkpoints. It resumes when cluster_coordinator::restore is called. Otherwise,
+/// the newest checkpoint could contain only initial values. Members must be called from one thread
+/// unless documented otherwise.
 class periodic_checkpoints {
  public:
-  /// Implementation.
+  /// The implementation class.
   class impl;
   /// Used by the library.
   /// @param made  the implementation
   explicit periodic_checkpoints(std::unique_ptr<impl> made);
-  /// Moves the thread of `other` into a new object.
+  /// Moves the saving thread from another object.
   periodic_checkpoints(periodic_checkpoints&&) noexcept;
-  /// Stops saving, and ignores errors.
+  /// Stops saving and ignores errors.
   ~periodic_checkpoints();
 
-  /// Returns the number of the newest checkpoint saved, or nothing. May be called from any thread.
+  /// Returns the number of the newest saved checkpoint, or nothing if none has been saved. May be
+  /// called from any thread.
   std::optional<std::uint64_t> last() const;
-  /// Stops saving, and waits for a checkpoint that is being written. Throws an error that has not
-  /// been thrown yet.
+  /// Stops saving after a checkpoint that is being written is complete. Throws an error that has
+  /// not been thrown yet.
   void stop();
 
  private:

@@ -9,15 +9,14 @@
 
 namespace muster {
 
-/// The failure of a call, or of a session. Subtypes cover the cases that programs usually handle
-/// differently; kind() is more precise:
+/// The failure of a call, or of a session. Programs usually handle the subtypes differently; kind()
+/// is more precise:
 /// - input_error: an argument could not be converted, or an input failed
 /// - cancelled_error: cancelled by a user, or because another scheduled call failed
 /// - aborted_error: workers were lost too often
 /// - unavailable_error: the server, or a job that the function needs, is unavailable
 ///
-/// A closure_error of no subtype means that the function threw (USER) or a deadline passed
-/// (TIMEOUT).
+/// If the error has no subtype, the function threw (USER) or a deadline passed (TIMEOUT).
 class closure_error : public std::runtime_error {
  public:
   /// Constructs the error from a failure.
@@ -27,17 +26,17 @@ class closure_error : public std::runtime_error {
 
   /// Returns all fields of the failure.
   muster::failure const& failure() const noexcept { return failure_; }
-  /// Returns the reason; use this to decide how to react.
+  /// Returns the failure kind; use it to decide how to react.
   failure_kind kind() const noexcept { return failure_.kind; }
-  /// Returns the class of the error in its own language; may be empty.
+  /// Returns the error's class name in its own language; can be empty.
   std::string const& type() const noexcept { return failure_.type; }
   /// Returns the error message without the kind.
   std::string const& message() const noexcept { return failure_.message; }
-  /// Returns the stack trace of the error; may be empty.
+  /// Returns the error's stack trace; can be empty.
   std::string const& traceback() const noexcept { return failure_.traceback; }
-  /// Returns the worker that ran the call, "worker:3"; empty if it did not run.
+  /// Returns the worker that ran the call, for example "worker:3"; empty if the call did not run.
   std::string const& worker() const noexcept { return failure_.worker; }
-  /// Returns the number of the attempt that failed; 0 if the call never ran.
+  /// Returns the number of the failed attempt; 0 if the call never ran.
   std::uint32_t attempt() const noexcept { return failure_.attempt; }
 
  private:
@@ -66,7 +65,7 @@ struct unavailable_error : closure_error {
 /// @throws closure_error  or a subtype
 [[noreturn]] void raise(failure f);
 
-/// A wait reached its time limit. The operation itself continues.
+/// A wait has timed out. The operation itself continues.
 class wait_timeout : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

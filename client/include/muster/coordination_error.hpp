@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Error codes, with the names and numbers of gRPC.
+/// Error codes with gRPC's names and numbers.
 enum class coordination_code : std::uint8_t {
   cancelled = 1,
   unknown = 2,
@@ -58,14 +58,14 @@ class coordination_barrier_error : public coordination_error {
   /// @param c  the code
   /// @param message  what failed and why
   /// @param barrier  ID of the barrier
-  /// @param use  how many times the barrier ID was used before this barrier
+  /// @param use  how many times the barrier ID was used before
   coordination_barrier_error(coordination_code c, std::string const& message, std::string barrier,
                              std::int64_t use)
       : coordination_error(c, message), barrier_(std::move(barrier)), use_(use) {}
 
   /// Returns the ID of the barrier.
   std::string const& barrier() const noexcept { return barrier_; }
-  /// Returns how many times the barrier ID was used before this barrier.
+  /// Returns how many times the barrier ID was used before.
   std::int64_t use() const noexcept { return use_; }
 
  private:
@@ -87,7 +87,7 @@ class agent_error : public coordination_error {
 
   /// Returns the task that failed first, if the service knows it.
   std::optional<std::uint32_t> task() const noexcept { return task_; }
-  /// Returns true if that task reported the error with report_error.
+  /// Returns true if the failed task reported the error itself with report_error.
   bool reported() const noexcept { return reported_; }
 
  private:

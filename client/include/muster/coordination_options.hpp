@@ -19,29 +19,29 @@ struct coordination_options {
   std::string server = "127.0.0.1:8476";
   /// TLS settings; plaintext if unset. Requires a cluster port with `agents=tls`.
   tls_options tls{};
-  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+  /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
   /// Number of this task in the cluster, from 0, in the declared order of the jobs.
   std::uint32_t task = 0;
-  /// Distinguishes this process from earlier ones with the same task. 0: random. Applies to the
-  /// first connect(); later ones use a random number.
+  /// Distinguishes this process from earlier processes of the same task. 0 selects a random number.
+  /// Applies only to the first connect(); later calls use a random number.
   std::uint64_t incarnation = 0;
 
-  /// Time without an answer of the service after which the agent fails. Heartbeats are sent twice
-  /// in this time, or twice in the cluster's heartbeat timeout if that is shorter.
+  /// Time without an answer from the service after which the agent fails. The agent sends two
+  /// heartbeats within this time, or within the cluster's heartbeat timeout if that is shorter.
   std::chrono::milliseconds heartbeat_timeout{100'000};
-  /// Longest wait of connect() for the service and for all tasks to register.
+  /// Maximum time that connect() waits for the service and for all tasks to register.
   std::chrono::milliseconds connect_timeout{300'000};
-  /// Longest wait of shutdown() for other tasks, if the cluster leaves together.
+  /// Maximum time that shutdown() waits for other tasks, if the cluster leaves together.
   std::chrono::milliseconds shutdown_timeout{300'000};
   /// Time limit of calls that do not wait for other tasks.
   std::chrono::milliseconds call_timeout{10'000};
   /// Interval at which a watch polls for changes.
   std::chrono::milliseconds watch_interval{100};
 
-  /// Called with the error that ends a run, once for each connect(): a task failed, reported an
-  /// error or was restarted, or the service is unavailable. Runs on a thread of the library: must
-  /// be short, must not throw, and must not call members of the agent that wait.
+  /// Called with the error that ends a run, once for each connect(). Such an error is that a task
+  /// failed, reported an error or was restarted, or that the service is unavailable. Called on a
+  /// library thread: must be short, and must not throw or call members of the agent that wait.
   std::function<void(agent_error const&)> on_error{};
 };
 
@@ -53,21 +53,21 @@ enum class task_state : std::uint8_t { disconnected = 2, connected = 3, error = 
 
 /// One task of the cluster, as the service sees it.
 struct task_status {
-  /// Number of the task.
+  /// Task number.
   std::uint32_t task = 0;
-  /// State of the task.
+  /// Task state.
   task_state state = task_state::disconnected;
-  /// Incarnation of the task; 0: it has never registered.
+  /// Incarnation of the task; 0 if it has never registered.
   std::uint64_t incarnation = 0;
-  /// Code of the error, if the task has failed.
+  /// Error code, if the task has failed.
   std::optional<coordination_code> error{};
-  /// Message of the error.
+  /// Error message.
   std::string message{};
 };
 
 /// Snapshot of all tasks of the cluster.
 struct task_list {
-  /// The tasks, in order of their numbers.
+  /// The tasks, ordered by task number.
   std::vector<task_status> tasks;
   /// Increases with every change.
   std::int64_t version = 0;
@@ -75,9 +75,9 @@ struct task_list {
 
 /// A connected task.
 struct live_task {
-  /// Number of the task.
+  /// Task number.
   std::uint32_t task = 0;
-  /// Its current incarnation.
+  /// Current incarnation of the task.
   std::uint64_t incarnation = 0;
   /// Compares all fields.
   bool operator==(live_task const&) const = default;
@@ -85,17 +85,17 @@ struct live_task {
 
 /// A key with its value.
 struct key_value {
-  /// Path of the key.
+  /// Key path.
   std::string key;
-  /// The value, any bytes.
+  /// Value of the key, arbitrary bytes.
   std::string value;
   /// Compares all fields.
   bool operator==(key_value const&) const = default;
 };
 
-/// A change that a watch reports.
+/// A key change that a watch reports.
 struct key_change {
-  /// Path of the key.
+  /// Key path.
   std::string key;
   /// The new value, or nothing if the key was deleted.
   std::optional<std::string> value;

@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// Determines which processes run the worker function.
+/// Selects the processes that run the worker function.
 enum class coordinator_mode {
   /// One process runs the worker functions of all tasks; the others run standard servers.
   standalone_client,
@@ -35,8 +35,8 @@ coordinator_mode parse_coordinator_mode(std::string_view text);
 /// @param mode  the mode
 std::string_view to_string(coordinator_mode mode);
 
-/// A callable f(strategy*), f(strategy&) or f() with any result. The strategy is null for an
-/// evaluation without a strategy.
+/// A callable f(strategy*), f(strategy&) or f() with any result. The strategy is null when an
+/// evaluator runs without a strategy.
 class worker_function {
  public:
   /// Constructs an empty function.
@@ -65,7 +65,7 @@ class worker_function {
   explicit operator bool() const { return static_cast<bool>(call_); }
   /// Calls the function.
   /// @param s  the strategy, or null
-  /// @return its result; empty if it returns void
+  /// @return the result; empty for void
   std::any operator()(strategy* s) const { return call_(s); }
 
  private:
@@ -74,33 +74,33 @@ class worker_function {
 
 /// Options of run_distribute_coordinator.
 struct distribute_options {
-  /// Function that evaluators run. If empty, they run the worker function.
+  /// Function for evaluators. If empty, evaluators run the worker function.
   worker_function eval_fn{};
-  /// Strategy of evaluators. If null, they run without a strategy.
+  /// Strategy for evaluators. If null, evaluators run without a strategy.
   strategy const* eval_strategy = nullptr;
-  /// Determines which processes run the worker function.
+  /// Selects the processes that run the worker function.
   coordinator_mode mode = coordinator_mode::standalone_client;
-  /// The cluster; replaces the cluster and task of TF_CONFIG if set and not empty.
+  /// The cluster. If set and not empty, replaces the cluster and task of TF_CONFIG.
   std::optional<muster::cluster_spec> cluster{};
   /// Type of this process's task, for example "worker".
   std::optional<std::string> task_type{};
   /// Number of this process's task within its type.
   std::optional<int> task_id{};
-  /// Configuration of sessions. If unset, session_config::usual().
+  /// Configuration of sessions; if unset, session_config::usual().
   std::optional<muster::session_config> session_config{};
-  /// Protocol of the servers; TF_CONFIG takes precedence.
+  /// Protocol of the servers. TF_CONFIG takes precedence.
   std::string rpc_layer = "grpc";
 
   /// Creates the servers of tasks.
   standard_server_factory servers = worker_servers();
-  /// Address of the Muster server for sessions of worker functions. Empty: the environment variable
-  /// MUSTER_COORDINATOR.
+  /// Muster server address for sessions of worker functions. If empty, it is read from the
+  /// environment variable MUSTER_COORDINATOR.
   std::string server{};
   /// Maximum time that worker_context::wait_for_others() waits.
   std::chrono::milliseconds barrier_timeout{3'600'000};
-  /// Time that the other tasks have to return after one has failed.
+  /// Time for the other tasks to return after one task has failed.
   std::chrono::milliseconds stop_grace{120'000};
-  /// Reads environment variables.
+  /// Looks up environment variables.
   environment_lookup environment = process_environment();
 };
 
@@ -122,14 +122,13 @@ struct distribute_options {
 /// }
 /// @endcode
 ///
-/// The options, TF_CONFIG (which `muster run` sets) or the strategy's resolver determine the task
-/// of this process. See docs/distribute-coordinator.md for the modes. A log line shows what this
-/// process runs. For a task that only serves, this returns when its server has stopped.
-/// @param worker_fn  the function; if it throws, the exception (the first, if several ran) is
-///   rethrown
-/// @param strategy  is not modified; each function gets a configured copy
-/// @param options  the mode, the cluster and times
-/// @return the result of the worker function if it ran once, on the calling thread, in a cluster;
+/// The task of this process is determined by the options, by TF_CONFIG (which `muster run` sets) or
+/// by the strategy's resolver. If the task only runs a server, the function returns when the server
+/// has stopped. See docs/distribute-coordinator.md for the modes.
+/// @param worker_fn  the worker function; its first exception is rethrown
+/// @param strategy  not modified; each worker function receives a configured copy
+/// @param options  mode, cluster and timeouts
+/// @return the worker function's result if it ran once, on the calling thread, in a cluster;
 ///   otherwise empty
 /// @throws cluster_error  the cluster or the task is invalid; nothing was started
 std::any run_distribute_coordinator(worker_function worker_fn, strategy const& strategy,
@@ -137,31 +136,31 @@ std::any run_distribute_coordinator(worker_function worker_fn, strategy const& s
 
 /// Options of run_standard_server.
 struct standard_server_options {
-  /// Configuration of the server. If unset, an empty configuration.
+  /// Configuration of the server; empty if unset.
   std::optional<session_config> session{};
   /// Creates the server.
   standard_server_factory servers = worker_servers();
-  /// Reads environment variables.
+  /// Looks up environment variables.
   environment_lookup environment = process_environment();
 };
-/// Starts the server of the task in TF_CONFIG. A thread can have one server; see
-/// end_standard_server_of_this_thread.
+/// Starts the server of the task that TF_CONFIG describes. Each thread can have only one server;
+/// see end_standard_server_of_this_thread.
 /// @param options  the configuration and the factory
 /// @return the started server
-/// @throws cluster_error  names the missing part of TF_CONFIG
+/// @throws cluster_error  a part of TF_CONFIG is missing
 std::shared_ptr<standard_server> run_standard_server(standard_server_options options = {});
 
-/// Runs the server of the resolver's task, a worker or a ps, until it ends.
+/// Runs the server of the resolver's task, a worker or a parameter server, until the server ends.
 /// @param resolver  describes the cluster and the task
-/// @param protocol  the protocol; if empty, the protocol of the resolver
+/// @param protocol  server protocol; if empty, the resolver's protocol
 /// @param servers  creates the server
 /// @throws cluster_error  invalid: the task is neither a worker nor a ps
 void start_server(cluster_resolver& resolver, std::string const& protocol = {},
                   standard_server_factory const& servers = worker_servers());
 
-/// Stops this thread's server. Each thread has at most one: starting it again with the same
-/// arguments returns the same server. Other arguments are rejected with cluster_error (invalid)
-/// until this is called.
+/// Stops this thread's server. Each thread has at most one server: starting it again with the same
+/// arguments returns the existing server, and other arguments are rejected with cluster_error
+/// (invalid).
 void end_standard_server_of_this_thread();
 
 }  // namespace muster

@@ -6,8 +6,9 @@
 
 namespace muster {
 
-/// Thrown by a worker function that has reached the end of its data. The other functions are asked
-/// to stop, and no error is reported. Other exceptions, for example std::out_of_range, are errors.
+/// Thrown by a worker function that has reached the end of its data. The other worker functions are
+/// asked to stop, and no error is reported. All other exceptions, for example std::out_of_range,
+/// are errors.
 class end_of_data : public std::runtime_error {
  public:
   /// Constructs the exception.

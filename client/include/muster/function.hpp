@@ -1,4 +1,5 @@
-// Converts a callable with ordinary parameters and result into a function of encoded values.
+// Converts a callable with ordinary parameters and an ordinary result into a function of encoded
+// values.
 #pragma once
 
 #include <boost/json.hpp>
@@ -16,13 +17,13 @@
 
 namespace muster {
 
-/// A function of encoded values. `args` is valid during the call. `result` is passed empty, with
-/// encoding JSON; it may keep its memory between calls, so assign to it.
+/// A function of encoded values. `args` is valid during the call. `result` is empty JSON when the
+/// function is called. Assign to `result`, because it can reuse its memory between calls.
 using raw_function = std::function<void(context& c, value_view args, value& result)>;
 
 /// Wraps a callable; see worker::function for its parameters and result.
 /// @param f  the callable
-/// @param parameters  names of the parameters, for keyword arguments
+/// @param parameters  ordered parameter names, for keyword arguments
 template <class F>
 raw_function make_raw(F f, std::vector<std::string> parameters = {}) {
   using signature = detail::signature<std::decay_t<F>>;

@@ -1,4 +1,4 @@
-// Exceptions with which a function determines how its call fails.
+// Exceptions by which a function determines how its call fails.
 #pragma once
 
 #include <stdexcept>
@@ -16,8 +16,8 @@ class function_error : public std::runtime_error {
  public:
   /// Fails the call with kind USER.
   /// @param message  what failed and why
-  /// @param type  name of the error's class
-  /// @param traceback  stack trace; may be empty
+  /// @param type  class name of the error
+  /// @param traceback  stack trace; can be empty
   explicit function_error(std::string const& message, std::string type = "muster::function_error",
                           std::string traceback = {})
       : function_error(failure_kind::user, message, std::move(type), std::move(traceback)) {}
@@ -25,8 +25,8 @@ class function_error : public std::runtime_error {
   /// Fails the call with any kind.
   /// @param kind  how the call fails
   /// @param message  what failed and why
-  /// @param type  name of the error's class; may be empty
-  /// @param traceback  stack trace; may be empty
+  /// @param type  class name of the error; can be empty
+  /// @param traceback  stack trace; can be empty
   function_error(failure_kind kind, std::string const& message, std::string type = {},
                  std::string traceback = {})
       : std::runtime_error(message),
@@ -34,11 +34,11 @@ class function_error : public std::runtime_error {
         type_(std::move(type)),
         traceback_(std::move(traceback)) {}
 
-  /// Returns how the call fails.
+  /// Returns the failure kind.
   failure_kind kind() const noexcept { return kind_; }
-  /// Returns the name of the error's class; may be empty.
+  /// Returns the class name of the error; can be empty.
   std::string const& type() const noexcept { return type_; }
-  /// Returns the stack trace; may be empty.
+  /// Returns the stack trace; can be empty.
   std::string const& traceback() const noexcept { return traceback_; }
 
  private:
@@ -48,8 +48,8 @@ class function_error : public std::runtime_error {
 };
 
 /// A task that the function needs, such as a parameter server, is unavailable. The call is retried.
-/// By default, the third report of the same task within ten minutes fails the session with
-/// UNAVAILABLE; the server's settings determine both limits.
+/// By default, the third such report about the same task within ten minutes fails the session with
+/// UNAVAILABLE. Both limits are server settings.
 class dependency_lost : public function_error {
  public:
   /// Constructs the error.

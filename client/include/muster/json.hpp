@@ -1,4 +1,4 @@
-// Conversion of JSON text to boost::json values and back.
+// Converts JSON text to boost::json values and back.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -8,15 +8,15 @@
 
 namespace muster {
 
-/// Maximum nesting of arrays and objects that from_json accepts.
+/// Maximum nesting depth that from_json accepts.
 inline constexpr std::size_t json_depth_max = 256;
 
 /// Parses JSON text.
-/// @param text  the text
-/// @throws function_error  INPUT: not JSON, or nested too deeply
+/// @param text  JSON text
+/// @throws function_error  INPUT: the text is not JSON or is nested too deeply
 boost::json::value from_json(value_view text);
 
-/// Returns JSON text.
+/// Serializes a value as JSON text.
 /// @param v  the value
 /// @throws function_error  USER: a number is NaN or infinite, which JSON cannot represent; the
 ///   message contains its position

@@ -11,14 +11,14 @@
 
 namespace muster {
 
-/// An argument passed by the name of a parameter, after all positional arguments:
+/// An argument that is passed by parameter name, after all positional arguments:
 ///
 /// @code
 /// c.schedule<double>("step", batch, muster::keyword("rate", 0.1));
 /// @endcode
 ///
-/// The worker must have registered the names with the function. It rejects unknown names, and a
-/// parameter passed both ways, with input_error.
+/// The worker must have registered the parameter names. Unknown names, and a parameter that is also
+/// passed by position, cause an input_error.
 template <class T>
 struct keyword {
   /// Constructs a keyword argument.
@@ -41,7 +41,6 @@ struct is_keyword<keyword<T>> : std::true_type {};
 template <class... Args>
 inline constexpr bool any_keyword = (is_keyword<Args>::value || ...);
 
-/// Returns true if no positional argument follows a keyword argument.
 template <class... Args>
 constexpr bool keywords_come_last() {
   bool named = false, right = true;
@@ -54,7 +53,8 @@ constexpr bool keywords_come_last() {
   throw std::invalid_argument("argument '" + name + "' is named twice");
 }
 
-/// Returns the encoded arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
+/// Returns the encoded arguments: [positional…], or {"args":[…],"kwargs":{…}} if there are keyword
+/// arguments.
 template <class... Args>
 boost::json::value json_arguments(Args const&... args) {
   static_assert(keywords_come_last<Args...>(),

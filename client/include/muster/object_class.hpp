@@ -1,4 +1,4 @@
-// Classes whose objects a worker holds; see docs/objects.md.
+// Classes whose objects workers create and store; see docs/objects.md.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@ namespace muster {
 
 namespace detail {
 
-/// The functions of a class that a worker has registered.
+/// The functions of a class registered with a worker.
 struct class_entry {
   using maker = std::function<std::shared_ptr<void>(context& c, value_view args)>;
   using method = std::function<void(void* object, context& c, value_view args, value& result)>;
@@ -44,7 +44,7 @@ struct method_signature : without_object<boost::callable_traits::args_t<M, std::
 
 }  // namespace detail
 
-/// A class whose objects coordinators create on a worker and call.
+/// A class whose objects coordinators can create on a worker and call.
 ///
 /// @code
 /// struct counter {
@@ -59,21 +59,20 @@ struct method_signature : without_object<boost::callable_traits::args_t<M, std::
 /// w.object(counters);
 /// @endcode
 ///
-/// Methods run on threads of their own, not on those of functions. Methods of one object run one
-/// after the other, unless both the class (concurrency) and the object
-/// (object_options::concurrency) allow more.
+/// Methods and functions run on separate threads. Methods of one object run one after the other,
+/// unless both the class (concurrency) and the object (object_options::concurrency) allow more.
 /// @tparam T  the C++ class
 template <class T>
 class object_class {
  public:
-  /// Registers the default constructor, if T has one.
-  /// @param name  name of the class for coordinators
+  /// Registers T's default constructor, if it exists.
+  /// @param name  class name that coordinators use
   explicit object_class(std::string name) : entry_{std::move(name)} {
     if constexpr (std::default_initializable<T>) constructor<>();
   }
 
-  /// Creates objects with T(Args…). JSON arguments are converted like those of functions.
-  /// @param parameters  names of the parameters, for keyword arguments
+  /// Creates objects with T(Args…). JSON arguments are converted as in worker::function.
+  /// @param parameters  ordered parameter names, for keyword arguments
   template <class... Args>
   object_class& constructor(std::vector<std::string> parameters = {}) {
     return made_by([](Args... a) { return std::make_shared<T>(std::move(a)...); },
@@ -81,7 +80,7 @@ class object_class {
   }
   /// Creates objects with a callable.
   /// @param f  returns a std::shared_ptr to T; its first parameter can be a `context&`
-  /// @param parameters  names of the other parameters, for keyword arguments
+  /// @param parameters  ordered names of the other parameters, for keyword arguments
   template <class F>
   object_class& made_by(F f, std::vector<std::string> parameters = {}) {
     using signature = detail::signature<std::decay_t<F>>;
@@ -104,11 +103,11 @@ class object_class {
   }
 
   /// Adds a method. Parameters and result are converted as in worker::function.
-  /// @param name  name of the method
-  /// @param m  a member function of T, or a callable whose first parameter is a `T&`; a `context&`
-  ///   can come before the other parameters
-  /// @param parameters  names of the other parameters, for keyword arguments
-  /// @throws std::invalid_argument  the class already has a method of this name
+  /// @param name  method name
+  /// @param m  a member function of T, or a callable whose first parameter is a `T&`; the next
+  ///   parameter can be a `context&`
+  /// @param parameters  ordered names of the other parameters, for keyword arguments
+  /// @throws std::invalid_argument  a method with this name exists
   template <class M>
   object_class& method(std::string name, M m, std::vector<std::string> parameters = {}) {
     using signature = detail::method_signature<std::decay_t<M>>;
@@ -136,8 +135,8 @@ class object_class {
     return *this;
   }
 
-  /// Adds the methods save_state and load_state, which checkpoints call. Python classes use the
-  /// same names.
+  /// Adds the methods save_state and load_state, which checkpoints call. Python classes define
+  /// methods of these names.
   /// @param save  a method that returns the state as JSON
   /// @param load  a method that receives this state
   template <class Save, class Load>
@@ -146,8 +145,8 @@ class object_class {
     return method("load_state", std::move(load));
   }
 
-  /// Allows several methods of one object to run at the same time; T must be thread-safe. The
-  /// default is 1.
+  /// Allows several methods of one object to run at the same time, which requires a thread-safe T.
+  /// The default is 1.
   /// @param most  maximum number of methods
   object_class& concurrency(std::uint32_t most) {
     entry_.concurrency = most;

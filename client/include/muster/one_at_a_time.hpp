@@ -1,4 +1,4 @@
-// A lock around a value that several calls share.
+// A value that several calls share, with a lock.
 #pragma once
 
 #include <mutex>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// A value that several calls of one worker share, and that one call uses at a time. Intended for
-/// per-worker values of workers with more than one slot; see per_worker_value.
+/// A value that a worker's calls share but that only one call uses at a time. Intended for
+/// per-worker values of workers with several slots; see per_worker_value.
 ///
 /// @code
 /// w.function("open", [] { return std::make_shared<muster::one_at_a_time<reader>>("train"); });
@@ -20,14 +20,14 @@ template <class T>
 class one_at_a_time {
  public:
   /// Constructs the value.
-  /// @param args  arguments of its constructor
+  /// @param args  constructor arguments of the value
   template <class... Args>
   explicit one_at_a_time(Args&&... args) : value_(std::forward<Args>(args)...) {}
   one_at_a_time(one_at_a_time const&) = delete;
 
   /// Calls a function with exclusive access to the value; other threads wait. May be called from
   /// any thread.
-  /// @param f  receives a reference to the value; must not keep it, nor call use() again
+  /// @param f  receives a reference to the value; must not keep the reference or call use() again
   /// @return the result of `f`
   template <class F>
   auto use(F&& f) {
@@ -36,7 +36,7 @@ class one_at_a_time {
   }
 
  private:
-  std::mutex mutex_;  // protects the value
+  std::mutex mutex_;
   T value_;
 };
 

@@ -1,6 +1,6 @@
-// Per-worker values as functions see them: the argument {"$per_worker":"pw_…"} stands for a value
-// that this worker built and keeps. The worker replaces it with the JSON value, or passes the C++
-// object to a parameter of type std::shared_ptr<T>.
+// Per-worker values as functions receive them. The argument {"$per_worker":"pw_…"} stands for a
+// value that this worker has built and stored. The worker replaces it with the JSON value, or
+// passes the C++ object to a parameter of type std::shared_ptr<T>.
 #pragma once
 
 #include <boost/json.hpp>
@@ -10,11 +10,11 @@
 
 namespace muster {
 
-/// Returns "pw_…", the ID that REST and the dashboard show.
-/// @param handle  the server's number of the value
+/// Returns the ID that REST and the dashboard show, "pw_…".
+/// @param handle  number that the server assigned to the value
 std::string per_worker_text(std::uint64_t handle);
 
-/// Returns the number of the per-worker value if `v` is {"$per_worker":"pw_…"}, otherwise nothing.
+/// Returns the handle of the per-worker value if `v` is {"$per_worker":"pw_…"}, otherwise nothing.
 /// @param v  an argument
 std::optional<std::uint64_t> per_worker_handle(boost::json::value const& v);
 

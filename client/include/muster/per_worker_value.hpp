@@ -22,7 +22,7 @@ class per_worker_handle {
   ~per_worker_handle();
   per_worker_handle(per_worker_handle const&) = delete;
 
-  /// Returns the server's number of the value; 0 until the server has answered.
+  /// Returns the number that the server assigned to the value; 0 until the server has answered.
   std::uint64_t value() const;
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
@@ -38,15 +38,15 @@ namespace muster {
 
 /// State of a per_worker_value on one worker.
 struct per_worker_component {
-  std::string task;  ///< name of the worker, "worker:3"
+  std::string task;  ///< worker name, "worker:3"
   /// Whether the worker has built the value.
   value_status status = value_status::not_ready;
-  /// For value_status::ready, the error that the builder threw, if any. For value_status::aborted,
-  /// how the worker was lost.
+  /// The error that the builder threw, if `status` is ready and the build failed. If `status` is
+  /// aborted, the reason why the worker was lost.
   std::optional<muster::failure> failure;
 };
 
-/// A handle of a value that every worker with the function builds for itself and keeps.
+/// A handle of a value that each worker with the builder function builds and stores for itself.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
@@ -55,18 +55,17 @@ struct per_worker_component {
 /// @endcode
 ///
 /// A lost worker's component is aborted. When the worker reconnects, it rebuilds the value before
-/// it runs calls that need it. An error of the builder is thrown as input_error by calls that need
-/// the value.
+/// it runs calls that need it. If the builder fails, calls that need the value throw input_error.
 ///
-/// A builder that returns `std::shared_ptr<T>` makes an object. Functions take it as a parameter of
-/// type `std::shared_ptr<T>`, or nested in vectors, arrays, maps by string, tuples, pairs and
-/// optionals. Any other result replaces the argument as JSON.
+/// If the builder returns `std::shared_ptr<T>`, functions receive the object in a parameter of type
+/// `std::shared_ptr<T>`. The parameter can be nested in vectors, arrays, maps with string keys,
+/// tuples, pairs and optionals. Any other result replaces the argument as JSON.
 ///
-/// A worker with several slots passes one object to several calls at the same time. The object must
-/// be thread-safe, or be a one_at_a_time, which locks.
+/// A worker with several slots passes the object to several calls at the same time. The object must
+/// therefore be thread-safe, or be a one_at_a_time, which locks.
 ///
-/// Copies share the value. When the last copy is destroyed and no unfinished call needs the value,
-/// the workers delete it. Members may be called from any thread.
+/// Copies share the value. The workers delete the value when the last copy is destroyed and no
+/// unfinished call needs it. Members may be called from any thread.
 class per_worker_value {
  public:
   /// Constructs an empty handle, which cannot be an argument.
@@ -78,19 +77,19 @@ class per_worker_value {
 
   /// Returns false if the handle is empty.
   bool valid() const noexcept { return handle_ != nullptr; }
-  /// Returns the value's ID, "pw_…", by which REST shows its state on each worker.
+  /// Returns the value's ID, "pw_…", under which REST shows its state on each worker.
   std::string id() const;
-  /// Asks the server for the state of the value on each worker that has the function, sorted by
-  /// task.
-  /// @param timeout  the longest wait
+  /// Returns the state of the value on each worker with the builder function, sorted by task.
+  /// Queries the server.
+  /// @param timeout  maximum time to wait
   /// @throws wait_timeout  the server did not answer within `timeout`
-  /// @throws unavailable_error  the server's reason
-  /// @throws std::logic_error  called on a thread of the library
+  /// @throws unavailable_error  the server is unavailable
+  /// @throws std::logic_error  called on a library thread
   std::vector<per_worker_component> components(
       std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
   /// Asynchronous version of components, for a coroutine on any executor. Cancelling the wait (any
   /// cancellation type) throws operation_aborted.
-  /// @param timeout  the longest wait
+  /// @param timeout  maximum time to wait
   boost::asio::awaitable<std::vector<per_worker_component>> async_components(
       std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
   /// Makes this handle empty.

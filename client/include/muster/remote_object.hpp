@@ -21,10 +21,10 @@ class variable_core;
 struct object_place {
   std::uint64_t id = 0;
   std::string task{}, class_name{};
-  std::string ticket{};  // secret of the session that authorises calls
+  std::string ticket{};  // secret of the session; authorises calls
 };
 
-/// Sends calls of objects: a coordinator's session or a worker.
+/// Sends method calls for objects. Implemented by a coordinator's session and by a worker.
 class object_caller {
  public:
   virtual ~object_caller() = default;
@@ -32,16 +32,16 @@ class object_caller {
 
   /// Sends one call and returns its output.
   virtual handle call(object_place const& to, std::string_view method, value args) = 0;
-  /// Sends several calls with encoded arrays as arguments, keeping only some in flight at a time.
-  /// Returns without waiting.
+  /// Sends several calls with encoded arrays as arguments, with a limited number in flight at a
+  /// time. Returns without waiting.
   virtual std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
                                            std::vector<std::string> args) = 0;
-  /// Deletes the object.
   virtual void erase(object_place const& of) = 0;
 };
 
-/// Returns the encoded arguments, after waiting for outputs of calls among them. Throws the errors
-/// of these outputs, or std::invalid_argument if an argument is a per_worker_value or too large.
+/// Waits for the call outputs among the arguments, and returns the encoded arguments. Throws the
+/// errors of these calls, or std::invalid_argument if an argument is a per_worker_value or too
+/// large.
 std::string plain_arguments(request r);
 
 }  // namespace muster::detail
@@ -52,13 +52,13 @@ namespace muster {
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
-/// auto steps = c.create({.task = "ps:0", .name = "steps"}, "Counter", 0);
+/// auto steps = c.create({.task = "ps:0",.name = "steps"}, "Counter", 0);
 /// muster::remote_value<int> n = steps.call<int>("add", 2);
 /// c.schedule<void>("train", steps);  // a handle can be an argument, at any depth
 /// @endcode
 ///
-/// Calls of one caller are executed in order, each at most once. A coordinator is a caller; so is a
-/// worker, with all its functions and methods. Copies refer to the same object. Members may be
+/// Calls of one caller are executed in order, each at most once. A caller is a coordinator, or a
+/// worker with all its functions and methods. Copies refer to the same object. Members may be
 /// called from any thread.
 class remote_object {
  public:
@@ -66,27 +66,27 @@ class remote_object {
   remote_object() = default;
   /// Used by the library.
   /// @param place  the location of the object
-  /// @param caller  sends the calls; null if calls are not possible here
+  /// @param caller  sends the calls; null if this process cannot call objects
   remote_object(std::shared_ptr<detail::object_place const> place,
                 std::shared_ptr<detail::object_caller> caller)
       : place_(std::move(place)), caller_(std::move(caller)) {}
 
   /// Returns false if the handle is empty.
   bool valid() const noexcept { return place_ != nullptr; }
-  /// Returns the task that holds the object, for example "ps:0".
+  /// Returns the task that stores the object, for example "ps:0". Precondition: valid().
   std::string const& task() const { return place().task; }
-  /// Returns the name of the object's class. Precondition: valid().
+  /// Returns the class name of the object. Precondition: valid().
   std::string const& class_name() const { return place().class_name; }
 
-  /// Calls a method without waiting for its result. Waits for outputs among the arguments. Also
-  /// waits while this caller has 8,192 unanswered calls, or 64 MiB of them. Calls of methods cannot
-  /// be cancelled.
-  /// @param method  name of the method
+  /// Calls a method without waiting for its result. Waits for call outputs among the arguments.
+  /// Also waits while this caller has 8,192 unanswered calls, or calls of 64 MiB in total. Method
+  /// calls cannot be cancelled.
+  /// @param method  method name
   /// @param args  JSON arguments, as for cluster_coordinator::schedule
-  /// @return a handle of the output
+  /// @return the output handle
   /// @throws unavailable_error  the session has ended
   /// @throws std::invalid_argument  the arguments are too large
-  /// @throws closure_error  or a subtype: an output among the arguments failed
+  /// @throws closure_error  or a subtype: a call whose output is an argument failed
   template <class Result, class... Args>
   remote_value<Result> call(std::string_view method, Args const&... args) const {
     detail::request r;
@@ -96,7 +96,7 @@ class remote_object {
   }
 
   /// Deletes the object. Unanswered calls fail with cancelled_error.
-  /// @throws std::logic_error  called in a worker's function
+  /// @throws std::logic_error  called by a worker function
   void erase() const { caller().erase(place()); }
 
   /// Returns true if both handles are empty or refer to the same object.
@@ -131,7 +131,7 @@ class remote_object {
   static remote_object read(boost::json::value const& from);
 
   std::shared_ptr<detail::object_place const> place_;
-  std::shared_ptr<detail::object_caller> caller_;  // null where calls are not possible
+  std::shared_ptr<detail::object_caller> caller_;  // null if this process cannot call objects
 };
 
 }  // namespace muster

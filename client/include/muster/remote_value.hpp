@@ -16,19 +16,18 @@
 
 namespace muster {
 
-/// A handle of the output of a call, which may not be ready yet.
+/// A handle of a call's output, which may not be ready yet.
 ///
 /// Copies share the output. When the last copy is destroyed, the server deletes the value; an
-/// unfinished call still runs. A value stays readable after the worker that made it, or the
-/// coordinator object, has ended. Members may be called from any thread.
+/// unfinished call still runs. A value stays readable after its worker has ended, and after the
+/// coordinator object has been destroyed. Members may be called from any thread.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
 /// muster::remote_value<int> sum = c.submit<int>("add", 1, 2);
 /// int const three = sum.fetch();
 /// @endcode
-/// @tparam T  type of the value; void if only the end of the call matters, muster::value for the
-///   encoded form
+/// @tparam T  type of the value; void ignores the value, muster::value is the encoded form
 template <class T>
 class remote_value {
  public:
@@ -44,36 +43,38 @@ class remote_value {
 
   /// Returns false if the handle is empty.
   bool valid() const noexcept { return handle_ != nullptr; }
-  /// Returns the status known at this moment, without waiting. Precondition: valid().
+  /// Returns the currently known status without waiting. Precondition: valid().
   value_status status() const { return handle().status(); }
 
-  /// Waits for the value. It is transferred to this process once; later calls need no round trip.
-  /// @param timeout  the longest wait
+  /// Waits for the value. The value is transferred to this process once; later calls need no round
+  /// trip.
+  /// @param timeout  maximum time to wait
   /// @return the value
   /// @throws closure_error  or a subtype: the call failed
   /// @throws wait_timeout  the value was not ready within `timeout`
-  /// @throws boost::system::system_error  the value is not a T; the message names the function
+  /// @throws boost::system::system_error  the value cannot be converted to T
   T fetch(std::chrono::milliseconds timeout = detail::for_ever) const {
     return convert(handle(), handle().get(timeout));
   }
   /// Asynchronous version of fetch, for a coroutine on any executor. Cancelling the wait (any
   /// cancellation type) throws operation_aborted; the call continues.
-  /// @param timeout  the longest wait
+  /// @param timeout  maximum time to wait
   /// @return the value
   boost::asio::awaitable<T> async_fetch(
       std::chrono::milliseconds timeout = detail::for_ever) const {
-    auto const kept = handle_;  // the handle may be released during the wait
+    auto const kept = handle_;  // the handle can be released during the wait
     static_cast<void>(handle());
     co_await kept->async_wait(timeout);
     co_return convert(*kept, kept->get(std::chrono::milliseconds(0)));
   }
 
-  /// Cancels the call. It ends as cancelled unless it has ended before. Calls of methods continue.
+  /// Cancels the call, unless it has already ended. Method calls cannot be cancelled; they
+  /// continue.
   void cancel() const { handle().cancel(); }
   /// Makes this handle empty.
   void release() noexcept { handle_.reset(); }
-  /// Returns the value's ID, "rv_…", by which REST and other coordinators read it. Empty for
-  /// methods, and if the call never reached the server. Precondition: status() is not
+  /// Returns the value's ID, "rv_…", with which REST and other coordinators can read it. Empty for
+  /// method calls, and if the call never reached the server. Precondition: status() is not
   /// value_status::not_ready.
   std::string id() const { return handle().id(); }
 

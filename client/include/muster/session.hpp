@@ -1,4 +1,4 @@
-// A session without handles of values: schedules calls and delivers their outcomes.
+// A session that schedules calls and delivers their outcomes to handlers.
 #pragma once
 
 #include <boost/json.hpp>
@@ -21,23 +21,23 @@ namespace muster {
 
 class client_engine;
 
-/// The end of one call. The views and the pointer are valid only while the handler runs.
+/// The outcome of one call. Its views and pointer are valid only while the handler runs.
 struct outcome {
-  /// Number that identifies the call; see session::schedule.
+  /// Token of the call; see session::schedule.
   std::uint64_t token = 0;
   /// Result of the call, if `failure` is null.
   value_view value;
-  /// Reason of the failure, or null.
+  /// Cause of the failure, or null.
   muster::failure const* failure = nullptr;
 
   /// Returns true if the call succeeded.
   bool ok() const noexcept { return failure == nullptr; }
 };
 
-/// Receives the outcome of a call, on the stream thread.
+/// Receives the outcome of a call. Called on the stream thread.
 using outcome_handler = std::function<void(outcome const&)>;
 
-/// Number of a function name within one session.
+/// Identifies a function name within one session.
 enum class function_number : std::uint32_t {};
 
 /// A session that schedules calls of named functions and delivers their outcomes to handlers.
@@ -48,70 +48,73 @@ enum class function_number : std::uint32_t {};
 /// s.wait_all();
 /// @endcode
 ///
-/// Calls run at least once, finish once, and run in any order. One thread of the library, the
-/// stream thread, serves all sessions of the process. Handlers run on it, so they must be short. A
-/// handler that throws ends the session. Handlers may schedule calls, which needs no thread switch.
-/// Members may be called from any thread unless documented otherwise.
+/// Each call runs at least once and finishes once. Calls run in any order. One thread of the
+/// library, the stream thread, serves all sessions of the process and runs the handlers, so
+/// handlers must be short. If a handler throws, the session ends. Handlers can schedule calls
+/// without a thread switch. Members may be called from any thread unless documented otherwise.
 class session {
  public:
-  /// Starts connecting and returns at once.
-  /// @param options  the server, name, limits and times
-  /// @param on_outcome  receives the outcomes of calls scheduled with a token; may be empty if only
-  ///   handlers and futures are used
+  /// Starts connecting and returns immediately.
+  /// @param options  session options
+  /// @param on_outcome  receives the outcomes of calls scheduled with a token; can be empty if no
+  ///   call has a token
   explicit session(session_options options, outcome_handler on_outcome = {});
-  /// Cancels unfinished calls, unless close() was called. Must not run on the stream thread.
+  /// Cancels unfinished calls, unless close() was called. Must not be called on the stream thread.
   ~session();
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
   /// Waits until the server has opened the session. Not required before scheduling.
-  /// @throws session_error  the server's reason, or no answer within
+  /// @throws session_error  the server refused the session, or did not answer within
   ///   session_options::connect_timeout
   void wait_open();
   /// Returns the session's ID, "job_…", as REST shows it. Precondition: wait_open() has returned.
   std::string id() const;
 
-  /// Returns the number of a function name, the same for equal names. Keep it to avoid the lookup.
-  /// @param name  name of the function
+  /// Returns the number of a function name. Equal names have equal numbers. Reuse the number to
+  /// avoid the lookup.
+  /// @param name  function name
   function_number function(std::string_view name);
-  /// Returns the number of a function whose calls are displayed under another name; see
+  /// Returns a function number whose calls are shown under a display name; see
   /// closure_options::display_name. A session can have up to 65,536 display names.
-  /// @param name  name of the function
+  /// @param name  function name
   /// @param display_name  name to show
-  /// @param callable  SHA-256 of the callable, 64 hexadecimal digits; may be empty
+  /// @param callable  SHA-256 of the callable, 64 hexadecimal digits; can be empty
   /// @throws std::invalid_argument  a name is invalid, or there are too many
   function_number function(std::string_view name, std::string_view display_name,
                            std::string_view callable = {});
 
   /// Schedules a call. Blocks while session_options::pending_max calls or pending_bytes_max bytes
-  /// wait to be sent. Never blocks on the stream thread; schedule about one call per outcome there.
+  /// are waiting to be sent. Never blocks on the stream thread; schedule about one call per outcome
+  /// on that thread.
   /// @param f  number of the function
   /// @param args  encoded arguments
   /// @param token  returned with the outcome; below 2^63
   /// @throws session_error  the session has ended
   /// @throws std::invalid_argument  the arguments are too large
   void schedule(function_number f, value_view args, std::uint64_t token);
-  /// Schedules a call, or returns false where schedule would block.
+  /// Schedules a call, or returns false if schedule would block.
   /// @param f  number of the function
   /// @param args  encoded arguments
   /// @param token  returned with the outcome; below 2^63
   [[nodiscard]] bool try_schedule(function_number f, value_view args, std::uint64_t token);
-  /// Schedules several calls with the same arguments while locking once.
+  /// Schedules several calls with the same arguments. Faster than separate calls, because the
+  /// session is locked only once.
   /// @param f  number of the function
   /// @param args  encoded arguments
-  /// @param first_token  token of the first call; each further token is one higher
+  /// @param first_token  token of the first call; each subsequent call's token is one higher
   /// @param count  number of calls
   void schedule_many(function_number f, value_view args, std::uint64_t first_token,
                      std::size_t count);
   /// Schedules a call with its own handler.
   /// @param f  number of the function
   /// @param args  encoded arguments
-  /// @param done  called exactly once; with a DEPENDENCY_LOST failure if the session ends first
+  /// @param done  called exactly once; receives a DEPENDENCY_LOST failure if the session ends first
   void schedule(function_number f, value_view args, outcome_handler done);
 
   /// Calls a function with JSON arguments.
-  /// @param name  name of the function
-  /// @param args  JSON arguments; the last of them can be named (keyword.hpp)
+  /// @param name  function name
+  /// @param args  JSON arguments; the last ones can be passed by name (keyword.hpp)
   /// @return a future that throws closure_error if the call fails
   template <class Result, class... Args>
   std::future<Result> call(std::string_view name, Args const&... args) {
@@ -137,22 +140,22 @@ class session {
     return future;
   }
 
-  /// Waits until all scheduled calls have been handed to the transport. Must not run on the stream
-  /// thread.
-  /// @param timeout  the longest wait
-  /// @return false if the time passed or the session has ended
+  /// Waits until all scheduled calls have been passed to the transport. Must not be called on the
+  /// stream thread.
+  /// @param timeout  maximum time to wait
+  /// @return false on timeout or if the session has ended
   bool flush(std::chrono::milliseconds timeout);
-  /// Waits until all scheduled calls have their outcome. Must not run on the stream thread.
-  /// @param timeout  the longest wait
-  /// @return false if the time passed or the session ended first
+  /// Waits until all scheduled calls have an outcome. Must not be called on the stream thread.
+  /// @param timeout  maximum time to wait
+  /// @return false on timeout or if the session ended first
   bool wait_all(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
-  /// Cancels queued calls and asks running calls to stop. Every call still gets its outcome.
+  /// Cancels queued calls and asks running calls to stop. Every call still has an outcome.
   void cancel();
-  /// Waits for the remaining outcomes and ends the session; no calls can be scheduled afterwards.
-  /// Must not run on the stream thread.
-  /// @param timeout  the longest wait
-  /// @return an empty string after an orderly end, otherwise the reason
+  /// Waits for the remaining outcomes and ends the session. No calls can be scheduled afterwards.
+  /// Must not be called on the stream thread.
+  /// @param timeout  maximum time to wait
+  /// @return an empty string if the session ended normally, otherwise the reason
   std::string close(std::chrono::milliseconds timeout = std::chrono::hours(24));
 
   /// Returns counters of the session.
@@ -160,7 +163,7 @@ class session {
 
  private:
   class stream;
-  std::shared_ptr<client_engine> engine_;  // outlives the stream
+  std::shared_ptr<client_engine> engine_;  // must outlive the stream
   std::shared_ptr<stream> stream_;
 };
 

@@ -8,17 +8,17 @@
 namespace muster {
 
 /// Settings that a strategy passes to sessions and servers. The library merges, transports and logs
-/// them; only the strategy's code interprets them.
+/// them, but only the strategy's code interprets them.
 struct session_config {
   /// Settings by name.
   boost::json::object settings{};
-  /// Devices that are visible, for example "/job:ps"; empty: all.
+  /// Visible devices, for example "/job:ps"; if empty, all devices.
   std::vector<std::string> device_filters{};
-  /// Device that leads collective operations; may be empty.
+  /// Device that leads collective operations; can be empty.
   std::string collective_group_leader{};
 
-  /// Merges another configuration into this one. Its settings win (nested objects are merged by
-  /// key), as does its leader unless empty. Its filters are appended.
+  /// Merges another configuration into this one. The other configuration's settings and its leader,
+  /// unless empty, take precedence. Nested objects are merged by key, and filters are appended.
   /// @param other  the other configuration
   void merge(session_config const& other);
 

@@ -14,33 +14,32 @@ namespace muster {
 
 /// Options of a session.
 struct session_options {
-  /// Address of the server, "host:port"; or a comma-separated list, of which one server is active.
+  /// Server address, "host:port", or a comma-separated list of servers, one of which is active.
   std::string server = "127.0.0.1:8476";
   /// TLS settings; plaintext if unset.
   tls_options tls{};
-  /// Name of the cluster; empty: the default cluster.
+  /// Cluster name; if empty, the default cluster.
   std::string cluster{};
-  /// Name of the session, shown to operators.
+  /// Session name, shown to operators.
   std::string name{};
-  /// Token sent with every call. Empty: the environment variable MUSTER_TOKEN or MUSTER_TOKEN_FILE.
+  /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// If true, errors do not cancel other calls. If false, the first error cancels queued calls.
+  /// If true, an error does not cancel other calls. If false, the first error cancels queued calls.
   bool continue_on_error = false;
-  /// Maximum number of calls queued at the server, which stops reading at the limit. 0: its
-  /// default.
+  /// Maximum number of calls queued at the server. At the limit, the server stops reading. 0 means
+  /// the server's default.
   std::uint64_t queue_capacity = 0;
-  /// Number of lost workers or processes after which a call fails with aborted_error, up to 255; 0:
-  /// no limit. Unset: the server's default, 3. Scheduled calls then survive any number of lost
-  /// workers, and only exits of the executing process count. The delay before a retry grows from
-  /// 0.1 s to 30 s.
+  /// Number of lost workers or processes after which a call fails with aborted_error, at most 255.
+  /// 0 means no limit. If unset, the server's default (3) applies; for scheduled calls, only exits
+  /// of the executing process count, not lost workers. The delay before a retry grows from 0.1 s to
+  /// 30 s.
   std::optional<std::uint32_t> max_worker_failures{};
   /// Same as max_worker_failures = 0.
   bool unlimited_worker_failures = false;
-  /// Fail a call at once if no connected worker has its function.
+  /// Fail a call immediately if no connected worker provides its function.
   bool require_function = false;
-  /// Number of workers in each stateless job, as reported to functions by context::num_workers. It
-  /// does not depend on how many are connected. 0: as the cluster declares it, otherwise the
-  /// highest index plus one.
+  /// Number of workers in each stateless job, as returned by context::num_workers. 0 means the
+  /// number that the cluster declares or, without a declaration, the highest worker index plus one.
   std::uint32_t num_workers = 0;
 
   /// Maximum number of calls that wait in this process to be sent. At the limit, schedule blocks
@@ -48,11 +47,11 @@ struct session_options {
   std::size_t pending_max = 65'536;
   /// Maximum size of the calls that wait in this process to be sent, in bytes.
   std::size_t pending_bytes_max = std::size_t{64} << 20;
-  /// Longest wait for the server to open the session.
+  /// Maximum time to wait for the server to open the session.
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-/// Counters of a session since it began.
+/// Counters of a session since its start.
 struct session_stats {
   /// Calls scheduled.
   std::uint64_t scheduled = 0;
@@ -66,7 +65,7 @@ struct session_stats {
   std::uint64_t messages_received = 0;
 };
 
-/// The session has ended or could not be opened; what() is the reason.
+/// The session has ended or could not be opened; what() returns the reason.
 class session_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

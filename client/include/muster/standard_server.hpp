@@ -1,4 +1,4 @@
-// Servers that tasks of a distributed program run.
+// Servers that the tasks of a distributed program run.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,38 @@ namespace muster {
 
 /// The server that a task of a distributed program runs for the other tasks.
 ///
-/// In Muster this is a worker: it connects to a Muster server with the task's type and index and
-/// runs the functions that are scheduled on it. It does not listen at the task's address, but shows
-/// it as the label "address". Members may be called from any thread.
+/// In Muster, a standard server is a worker. It connects to a Muster server with the task's type
+/// and index, and runs the functions that are scheduled on it. It does not listen on the task's
+/// address; it only shows the address as the label "address". Members may be called from any
+/// thread.
 class standard_server {
  public:
   virtual ~standard_server() = default;
   /// Starts the server; has no effect if it has been started.
   virtual void start() = 0;
   /// Waits until the server has ended; starts it first if necessary.
-  /// @throws std::runtime_error  the server did not end in an orderly way
+  /// @throws std::runtime_error  the server ended with an error
   virtual void join() = 0;
-  /// Ends the server when running calls have finished; a second call does not wait for them. For
-  /// servers of worker_servers() this may be called in a signal handler, except in the environment
+  /// Ends the server after running calls have finished; a second call does not wait for them. For
+  /// servers of worker_servers(), this can be called in a signal handler, except in the environment
   /// "google".
   virtual void stop() noexcept = 0;
 };
 
 /// Configuration of a standard_server.
 struct standard_server_config {
-  /// The cluster; without evaluators, or for an evaluator with evaluators only.
+  /// The cluster without its evaluators; for an evaluator, only the evaluators.
   cluster_spec cluster;
   /// Type of the task, for example "worker".
   std::string task_type;
   /// Number of the task within its type.
   int task_id = 0;
-  /// Settings for custom factories. worker_servers() ignores them, since a worker has neither
-  /// devices to filter nor TensorFlow settings.
+  /// Settings for custom factories. worker_servers() ignores them, because a worker has neither
+  /// device filters nor TensorFlow settings.
   session_config session{};
   /// Protocol of the server.
   std::string rpc_layer{};
-  /// Environment of the task; "google": the task's server already runs.
+  /// Environment of the task. "google" means that the task's server is already running.
   std::string environment{};
 
   /// Returns the target of the task, "grpc://host:port".
@@ -57,20 +58,21 @@ using standard_server_factory =
 
 /// Options of worker_servers.
 struct worker_server_options {
-  /// Address of the Muster server, "host:port". Empty: the environment variable MUSTER_COORDINATOR.
+  /// Muster server address, "host:port". If empty, it is read from the environment variable
+  /// MUSTER_COORDINATOR.
   std::string server{};
-  /// Name of the cluster at that server; empty: the default cluster.
+  /// Cluster name on that server; if empty, the default cluster.
   std::string cluster{};
   /// Number of calls that run at the same time.
   std::uint32_t slots = 1;
-  /// Adds the functions of this task to the worker.
+  /// Adds this task's functions to the worker.
   std::function<void(worker&)> functions{};
 };
 
-/// Returns the default factory, which creates workers. Throws cluster_error (missing) if no Muster
-/// server is configured. In the environment "google" its servers start nothing, and wait for
-/// stop().
-/// @param options  the Muster server and the functions
+/// Returns the default factory, which creates workers. The factory throws cluster_error (missing)
+/// if no Muster server is configured. In the environment "google", its servers start nothing and
+/// only wait for stop().
+/// @param options  Muster server and functions
 standard_server_factory worker_servers(worker_server_options options = {});
 
 }  // namespace muster

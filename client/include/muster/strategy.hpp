@@ -1,4 +1,4 @@
-// Interface between run_distribute_coordinator and a strategy for distributed training.
+// The interface between run_distribute_coordinator and a strategy for distributed training.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,21 @@ namespace muster {
 
 class standard_server;
 
-/// A strategy for distributed training; users derive from it. run_distribute_coordinator only reads
-/// the object it is given. Each worker function gets a copy that was configured for its task, and
-/// uses it on its own thread.
+/// A strategy for distributed training; users derive from it. run_distribute_coordinator does not
+/// modify the object that it receives. Each worker function uses its own copy, configured for its
+/// task, on its own thread.
 class strategy {
  public:
   virtual ~strategy() = default;
 
   /// Returns an unconfigured copy for another worker.
   virtual std::unique_ptr<strategy> copy() const = 0;
-  /// Configures the strategy for a task. May change both this object and the session configuration.
+  /// Configures the strategy for a task. Can modify this object and the session configuration.
   /// @param config  configuration of the session or server
-  /// @param cluster  the cluster; null for an evaluator and outside a cluster
-  /// @param task_type  type of the task; unset for an evaluator, outside a cluster, and for a
-  ///   worker function that runs once for the whole cluster
-  /// @param task_id  number of the task; unset in the same cases
+  /// @param cluster  null for an evaluator and outside a cluster
+  /// @param task_type  task type; unset for an evaluator, outside a cluster, and for a worker
+  ///   function that runs once for the whole cluster
+  /// @param task_id  task number; unset if task_type is unset
   virtual void configure(session_config& config, cluster_spec const* cluster,
                          std::optional<std::string> const& task_type,
                          std::optional<int> task_id) = 0;
@@ -43,10 +43,9 @@ class strategy {
   /// Returns true if this worker writes summaries. Called on a configured copy.
   virtual bool should_save_summary() const { return true; }
 
-  /// Returns the server of this process if the strategy has started it; the library then starts
-  /// none.
+  /// Returns this process's server if the strategy has already started it; otherwise null.
   virtual std::shared_ptr<standard_server> running_server() const { return {}; }
-  /// Returns a resolver that is used if neither the options nor TF_CONFIG describe a cluster.
+  /// Returns the resolver to use if neither the options nor TF_CONFIG describe a cluster.
   virtual std::shared_ptr<cluster_resolver> resolver() const { return {}; }
 };
 

@@ -25,16 +25,16 @@ namespace muster {
 /// threads.join();
 /// @endcode
 ///
-/// stop_on_exception, request_stop, should_stop and stop_token may be called from any thread, the
-/// other members only from the thread that created the object.
+/// stop_on_exception, request_stop, should_stop and stop_token may be called from any thread. The
+/// other members must be called on the thread that created the object.
 class thread_coordinator {
  public:
   /// Options of a thread_coordinator.
   struct options {
-    /// Time that threads have to end after they were asked to stop.
+    /// Time for threads to end after they were asked to stop.
     std::chrono::milliseconds grace = std::chrono::seconds(120);
-    /// If true, muster::end_of_data asks the other threads to stop without being an error. The log
-    /// names the thread that threw it.
+    /// If true, muster::end_of_data asks the other threads to stop and is not an error. The name of
+    /// the thread that threw it is logged.
     bool end_of_data_is_clean = true;
   };
 
@@ -43,31 +43,33 @@ class thread_coordinator {
   /// Constructs an object.
   /// @param o  the options
   explicit thread_coordinator(options o);
-  /// Asks all threads to stop and waits for them like join(), ignoring errors.
+  /// Asks all threads to stop and waits for them as join() does. Ignores errors.
   ~thread_coordinator();
   thread_coordinator(thread_coordinator const&) = delete;
 
-  /// Runs a function on a new thread, as stop_on_exception does. A thread that has not ended within
-  /// the grace period is detached, so `f` must own, or outlive, everything it uses.
-  /// @param name  name of the thread for messages
+  /// Runs a function on a new thread and handles exceptions as stop_on_exception does. A thread
+  /// that has not ended within the grace period is detached, so `f` must own everything it uses, or
+  /// refer only to objects that outlive the thread.
+  /// @param name  thread name for messages
   /// @param f  the function
   void start(std::string name, std::function<void()> f);
-  /// Runs a function on this thread. An exception asks all threads to stop and is not rethrown;
-  /// join() throws it if it is the first.
+  /// Runs a function on this thread. If it throws, all threads are asked to stop; join() throws the
+  /// first exception.
   /// @param f  the function
   void stop_on_exception(std::function<void()> const& f);
 
   /// Asks all threads to stop.
-  /// @param error  if it is the first error, join() throws it; may be null
+  /// @param error  join() throws it if it is the first error; can be null
   void request_stop(std::exception_ptr error = {});
   /// Returns true if the threads were asked to stop.
   bool should_stop() const;
   /// Returns a token that is stopped when the threads are asked to stop.
   std::stop_token stop_token() const;
 
-  /// Waits until all threads have ended, or the grace period after a stop has passed. Throws the
-  /// first error.
-  /// @throws std::runtime_error  there was no error, but threads did not end; names them
+  /// Waits until all threads have ended, or until the grace period after a stop request has passed.
+  /// Throws the first error.
+  /// @throws std::runtime_error  there was no error, but some threads did not end; the message
+  ///   names them
   void join();
 
  private:

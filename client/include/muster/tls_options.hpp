@@ -6,12 +6,13 @@
 namespace muster {
 
 /// TLS settings of a client. The PEM files are read again for each connection, so they can be
-/// replaced while the client runs.
+/// replaced while the client is running.
 struct tls_options {
-  /// File with CA certificates that verify the server; empty: those of the system.
+  /// File with the CA certificates that verify the server; if empty, the system's certificates.
   std::string ca{};
-  /// File with the client certificate, if the server requires it; set together with `key`.
-  std::string certificate{}, key{};  ///< file with the private key of the certificate
+  /// File with the client certificate, if the server requires a certificate; set together with
+  /// `key`.
+  std::string certificate{}, key{};  ///< file with the certificate's private key
   /// Use TLS even if no file is set.
   bool use_tls = false;
 

@@ -1,4 +1,4 @@
-// Encoded arguments and results, and the failure of a call. Plain data.
+// Encoded arguments and results, and the failure of a call.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@ namespace muster {
 
 /// Encoding of arguments and results.
 enum class encoding : std::uint8_t {
-  json,   ///< UTF-8 JSON. Arguments: [positional…] or {"args":[…],"kwargs":{…}}
-  bytes,  ///< opaque
+  json,   ///< UTF-8 JSON; arguments are [positional…] or {"args":[…],"kwargs":{…}}
+  bytes,  ///< opaque bytes
 };
 
 /// An encoded value that owns its bytes.
 struct value {
   /// The encoded value.
   std::string bytes;
-  /// How to read `bytes`.
+  /// Encoding of `bytes`.
   muster::encoding encoding = encoding::json;
 };
 
 /// An encoded value that refers to bytes owned by the caller.
 struct value_view {
-  /// The encoded value; valid as long as its owner.
+  /// The encoded value; valid while its owner exists.
   std::string_view bytes;
-  /// How to read `bytes`.
+  /// Encoding of `bytes`.
   muster::encoding encoding = encoding::json;
 };
 
@@ -36,9 +36,9 @@ enum class failure_kind : std::uint8_t {
   worker_lost,      ///< workers were lost too often; set only by the server
   stale_handle,     ///< the worker does not know the function or handle; the call is retried
   dependency_lost,  ///< a server, job or worker that the function needs is unavailable
-  /// A deadline passed.
+  /// A deadline has passed.
   timeout,
-  /// Cancelled by a user, or because another call failed.
+  /// The call was cancelled by a user, or because another call failed.
   cancelled,
   input,  ///< an argument could not be converted, or an input failed
 };
@@ -51,21 +51,21 @@ std::string_view name(failure_kind kind);
 struct failure {
   /// Why the call failed.
   failure_kind kind = failure_kind::user;
-  /// Class of the error in its own language; may be empty.
+  /// Class name of the error in its own language; can be empty.
   std::string type{};
-  /// One line of text.
+  /// Error message, one line.
   std::string message{};
-  /// Stack trace of the error; may be empty.
+  /// Stack trace of the error; can be empty.
   std::string traceback{};
-  /// Worker that ran the call, "worker:3"; empty if it did not run.
+  /// Worker that ran the call, for example "worker:3"; empty if the call did not run.
   std::string worker{};
-  /// Number of the attempt that failed; 0 if the call never ran.
+  /// Number of the failed attempt; 0 if the call never ran.
   std::uint32_t attempt = 0;
-  /// For failure_kind::dependency_lost: the unavailable tasks, for example "ps:1".
+  /// Unavailable tasks, for example "ps:1", if `kind` is failure_kind::dependency_lost.
   std::vector<std::string> dependencies{};
 };
 
-/// Maximum size of one call's result, in bytes; a larger result fails the call.
+/// Maximum bytes of a call's result; a larger result fails the call.
 inline constexpr std::size_t result_bytes_max = std::size_t{32} << 20;
 
 }  // namespace muster

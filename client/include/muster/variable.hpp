@@ -1,4 +1,4 @@
-// A handle of an array that is stored on tasks, and updated there.
+// A handle of an array that is stored and updated on tasks.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace muster {
 
 /// Options of a variable.
 struct variable_options {
-  /// Name by which other programs find the variable, up to 256 bytes; may be empty.
+  /// Name by which other programs find the variable, up to 256 bytes; can be empty.
   std::string name{};
   /// Task that stores the variable.
   std::string task = "ps:0";
-  /// Tasks that store the shards in turn; if set, `task` is ignored.
+  /// Tasks that store the shards, used in turn. If set, `task` is ignored.
   std::vector<std::string> tasks{};
-  /// Determines the number of shards; unset: one.
+  /// Determines the number of shards; one shard if unset.
   muster::partitioner partitioner{};
-  /// Keep the variable after its coordinator ends; requires a name.
+  /// Keep the variable after its coordinator has ended. Requires a name.
   bool detached = false;
-  /// Fill a variable that is created without values with ones instead of zeros.
+  /// If no initial values are given, fill the variable with ones instead of zeros.
   bool ones = false;
 };
 
-/// Parameters of the Adam optimizer, with Keras' defaults.
+/// Parameters of the Adam optimizer, with the defaults of Keras.
 struct adam_options {
   double learning_rate = 0.001,  ///< step size
       beta1 = 0.9,               ///< decay rate of the first moment
@@ -40,11 +40,12 @@ struct adam_options {
       epsilon = 1e-7;            ///< constant that prevents division by zero
 };
 
-/// A handle of an array that is stored on one task or in shards on several, and updated there.
+/// A handle of an array that is stored on one task, or in shards on several tasks, and updated
+/// there.
 ///
 /// @code
 /// muster::cluster_coordinator c({.server = "127.0.0.1:8476"});
-/// auto w = c.make_variable<float>({.name = "w", .task = "ps:0"}, muster::shape{1000, 64});
+/// auto w = c.make_variable<float>({.name = "w",.task = "ps:0"}, muster::shape{1000, 64});
 /// std::vector<float> const gradient(64'000, 1.0f);
 /// w.sgd(gradient, 0.1f);  // does not wait
 /// muster::array<float> now = w.read().fetch();
@@ -52,8 +53,8 @@ struct adam_options {
 /// @endcode
 ///
 /// Members return without waiting. Invalid arguments are reported immediately, with
-/// std::invalid_argument or std::out_of_range. Each call is atomic on each shard; if a shard
-/// exceeds 24 MiB, operations that can be split are, and each piece is atomic. Copies refer to the
+/// std::invalid_argument or std::out_of_range. Each call is atomic on each shard. On shards above
+/// 24 MiB, operations that can be split are split, and each piece is atomic. Copies refer to the
 /// same variable. Members may be called from any thread. See docs/variables.md.
 /// @tparam T  float, double, std::int32_t, std::int64_t or std::uint8_t. Optimizer steps require
 ///   float or double. std::uint8_t supports only assignment, read and gather.
@@ -62,13 +63,13 @@ class variable {
   static_assert(!detail::dtype_of<T>.empty(), "variables cannot have elements of this type");
 
  public:
-  /// Type of the elements.
+  /// Element type.
   using value_type = T;
-  /// Elements in C order.
+  /// Array elements in C order.
   using rows = std::span<T const>;
-  /// Numbers of rows.
+  /// Row numbers.
   using indices = std::span<std::int64_t const>;
-  /// Result of an update: becomes ready when all shards have been updated.
+  /// Result of an update; becomes ready when all shards have been updated.
   using updated = remote_value<void>;
 
   /// Constructs an empty handle. All members except valid() throw std::logic_error.
@@ -84,7 +85,7 @@ class variable {
 
   /// Returns false if the handle is empty.
   bool valid() const noexcept { return core_ != nullptr; }
-  /// Returns the size of each dimension.
+  /// Returns the shape.
   muster::shape const& shape() const { return core().shape(); }
   /// Returns the name; empty if it has none.
   std::string const& name() const { return core().name(); }
@@ -95,7 +96,7 @@ class variable {
     return all;
   }
 
-  /// Reads all rows, after the updates that were called before.
+  /// Reads all rows, after all updates that were called earlier.
   remote_value<array<T>> read() const { return remote_value<array<T>>(core().read()); }
   /// Reads the rows from `begin` up to, but not including, `end`.
   /// @param begin  the first row
@@ -103,8 +104,8 @@ class variable {
   remote_value<array<T>> read_rows(std::uint64_t begin, std::uint64_t end) const {
     return remote_value<array<T>>(core().read_rows(begin, end));
   }
-  /// Reads the rows with these numbers.
-  /// @param which  the rows, in the order of the result
+  /// Reads the rows with the given numbers.
+  /// @param which  row numbers, in the order of the result
   remote_value<array<T>> gather(indices which) const {
     return remote_value<array<T>>(core().gather(which));
   }
@@ -138,15 +139,15 @@ class variable {
     return updated(core().update("assign_sub", detail::scalar_view(n)));
   }
   /// Adds to rows; the values of equal indices are summed.
-  /// @param which  the rows
+  /// @param which  row numbers
   /// @param some  one row of values for each index
   updated scatter_add(indices which, rows some) const { return change("scatter_add", which, some); }
   /// Subtracts from rows; the values of equal indices are summed.
-  /// @param which  the rows
+  /// @param which  row numbers
   /// @param some  one row of values for each index
   updated scatter_sub(indices which, rows some) const { return change("scatter_sub", which, some); }
-  /// Replaces rows; of several values for the same index, the last one wins.
-  /// @param which  the rows
+  /// Replaces rows. If an index occurs several times, its last value is used.
+  /// @param which  row numbers
   /// @param some  one row of values for each index
   updated scatter_update(indices which, rows some) const {
     return change("scatter_update", which, some);
@@ -158,10 +159,11 @@ class variable {
   updated sgd(rows gradient, double learning_rate) const requires std::is_floating_point_v<T> {
     return updated(core().update("sgd", whole(gradient), std::span(&learning_rate, 1)));
   }
-  /// Performs a step of gradient descent with momentum. The slot is stored with the variable.
+  /// Performs a step of gradient descent with momentum. The momentum state is stored with the
+  /// variable.
   /// @param gradient  as many elements as the shape has
   /// @param learning_rate  the step size
-  /// @param momentum  the decay of earlier steps
+  /// @param momentum  the decay factor of earlier steps
   updated sgd(rows gradient, double learning_rate,
               double momentum) const requires std::is_floating_point_v<T> {
     double const numbers[] = {learning_rate, momentum};
@@ -177,7 +179,7 @@ class variable {
   }
   /// Performs a step of gradient descent on some rows, as for embeddings. Gradients of equal
   /// indices are summed first.
-  /// @param which  the rows
+  /// @param which  row numbers
   /// @param some  one row of gradients for each index
   /// @param learning_rate  the step size
   updated sgd_rows(indices which, rows some,
@@ -185,7 +187,7 @@ class variable {
     return change("sgd_rows", which, some, std::span(&learning_rate, 1));
   }
   /// Performs a step of Adam on some rows. The moments of other rows do not change.
-  /// @param which  the rows
+  /// @param which  row numbers
   /// @param some  one row of gradients for each index
   /// @param o  the optimizer's parameters
   updated adam_rows(indices which, rows some,

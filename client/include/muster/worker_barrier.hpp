@@ -19,21 +19,23 @@ class barrier_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A reusable barrier for a fixed set of participants in one process. It fails instead of blocking
-/// forever: after a timeout, if a participant has left, or if it is aborted. A failure is final and
-/// affects all participants. Members may be called from any thread.
+/// A reusable barrier for a fixed set of participants in one process. Instead of blocking forever,
+/// it fails after a timeout, if a participant has left, or if it is aborted. A failure is permanent
+/// and affects all participants. Members may be called from any thread.
 class worker_barrier {
  public:
   /// Constructs a barrier.
-  /// @param participants  names for messages; participants are numbered from 0 in this order
+  /// @param participants  participant names for messages; the numbers of participants follow this
+  ///   order, from 0
   explicit worker_barrier(std::vector<std::string> participants);
 
   /// Waits until all participants have called it.
   /// @param participant  number of the caller
-  /// @param timeout  the longest wait
-  /// @throws barrier_error  names the missing participants, or the reason of the abort
+  /// @param timeout  maximum time to wait
+  /// @throws barrier_error  the barrier failed; the message names the missing participants or the
+  ///   reason for the abort
   void wait(std::size_t participant, std::chrono::milliseconds timeout);
-  /// Removes a participant for good. All current and later waits for it fail.
+  /// Removes a participant permanently. All current and later waits fail.
   /// @param participant  number of the participant
   void leave(std::size_t participant);
   /// Fails all current and later waits.
@@ -45,7 +47,7 @@ class worker_barrier {
   void fail(std::string reason);
 
   std::vector<std::string> const participants_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::set<std::size_t> arrived_, left_;
   std::uint64_t round_ = 0;

@@ -1,4 +1,4 @@
-// Information for a worker function about its task.
+// Information about a worker function's task.
 #pragma once
 
 #include <atomic>
@@ -22,48 +22,49 @@ struct worker_context_options {
   muster::strategy const* strategy = nullptr;
   /// The cluster; empty outside a cluster.
   muster::cluster_spec cluster{};
-  /// Type of the task; unset outside a cluster, and for the whole cluster.
+  /// Task type; unset outside a cluster and for a function that runs for the whole cluster.
   std::optional<std::string> task_type{};
-  /// Number of the task within its type; unset: 0.
+  /// Number of the task within its type; 0 if unset.
   std::optional<int> task_id{};
   /// Configuration of sessions.
   muster::session_config config{};
   /// Protocol of the servers.
   std::string rpc_layer = "grpc";
-  /// Barrier of the worker functions in this process; null if there is none.
+  /// Barrier shared by the worker functions in this process, or null.
   std::shared_ptr<worker_barrier> barrier{};
-  /// Number of this function at the barrier.
+  /// Participant number of this function at the barrier.
   std::size_t participant = 0;
-  /// Longest wait at the barrier.
+  /// Maximum time to wait at the barrier.
   std::chrono::milliseconds barrier_timeout{3'600'000};
-  /// A stop is requested when another task has failed.
+  /// Stopped when another task has failed.
   std::stop_token stop{};
-  /// Address of the Muster server for sessions. Empty: the environment variable MUSTER_COORDINATOR.
+  /// Muster server address for sessions; if empty, it is read from the environment variable
+  /// MUSTER_COORDINATOR.
   std::string server{};
 };
 
-/// Information for a worker function about the task that it runs for.
+/// Information about the task for which a worker function runs.
 ///
 /// @code
 /// auto const& context = *muster::current_worker_context();
 /// if (context.is_chief()) std::cout << context.num_workers();
 /// @endcode
 ///
-/// Each call of a worker function has a context, on the thread of the call. wait_for_others and
-/// stop_requested may be called from any thread while the function runs.
+/// Each call of a worker function has its own context. wait_for_others and stop_requested may be
+/// called from any thread while the function is running.
 class worker_context {
  public:
-  /// Constructs the context of a call; used by run_distribute_coordinator.
-  /// @param o  the task, the cluster and the strategy
-  /// @throws cluster_error  the cluster has no such task, or neither a chief nor a worker if the
-  ///   function runs for the whole cluster
+  /// Constructs the context of a call. Used by run_distribute_coordinator.
+  /// @param o  task, cluster and strategy
+  /// @throws cluster_error  the cluster has no such task, or the function runs for the whole
+  ///   cluster and the cluster has neither a chief nor a worker
   explicit worker_context(worker_context_options o);
 
-  /// Returns the target of the task. For the whole cluster it is the target of the chief, or else
-  /// of worker 0. Empty outside a cluster and for an evaluator.
+  /// Returns the target of the task. If the function runs for the whole cluster, returns the target
+  /// of the chief or, without a chief, of worker 0. Empty outside a cluster and for an evaluator.
   std::string const& master_target() const { return master_target_; }
-  /// Returns true for the chief, or for worker 0 if there is none. Also true for evaluators,
-  /// outside a cluster, and for a function that runs for the whole cluster.
+  /// Returns true for the chief, or for worker 0 if the cluster has no chief. Also returns true for
+  /// evaluators, outside a cluster, and for a function that runs for the whole cluster.
   bool is_chief() const { return is_chief_; }
   /// Returns true in a cluster, except for evaluators.
   bool distributed_mode() const;
@@ -72,12 +73,12 @@ class worker_context {
 
   /// Returns true if wait_for_others() waits for other functions.
   bool has_barrier() const { return options_.barrier != nullptr; }
-  /// Waits until all chiefs and workers have called it. Without a barrier (each task is its own
-  /// process, or there is no cluster) it returns at once, as in TensorFlow. If there are other
-  /// tasks, it then logs a warning the first time.
-  /// @throws barrier_error  another function has failed or returned, or the time limit has passed
+  /// Waits until all chiefs and workers have called it. As in TensorFlow, returns immediately if
+  /// there is no barrier, because each task is its own process or there is no cluster. In this
+  /// case, logs a warning the first time if there are other tasks.
+  /// @throws barrier_error  another function has failed or returned, or the timeout has expired
   void wait_for_others();
-  /// Returns true if another task has failed; the function should return.
+  /// Returns true if another task has failed; the function should then return.
   bool stop_requested() const { return options_.stop.stop_requested(); }
 
   /// Returns strategy::should_init; false without a strategy.
@@ -91,17 +92,19 @@ class worker_context {
   muster::cluster_spec cluster_spec() const { return options_.cluster; }
   /// Returns the configuration of sessions.
   muster::session_config session_config() const { return options_.config; }
-  /// Returns the type of the task; unset outside a cluster, and for the whole cluster.
+  /// Returns the task type; unset outside a cluster and for a function that runs for the whole
+  /// cluster.
   std::optional<std::string> task_type() const { return options_.task_type; }
-  /// Returns the number of the task within its type.
+  /// Returns the task number within its type.
   std::optional<int> task_id() const { return options_.task_id; }
 
-  /// Returns a creator of sessions. It prepares the job if the strategy's should_init returns true,
-  /// or without a strategy; otherwise it waits until the chief has done so.
+  /// Returns a creator of sessions. If the strategy's should_init returns true, or if there is no
+  /// strategy, the creator prepares the job. Otherwise, it waits until the chief has prepared the
+  /// job.
   /// @param s  functions that prepare the job
-  /// @param config  settings of the session; those of the task take precedence
-  /// @param max_wait  the longest wait for the server and for the chief together
-  /// @param from  checkpoint from which the job is restored; may be empty
+  /// @param config  session settings; the task's settings take precedence
+  /// @param max_wait  maximum time to wait for the server and the chief together
+  /// @param from  checkpoint from which to restore the job; can be empty
   session_creator make_session_creator(scaffold s = {},
                                        std::optional<muster::session_config> config = {},
                                        std::chrono::milliseconds max_wait = std::chrono::hours(2),
@@ -120,11 +123,11 @@ class worker_context {
   std::atomic<bool> warned_ = false;
 };
 
-/// Returns the context of the worker function that this thread runs; null outside a worker
+/// Returns the context of the worker function that this thread runs, or null outside a worker
 /// function.
 worker_context* current_worker_context();
 
-/// Makes a context the current one of this thread while this object exists.
+/// Makes a context this thread's current context while this object exists.
 class worker_context_scope {
  public:
   /// Makes the context current.

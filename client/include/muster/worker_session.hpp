@@ -11,19 +11,19 @@
 
 namespace muster {
 
-/// A coordinator for a worker function, with options that select its own task. Must be used by one
-/// thread.
+/// A coordinator for a worker function, with options that select the function's own task. Must be
+/// used by only one thread.
 class worker_session {
  public:
   /// Connects to the server.
-  /// @param o  options of the coordinator
-  /// @param task  options that select the task; the whole cluster if unset
+  /// @param o  coordinator options
+  /// @param task  options that select the task; if unset, the whole cluster
   /// @param config  configuration of the session
   worker_session(coordinator_options o, closure_options task, session_config config);
 
   /// Returns the coordinator, which schedules calls on any task.
   cluster_coordinator& coordinator() { return coordinator_; }
-  /// Returns the coordinator with options that select the own task.
+  /// Returns the coordinator with options that select this function's own task.
   scheduling on_own_task() { return coordinator_.with(task_); }
   /// Returns the configuration of the session.
   session_config const& config() const { return config_; }
@@ -38,17 +38,19 @@ class worker_session {
 struct scaffold {
   /// Initialises the job; called by the chief, once for each session.
   std::function<void(worker_session&)> init{};
-  /// Returns true if the job has been prepared; other tasks poll it. Empty: they do not wait.
+  /// Returns true if the job has been prepared; the other tasks poll it. If empty, they do not
+  /// wait.
   std::function<bool(worker_session&)> ready{};
-  /// Loads a checkpoint, if one is named. Called by the chief. `from` is the directory or file as
-  /// given. Returns false if the directory has no checkpoint; `init` is then called.
+  /// Loads a checkpoint, if one is specified. Called by the chief. `from` is the directory or file
+  /// as specified. If the directory has no checkpoint, returns false; `init` is then called.
   std::function<bool(worker_session&, std::string const& from)> restore{};
 };
 
-/// Checkpoint from which a job continues: the newest in a directory, or one file. Both empty: none.
+/// The checkpoint from which a job continues: the newest in a directory, or one file. If neither is
+/// set, the job starts without a checkpoint.
 struct checkpoint {
   /// Directory whose newest checkpoint is loaded.
-  std::string directory{}, file{};  ///< file with the checkpoint; only one of the two may be set
+  std::string directory{}, file{};  ///< checkpoint file; must be empty if `directory` is set
   /// Returns true if a directory or a file is set.
   bool named() const { return !directory.empty() || !file.empty(); }
 };
@@ -67,15 +69,15 @@ struct session_creator {
   muster::scaffold scaffold{};
   /// Checkpoint to load; used only by the chief.
   muster::checkpoint checkpoint{};
-  /// Options of the coordinator; max_wait replaces connect_timeout.
+  /// Coordinator options; max_wait replaces connect_timeout.
   coordinator_options server{};
   /// Options that select the task.
   closure_options task{};
-  /// Longest wait for the server and the chief together.
+  /// Maximum time to wait for the server and the chief together.
   std::chrono::milliseconds max_wait{7'200'000};
 
-  /// Connects, then prepares the job or waits until the chief has done so. Logs its role and
-  /// configuration.
+  /// Connects, then prepares the job or waits until the chief has prepared it. Logs the role and
+  /// the configuration.
   /// @throws cluster_error  invalid: the checkpoint has both a directory and a file, or
   ///   scaffold::restore is missing; missing: restore returned false for a file
   /// @throws unavailable_error  the server was unreachable for max_wait

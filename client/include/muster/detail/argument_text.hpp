@@ -1,4 +1,4 @@
-// Conversion of arguments to JSON text with gaps for outputs of other calls, and of structures of
+// Converts arguments to JSON text with gaps for the outputs of other calls, and structures of
 // remote_values to structures of values. For cluster_coordinator.hpp only.
 #pragma once
 
@@ -123,7 +123,8 @@ void append_named(request& r, std::vector<std::string_view>& names, keyword<T> c
   append(r, v.value);
 }
 
-/// Appends all arguments: [positional…], or {"args":[…],"kwargs":{…}} if some are named.
+/// Appends all arguments: [positional…], or {"args":[…],"kwargs":{…}} if there are keyword
+/// arguments.
 template <class... Args>
 void append_arguments(request& r, Args const&... args) {
   static_assert(keywords_come_last<Args...>(),

@@ -13,7 +13,7 @@ namespace muster::detail {
 
 using shape = std::vector<std::uint64_t>;
 
-/// An array owned by the caller. `dtype` is a name of numpy, "utf8" for text, or "none".
+/// An array owned by the caller. `dtype` is a numpy dtype name, "utf8" for text, or "none".
 struct array_view {
   std::string_view dtype;
   detail::shape shape{};
@@ -43,7 +43,7 @@ template <class T>
 array_view view_of(std::span<T const> all, detail::shape of) {
   return {dtype_of<T>, std::move(of), bytes_of(all)};
 }
-/// Returns a view of one number, which must outlive it.
+/// Returns a view of one number. The number must outlive the view.
 template <class T>
 array_view scalar_view(T const& n) {
   return {dtype_of<T>, {}, bytes_of(std::span<T const>(&n, 1))};
@@ -56,16 +56,16 @@ inline array_view text_view(std::string_view text) {
 std::string shown(detail::shape const& of);
 
 /// Returns the encoded arrays (docs/variables.md#wire-format-of-variables). Preconditions: the
-/// format supports the dtypes, and each array has as many bytes as its shape requires.
+/// format supports the dtypes, and the size of each array matches its shape.
 std::string encode(std::span<array_view const> all);
-/// Encodes one array whose rows are in several parts; the dtype is that of the first.
+/// Encodes one array whose rows are in several parts, with the dtype of the first part.
 std::string encode_rows(shape const& of, std::span<array_view const> parts);
-/// Returns views of `bytes`. Throws std::invalid_argument, which names the invalid field.
+/// Returns views of `bytes`. Throws std::invalid_argument, whose message names the invalid field.
 std::vector<array_view> decode(std::string_view bytes);
 
 void copy(array_view const& from, void* to);
 
-/// Returns the size of one element, or 0 if the dtype is not numeric.
+/// Returns the bytes of one element, or 0 if the dtype is not numeric.
 std::size_t item_bytes(std::string_view dtype);
 
 }  // namespace muster::detail

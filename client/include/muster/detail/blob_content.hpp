@@ -1,4 +1,4 @@
-// Contents of blobs that this process has stored, and the recording of which blobs a thread names
+// Blob contents that this process has stored, and the recording of blobs that a thread refers to
 // while it creates JSON. For the library only.
 #pragma once
 
@@ -13,18 +13,18 @@ struct worker_identity;
 
 namespace muster::detail {
 
-/// Bytes of a blob, kept by the copies of the blob and by the calls that name it. Thread-safe.
+/// Bytes of a blob. Copies of the blob and the calls that refer to it keep them alive. Thread-safe.
 class blob_content {
  public:
   virtual ~blob_content() = default;
   blob_content(blob_content const&) = delete;
 
   virtual std::string_view bytes() const = 0;
-  /// Records that an argument of a call names this content; the call keeps it.
+  /// Records that a call's argument refers to this content; the call keeps the content alive.
   virtual void named_by_closure() const {}
-  /// Records that something whose lifetime is unknown names this content.
+  /// Records that an object of unknown lifetime refers to this content.
   virtual void named_elsewhere() const {}
-  /// Records that the output of a call names this content; the output is reported after this
+  /// Records that a call's output refers to this content. The output is reported after this
   /// returns. Throws blob_error.
   virtual void named_by_output() const {}
 
@@ -34,12 +34,12 @@ class blob_content {
 
 using blob_contents = std::vector<std::shared_ptr<blob_content const>>;
 
-/// Records the contents that this thread names in `into`, while this object exists. Contents that a
-/// thread names without such an object count as named elsewhere.
+/// While this object exists, records in `into` the contents that this thread refers to. Without
+/// such an object, named_elsewhere() is called for them.
 class blob_recording_scope {
  public:
-  /// `worker` is the worker whose function runs, and must outlive this object. Null keeps the
-  /// current one.
+  /// `worker` is the worker whose function is running, and must outlive this object. Null keeps the
+  /// current worker.
   explicit blob_recording_scope(blob_contents& into, worker_identity const* worker = nullptr)
       : before_(std::exchange(into_, &into)),
         before_worker_(std::exchange(worker_, worker ? worker : worker_)) {}
@@ -54,7 +54,7 @@ class blob_recording_scope {
     named->named_by_closure();
     into_->push_back(named);
   }
-  /// Returns the worker whose function this thread runs, or null.
+  /// Returns the worker whose function this thread is running, or null.
   static worker_identity const* worker() { return worker_; }
 
  private:

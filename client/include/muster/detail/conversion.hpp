@@ -1,4 +1,4 @@
-// Conversion of arguments to parameters. For function.hpp only.
+// Converts arguments to parameters. For function.hpp only.
 #pragma once
 
 #include <any>
@@ -34,17 +34,18 @@ struct parameters_of<std::tuple<context&, A...>> : parameters_of<std::tuple<A...
   static constexpr bool takes_context = true;
 };
 
-/// Result and parameters of a function or function object, without a leading context.
+/// Result and parameter types of a function or function object, without a leading context.
 template <class F>
 struct signature : parameters_of<boost::callable_traits::args_t<F, std::tuple>> {
   using result = std::remove_cvref_t<boost::callable_traits::return_type_t<F>>;
 };
 
-/// One entry per parameter; empty if no argument was given.
+/// One entry per parameter; empty if no argument was passed.
 using argument_values = std::vector<std::optional<boost::json::value>>;
 
-/// Parses the arguments and inserts per-worker values. Throws function_error of kind INPUT if they
-/// are not JSON or too many, if a keyword is unknown or repeated, or if this worker lacks a value.
+/// Parses the arguments and inserts per-worker values. Throws function_error of kind INPUT if the
+/// arguments are not JSON or are too many, if a keyword is unknown or repeated, or if this worker
+/// lacks a per-worker value.
 argument_values argument_list(context const& c, value_view args,
                               std::vector<std::string> const& parameters, std::size_t count);
 
@@ -53,8 +54,8 @@ struct parameter {
   std::string_view name{};   // empty if unknown
 };
 
-// The following functions throw function_error of kind INPUT, for example "argument 1
-// (batch)[2].size: expected an integer in range, got a string \"x\"".
+// Throws function_error of kind INPUT, for example "argument 1 (batch)[2].size: expected an integer
+// in range, got a string \"x\"".
 [[noreturn]] void throw_missing(parameter p, std::size_t count);
 [[noreturn]] void throw_wrong_type(parameter p, std::string_view expected,
                                    boost::json::value const& got);
@@ -67,15 +68,15 @@ struct is_shared : std::false_type {};
 template <class T>
 struct is_shared<std::shared_ptr<T>> : std::true_type {};
 
-/// Returns the object that this worker keeps for {"$per_worker":…}. Throws function_error of kind
-/// INPUT if it keeps none.
+/// Returns the object that this worker stores for {"$per_worker":…}. Throws function_error of kind
+/// INPUT if there is none.
 std::any kept_object(context const& c, boost::json::value const& got, parameter p);
-/// Stores the result of a builder. Throws if the call does not build a per-worker value, because
-/// objects cannot be sent.
+/// Stores the result of a builder function. Throws if the call does not build a per-worker value,
+/// because objects cannot be sent.
 void keep_object(context const& c, std::any object, value& result);
 [[noreturn]] void throw_wrong_object(parameter p, boost::json::value const& got);
 
-/// True for an object and for structures that contain one.
+/// True for a shared_ptr and for structures that contain a shared_ptr.
 template <class T>
 struct holds_shared : is_shared<T> {};
 template <class T, class A>
@@ -104,7 +105,7 @@ T convert_json(boost::json::value const& v, parameter p) {
 template <class T>
 T convert_value(context const& c, boost::json::value& v, parameter p);
 
-/// Converts a structure that contains objects, member by member. Errors name the parameter `p`.
+/// Converts a structure that contains shared_ptrs, member by member. Errors refer to parameter `p`.
 template <class T>
 T convert_structure(context const& c, boost::json::value& v, parameter p) {
   if constexpr (is_optional<T>::value) {
@@ -159,8 +160,8 @@ T convert_one(context const& c, argument_values& given, parameter p) {
   }
 }
 
-/// Converts the arguments to the types of the function's parameters. `names` are the names of the
-/// first parameters, for error messages.
+/// Converts the arguments to the function's parameter types. `names` are the names of the first
+/// parameters, for error messages.
 template <class Tuple>
 Tuple convert(context const& c, argument_values given, std::vector<std::string> const& names) {
   auto const at = [&names](std::size_t i) {

@@ -1,4 +1,5 @@
-// Types that can be converted to and from JSON, and messages for values that do not fit.
+// Types that can be converted to and from JSON, and error messages for values that do not match a
+// type.
 #pragma once
 
 #include <array>
@@ -23,7 +24,6 @@ struct is_optional : std::false_type {};
 template <class T>
 struct is_optional<std::optional<T>> : std::true_type {};
 
-/// Public members of a described class, as Boost.JSON reads and writes them.
 template <class T>
 using members_of = boost::describe::describe_members<T, boost::describe::mod_public |
                                                             boost::describe::mod_inherited>;
@@ -62,11 +62,12 @@ std::string expected_type() {
   }
 }
 
-/// True if Boost.JSON can create a T; for structures of the standard library, also their members.
+/// True if Boost.JSON can create a T. For standard library structures, the member types must
+/// qualify as well.
 template <class T>
 struct can_be_made : boost::json::has_value_to<T> {};
-/// True if Boost.JSON can convert a T to JSON; for structures of the standard library, also their
-/// members.
+/// True if Boost.JSON can convert a T to JSON. For standard library structures, the member types
+/// must qualify as well.
 template <class T>
 struct can_be_written : boost::json::has_value_from<T> {};
 
@@ -124,15 +125,15 @@ boost::json::value written(T&& v) {
                   "boost::json::value_from_tag; see 'Types of your own' in docs/cpp.md");
 }
 
-/// The first part of a JSON value that does not fit a type.
+/// The first part of a JSON value that does not match a type.
 struct misfit {
   std::string path;  // for example "[2].size"; empty for the value itself
   std::string expected;
   boost::json::value got;
 };
 
-/// Returns the first part of `v` that does not fit T. Nothing if all of it fits, or if only the
-/// type's own conversion can tell.
+/// Returns the first part of `v` that does not match T. Returns nothing if all parts match, or if
+/// only the type's own conversion can detect the mismatch.
 template <class T>
 std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& path = {}) {
   namespace json = boost::json;
@@ -194,8 +195,7 @@ std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& 
   }
 }
 
-/// An error with a plain message instead of that of Boost.System, which contains the path of a
-/// header.
+/// An error with a plain message. The message of Boost.System contains a header path.
 class wrong_output : public boost::system::system_error {
  public:
   wrong_output(boost::system::error_code const& code, std::string message)
@@ -206,8 +206,8 @@ class wrong_output : public boost::system::system_error {
   std::string message_;
 };
 
-/// Returns the output of a function as a T. Throws boost::system::system_error, which names the
-/// function and the part that does not fit, or the errors of a type's own tag_invoke.
+/// Converts a function's output to T. Throws boost::system::system_error, whose message names the
+/// function and the part that does not match, or the errors of the type's own tag_invoke.
 template <class T>
 T output_of(std::string_view function, boost::json::value const& v) {
   try {

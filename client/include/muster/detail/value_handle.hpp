@@ -30,11 +30,11 @@ namespace muster::detail {
 
 class coordinator_session;
 
-/// A timeout that never passes in practice.
+/// A timeout that is never reached in practice.
 inline constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365);
 
-/// The output of a call. Members may be called from any thread, also after the coordinator has
-/// ended.
+/// The output of a call. Members may be called from any thread, even after the coordinator has been
+/// destroyed.
 class value_handle {
  public:
   value_handle(std::shared_ptr<coordinator_session> session, std::uint64_t token)
@@ -44,24 +44,24 @@ class value_handle {
   value_handle(value_handle const&) = delete;
 
   virtual value_status status() const;
-  /// Waits for the end of the call. Throws closure_error or a subtype, and wait_timeout.
+  /// Waits until the call has ended. Throws closure_error or a subtype, and wait_timeout.
   virtual value get(std::chrono::milliseconds timeout) const;
-  /// Waits for the end without returning the value. Throws wait_timeout, and operation_aborted if
-  /// cancelled.
+  /// Waits until the call has ended, without returning the value. Throws wait_timeout, and
+  /// operation_aborted if the wait is cancelled.
   virtual boost::asio::awaitable<void> async_wait(std::chrono::milliseconds timeout) const;
   virtual std::string id() const;
   virtual std::string function() const;
   virtual void cancel() const;
-  /// Returns the JSON of a method's output, after waiting for it. Returns nothing for the output of
-  /// a call, which is passed as an input instead. Throws as get(), and std::invalid_argument if the
-  /// output is bytes.
+  /// Waits for a method's output and returns its JSON. Returns nothing for a call's output, which
+  /// is passed as an input instead. Throws as get(), and std::invalid_argument if the output is
+  /// bytes.
   virtual std::optional<std::string> text() const { return std::nullopt; }
 
   coordinator_session const* session() const { return session_.get(); }
   std::uint64_t token() const { return token_; }
 
  protected:
-  /// For outputs that belong to no session, such as those of methods.
+  /// For outputs without a session, such as method outputs.
   value_handle() = default;
 
  private:
@@ -70,7 +70,7 @@ class value_handle {
 };
 
 struct input {
-  std::uint32_t offset = 0;  // offset of the gap in the arguments
+  std::uint32_t offset = 0;  // position of the gap in the arguments
   std::shared_ptr<value_handle const> of;
 };
 
@@ -80,11 +80,11 @@ struct request {
   std::string function;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<input> inputs;  // in the order of their offsets
-  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // named by the arguments
+  std::vector<input> inputs;                                           // ordered by offset
+  std::vector<std::shared_ptr<per_worker_handle const>> per_worker{};  // used by the arguments
   std::shared_ptr<closure_options const> options{};
-  blob_contents contents{};  // named by the arguments
-  bool own_error = false;    // submitted; see cluster_coordinator::submit
+  blob_contents contents{};  // used by the arguments
+  bool own_error = false;    // submitted, not scheduled; see cluster_coordinator::submit
 };
 
 }  // namespace muster::detail

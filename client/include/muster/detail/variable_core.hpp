@@ -14,9 +14,9 @@
 
 namespace muster::detail {
 
-/// Maximum bytes of an array in one call; arguments and results are limited to 32 MiB.
+/// Maximum array bytes in one call; arguments and results are limited to 32 MiB.
 inline constexpr std::uint64_t whole_bytes_max = std::uint64_t{24} << 20;
-/// Bytes of each piece of a larger array.
+/// Size of each piece of a larger array.
 inline constexpr std::uint64_t piece_bytes = std::uint64_t{2} << 20;
 
 class variable_core {
@@ -25,12 +25,12 @@ class variable_core {
   using indices = std::span<std::int64_t const>;
   using numbers = std::span<double const>;
 
-  /// `bounds` contains the first row of each shard and, last, the end of the last shard. `index` is
-  /// the object by which other programs find the shards of a named variable.
+  /// `bounds` contains the first row of each shard, followed by the end of the last shard. `index`
+  /// is the object through which other programs find the shards of a named variable.
   variable_core(std::vector<remote_object> shards, std::vector<std::uint64_t> bounds,
                 detail::shape of, std::string dtype, std::string name, remote_object index = {});
-  /// Returns the variable with these shards, after waiting for their shapes. Throws
-  /// std::invalid_argument if they are not variables, and the errors of their calls.
+  /// Waits for the shapes of the shards and returns the variable. Throws std::invalid_argument if
+  /// the objects are not variables, and the errors of their calls.
   static std::shared_ptr<variable_core const> of(std::vector<remote_object> shards,
                                                  std::string const& name, remote_object index);
 
@@ -44,25 +44,25 @@ class variable_core {
   handle call(std::size_t shard, std::string_view method,
               std::vector<array_view> const& args) const;
 
-  // Arrays must have the variable's dtype. The following throw std::invalid_argument and
+  // Arrays must have the variable's dtype. The following members throw std::invalid_argument and
   // std::out_of_range.
   handle read() const;
   handle read_rows(std::uint64_t begin, std::uint64_t end) const;
   handle gather(indices which) const;
-  /// Calls assign, assign_add or assign_sub, or sgd with its rate. `with` is an array of the
-  /// variable's shape, or one number for all elements.
+  /// Calls assign, assign_add or assign_sub, or sgd with its learning rate in `more`. `with` is an
+  /// array of the variable's shape, or one number for all elements.
   handle update(std::string_view method, array_view const& with, numbers more = {}) const;
   handle assign_rows(std::uint64_t begin, std::string_view rows) const;
-  /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows. Also calls adam_rows, which is a
-  /// step of all shards.
+  /// Calls scatter_add, scatter_sub, scatter_update or sgd_rows on the shards of the rows.
+  /// adam_rows is called on all shards.
   handle change_rows(std::string_view method, indices which, std::string_view rows,
                      numbers more = {}) const;
-  /// Calls sgd with momentum or adam, each shard's part in one call.
+  /// Calls sgd with momentum or adam, with one call per shard.
   handle step(std::string_view method, array_view const& gradient, numbers more) const;
   void erase() const;
 
   void write(boost::json::value& to) const;
-  /// Throws std::invalid_argument if the JSON is not a variable.
+  /// Throws std::invalid_argument if the JSON is not a variable handle.
   static std::shared_ptr<variable_core const> read(boost::json::value const& from);
 
  private:
