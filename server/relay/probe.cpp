@@ -1,4 +1,4 @@
-// The request is written by hand, since only the status code of the answer matters.
+// The request is plain text, because only the status code of the answer matters.
 #include "server/relay/probe.hpp"
 
 #include <netinet/tcp.h>

@@ -1,5 +1,5 @@
-// Readiness checks of servers: one connection, `GET /readyz`, first line of the answer. Also
-// connects for the relay. Any executor; on its thread only.
+// Readiness checks of servers with `GET /readyz`. Also connects for the relay. Any executor, on its
+// thread only.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -16,22 +16,22 @@ namespace muster::relay {
 
 namespace asio = boost::asio;
 
-/// Checks a server. Returns an empty string if it answered 200, otherwise the reason: "HTTP status
-/// 503", "connection refused", "no answer within 5 s". `tls`: null for plaintext.
+/// Checks a server. Returns an empty string if it answered 200, otherwise a reason such as "HTTP
+/// status 503", "connection refused" or "no answer within 5 s". Without `tls`, the check uses
+/// plaintext.
 coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
                                     std::shared_ptr<tls_towards> tls = nullptr);
 
 /// Returns the status code of an HTTP status line, such as 503 for "HTTP/1.1 503 Service
-/// Unavailable"; nothing if the line is malformed. Pure.
+/// Unavailable". Returns nothing if the line is malformed. Pure.
 std::optional<unsigned> status_of_line(std::string_view line);
 
-/// Resolves the name and connects. Takes longer than `limit` if the system's resolver does not
-/// return.
+/// Resolves the name and connects. Exceeds `limit` if the system's resolver does not return.
 coro::task<boost::system::error_code> dial(asio::ip::tcp::socket& socket, host_port where,
                                            std::chrono::milliseconds limit);
 
-/// Disables Nagle's algorithm, and sets timeouts that detect a failed peer within half a minute if
-/// data was sent.
+/// Disables Nagle's algorithm and sets timeouts. If data was sent, a failed peer is detected within
+/// half a minute.
 void prepare(asio::ip::tcp::socket& socket);
 
 }  // namespace muster::relay

@@ -1,6 +1,7 @@
 // Copies data from one socket to another until the first reaches its end. All pumps of a thread
-// share a buffer. Data that the receiver does not accept at once is copied, and reading stops until
-// it was sent. So each direction holds at most one buffer's worth, and idle connections hold none.
+// share a buffer. Data that the receiver does not accept immediately is copied, and reading pauses
+// until it was sent. Each direction therefore stores at most one buffer's worth, and idle
+// connections store nothing.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -10,8 +11,8 @@
 
 namespace muster::relay {
 
-/// Copies until the end of `from`, and then closes the sending half of `to`. Returns false if the
-/// connection broke. REQUIRES: both sockets are non-blocking; other threads do not use `shared`.
+/// Copies until the end of `from`, then closes the sending half of `to`. Returns false if the
+/// connection broke. REQUIRES: both sockets are non-blocking; no other thread uses `shared`.
 coro::task<bool> pump(boost::asio::ip::tcp::socket& from, boost::asio::ip::tcp::socket& to,
                       std::span<char> shared);
 

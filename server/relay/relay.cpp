@@ -42,7 +42,7 @@ struct connection {
   std::optional<std::size_t> upstream;  // set while it is relayed
   bool over = false;
 
-  // Sends RST instead of an orderly end, because data in transit is lost.
+  // Sends RST instead of FIN, because data in transit is lost.
   void reset() {
     over = true;
     error_code ignored;
@@ -56,8 +56,8 @@ struct connection {
 
 using connection_ptr = std::shared_ptr<connection>;
 
-// Removes a held connection that the client has reset. A client that has only closed its sending
-// half stays connected.
+// Resets a held connection that the client has reset. A client that has only closed its sending
+// half remains connected.
 void watch_client(connection_ptr const& c) {
   c->client.async_wait(tcp::socket::wait_error, [c](error_code cancelled) {
     if (cancelled || c->over) return;
@@ -68,7 +68,7 @@ void watch_client(connection_ptr const& c) {
   });
 }
 
-// Sends the PROXY header. Its 50 bytes always fit into the buffer of a new connection.
+// The 50 bytes of the PROXY header always fit into a new connection's buffer.
 bool send_proxy_header(connection& c) {
   error_code no_client, no_end, failed;
   auto const client = c.client.remote_endpoint(no_client);
@@ -145,7 +145,7 @@ struct relay::state {
     room.cancel();
     if (connected) {
       error_code ignored;
-      c->client.cancel(ignored);  // end watch_client
+      c->client.cancel(ignored);  // ends watch_client
       prepare(c->server);
       co_await carry(*c);
     } else {
@@ -155,8 +155,8 @@ struct relay::state {
     room.cancel();
   }
 
-  // Connects to the leader, waiting for one if necessary. Returns false after hold_max, or if the
-  // client has disconnected.
+  // Connects to the leader, or waits for one. Returns false after hold_max, or if the client has
+  // disconnected.
   coro::task<bool> forward_connection(connection& c) {
     auto const until = clock::now() + options.hold_max;
     while (!c.over && clock::now() < until) {
@@ -216,7 +216,7 @@ struct relay::state {
     }
     auto const broken = co_await carry_secured(c.client, *c.secured);
     if (broken.empty() || c.over) co_return;
-    // A server that rejects our certificate also ends the connection after the handshake.
+    // A server that rejects our certificate ends the connection only after the handshake.
     warn_now_and_then("a connection to " + options.upstreams[*c.upstream].where.text() +
                       " broke: " + broken);
     c.reset();
@@ -293,13 +293,13 @@ struct relay::state {
   asio::steady_timer room, pause;
   leader_choice leaders;
   std::vector<std::string> reasons;
-  bool all_answered = false;  // whether every server was checked
+  bool all_answered = false;  // every server was checked
   clock::time_point leaderless_since = clock::now();
   std::optional<clock::time_point> warned;
   std::list<connection_ptr> connections;
   std::size_t held = 0;
   bool stopping = false;
-  std::array<char, std::size_t{64} << 10> buffer;  // shared by all pumps
+  std::array<char, std::size_t{64} << 10> buffer;
   coro::task_group tasks;
 };
 

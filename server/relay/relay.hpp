@@ -1,6 +1,6 @@
 // Accepts connections and forwards each to the leader among several servers, which it finds by
-// checking `/readyz` of all. While there is no leader, new connections are held: accepted, but not
-// read. Runs on the thread of its io_context, which is the only one to use it.
+// checking `/readyz` on all of them. While there is no leader, new connections are held: accepted,
+// but not read. Used only on the thread of its io_context.
 //
 //   accepted --held--> connected to the leader --relayed--> both sides have closed
 //       \ no leader within hold_max, or the client broke it off       \ a side broke, or its server
@@ -26,13 +26,13 @@ namespace muster::relay {
 namespace asio = boost::asio;
 
 struct upstream {
-  host_port where;  // connections are forwarded to this address
-  host_port http;   // `/readyz` is checked at this address
+  host_port where;  // address to forward connections to
+  host_port http;   // address of `/readyz`
 };
 
 struct relay_options {
   std::vector<upstream> upstreams;
-  /// Limits. At either limit no connection is accepted; clients wait in the socket's backlog.
+  /// At either limit, the relay stops accepting, and clients wait in the backlog.
   std::size_t connections_max = 10'000;  // held and relayed
   std::size_t held_max = 4'096;
   std::chrono::milliseconds hold_max = std::chrono::seconds(60);
@@ -40,27 +40,27 @@ struct relay_options {
   std::chrono::milliseconds check_timeout = std::chrono::seconds(5);
   /// TLS for checks; null: plaintext.
   std::shared_ptr<tls_towards> tls = nullptr;
-  /// Forwards the plaintext connections of clients over TLS. REQUIRES: `tls`.
+  /// Forwards clients' plaintext connections over TLS. REQUIRES: `tls`.
   bool connections_over_tls = false;
-  /// Begins each forwarded connection with a PROXY header (version 2) that names the client, before
-  /// any TLS handshake. Checks have no header.
+  /// Sends a PROXY header (version 2) with the client's address at the start of each forwarded
+  /// connection, before any TLS handshake. Checks have no header.
   bool send_proxy = false;
   std::function<void(bool warning, std::string const& line)> log = [](bool, std::string const&) {};
 };
 
 class relay {
  public:
-  /// REQUIRES: at least one upstream; `io` outlives it and runs on one thread.
+  /// REQUIRES: at least one upstream. `io` outlives the relay and runs on one thread.
   relay(asio::io_context& io, relay_options options);
-  /// REQUIRES: `io` no longer runs, or stop() was called and all tasks have ended.
+  /// REQUIRES: `io` is not running, or stop() was called and all tasks have ended.
   ~relay();
   relay(relay const&) = delete;
 
-  /// Binds and listens. Sets the port in `where` if the system selected it.
+  /// Binds and listens. If the system selects the port, sets it in `where`.
   boost::system::error_code listen(asio::ip::tcp::endpoint& where);
   /// Starts the checks and accepts connections. Called once, after listen().
   void start();
-  /// Stops accepting and resets all connections. io.run() then returns soon.
+  /// Stops accepting and resets all connections. io.run() returns soon afterwards.
   void stop();
 
  private:

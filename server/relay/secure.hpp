@@ -1,5 +1,5 @@
-// TLS to the servers: settings from files that are reloaded when they change, the handshake, and
-// copying between a plaintext and a TLS socket. Only on the relay's thread.
+// TLS to the servers: settings that are reloaded when their files change, the handshake, and
+// copying between a plaintext and a TLS socket. Used only on the relay's thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -21,12 +21,12 @@ using tls_stream = asio::ssl::stream<asio::ip::tcp::socket&>;
 
 class tls_towards {
  public:
-  /// Reads the files. Errors: those of make_client_context.
+  /// Reads the files. Errors: as make_client_context.
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }
-  /// Returns the settings. Checks the files at most once a second. If their contents do not match,
-  /// for example during a replacement, the old settings are kept.
+  /// Returns the settings. Checks the files at most once per second. If their contents do not
+  /// match, for example during a replacement, the old settings remain.
   std::shared_ptr<asio::ssl::context> current();
 
  private:
@@ -36,21 +36,21 @@ class tls_towards {
 
   https_options const options_;
   context_ptr current_;
-  std::string seen_;  // the files' state when last read
+  std::string seen_;  // signature of the files when last read
   std::chrono::steady_clock::time_point last_file_check_;
 };
 
-/// The protocol inside TLS. gRPC requires ALPN; HTTP/1.1 does not.
+/// Protocol inside TLS. gRPC requires ALPN; HTTP/1.1 does not.
 enum class inner { http, grpc };
 
 /// Performs the handshake and verifies that the certificate is for `host`. Returns an empty string,
-/// or the reason of a failure. Has no time limit.
+/// or the reason for a failure. Has no time limit.
 coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inner spoken,
                                       std::shared_ptr<tls_towards> tls);
 
-/// Copies both ways until one side ends, which ends both, since TLS has no half-open connections.
-/// Returns an empty string after an orderly end, when all data was written, otherwise the error.
-/// Each direction has a buffer of 16 KiB.
+/// Copies in both directions until either side ends, which ends both, because TLS has no half-open
+/// connections. Returns an empty string after an orderly end with all data written, otherwise the
+/// error. Each direction has a 16 KiB buffer.
 coro::task<std::string> carry_secured(asio::ip::tcp::socket& client, tls_stream& server);
 
 }  // namespace muster::relay

@@ -1,4 +1,4 @@
-// The TCPStore settings in the declaration of a cluster. Pure functions.
+// The TCPStore settings of a cluster declaration. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,13 @@
 
 namespace muster::torch {
 
-/// Returns a specification with this port and address; an empty address means the server's.
+/// An empty address selects the server's address.
 inline store_spec store_at(core::coordination::cluster_spec const& spec, std::uint16_t port,
                            std::string address = {}) {
   bool const b = spec.torch == core::coordination::torch_era::b;
   return {std::move(address), port, b ? numbering::b : numbering::a};
 }
 
-/// Returns nothing if the cluster declares no store.
 inline std::optional<store_spec> declared_store(core::coordination::cluster_spec const& spec) {
   if (!spec.torch_port) return std::nullopt;
   return store_at(spec, *spec.torch_port);

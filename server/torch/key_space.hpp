@@ -1,8 +1,8 @@
-// The keys, queues and barriers of one attempt of a program, and their waiters: a TCPStore without
-// its connections and protocol.
+// Keys, queues, barriers and waiters of one program attempt: a TCPStore without connections and
+// protocol.
 //
-// Owned by the station and by the connections that use it; used on their thread only. Pure. Callers
-// must check `limits` before they add anything.
+// Owned by the tcp_store and its connections; used only on their thread. Pure. Callers must check
+// `limits` before they add data.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace muster::torch {
 
 class key_space;
 
-/// A client that can wait for several keys or for one barrier. REQUIRES: it is withdrawn before it
-/// is destroyed.
+/// A client that can wait for several keys or for one barrier. REQUIRES: withdrawn before it is
+/// destroyed.
 class waiter {
  public:
   waiter() = default;
@@ -29,7 +29,7 @@ class waiter {
 
   bool waits() const { return missing_ > 0; }
   core::time_point since() const { return since_; }
-  /// Returns the number of awaited keys that are not set; a key that was requested twice counts
+  /// Returns the number of awaited keys that are not set. A key that was requested twice counts
   /// twice.
   std::size_t keys() const { return missing_; }
   void each_key(std::function<void(std::string_view key)> const& f) const;
@@ -37,7 +37,7 @@ class waiter {
 
  private:
   friend class key_space;
-  // Waiters by an increasing number, so that they are woken in the order of arrival.
+  // Waiters by increasing number; they are woken in this order.
   using line = std::map<std::uint64_t, waiter*>;
   using lines = std::map<std::string, line, std::less<>>;
   struct place {
@@ -52,7 +52,7 @@ class waiter {
   bool barrier_ = false;
 };
 
-/// Totals of all key spaces of a station.
+/// Totals of all key spaces of a tcp_store.
 struct usage {
   std::size_t entries = 0;
   std::size_t bytes = 0;
@@ -61,47 +61,47 @@ struct usage {
 
 class key_space {
  public:
-  /// Called for a waiter whose keys are all set; it no longer waits. Must not call the key space.
+  /// Called for a waiter that no longer waits, because all its keys are set. Must not call the key
+  /// space.
   using woken = std::function<void(waiter&)>;
-  /// REQUIRES: `all` outlives it.
+  /// REQUIRES: `all` outlives the key space.
   key_space(woken on_woken, usage& all) : woken_(std::move(on_woken)), all_(all) {}
   ~key_space();
   key_space(key_space const&) = delete;
 
   void set(std::string_view key, std::string_view value);
-  /// Returns null if there is no such key. Valid until the space changes.
+  /// Returns null if the key does not exist. Valid until the key space changes.
   std::string const* find(std::string_view key) const;
-  /// Sets the key to `desired` if it has the expected value, or if it does not exist and `expected`
-  /// is empty. Returns the resulting value; `expected` if the key does not exist.
+  /// Sets the key to `desired` if its value is `expected`, or if the key does not exist and
+  /// `expected` is empty. Returns the resulting value, or `expected` if the key does not exist.
   std::string compare_set(std::string_view key, std::string_view expected,
                           std::string_view desired);
-  /// Adds to a number, which is stored as decimal digits and wraps. Returns nothing if the value is
-  /// not a number.
+  /// Adds to a number, which is stored as decimal digits and wraps around. Returns nothing if the
+  /// value is not a number.
   std::optional<std::int64_t> add(std::string_view key, std::int64_t delta);
-  /// Appends to the value of a key, which is created if necessary.
+  /// Creates the key if necessary.
   void append(std::string_view key, std::string_view value);
-  /// Returns false if there is no such key.
+  /// Returns false if the key does not exist.
   bool erase(std::string_view key);
-  /// Returns whether there is such a key, or a queue that is not empty.
+  /// Returns whether a key or a nonempty queue of this name exists.
   bool is_there(std::string_view key) const;
 
-  /// Appends to a queue, which is created if necessary.
+  /// Creates the queue if necessary.
   void push(std::string_view queue, std::string_view value);
-  /// Returns the length of a queue; 0 if it does not exist.
+  /// Returns 0 if the queue does not exist.
   std::size_t length(std::string_view queue) const;
   /// REQUIRES: the queue is not empty.
   std::string pop(std::string_view queue);
 
-  /// Waits for keys. Returns true if all exist already. REQUIRES: `w` does not wait.
+  /// Returns true if all keys exist; otherwise `w` waits. REQUIRES: `w` is not waiting.
   bool wait(waiter& w, std::vector<std::string_view> const& keys, core::time_point now);
-  /// Arrives at a barrier. Returns true, and wakes the waiters, once `world` clients have arrived.
-  /// Returns nothing if the value of the key is not a number. REQUIRES: `w` does not wait.
+  /// Arrives at a barrier. Once `world` clients have arrived, wakes the waiters and returns true.
+  /// Returns nothing if the key's value is not a number. REQUIRES: `w` is not waiting.
   std::optional<bool> arrive(waiter& w, std::string_view key, std::int64_t world,
                              core::time_point now);
-  /// Stops waiting. Does nothing if `w` does not wait.
+  /// Has no effect if `w` is not waiting.
   void withdraw(waiter& w);
 
-  /// Excludes queues.
   std::map<std::string, std::string, std::less<>> const& all() const { return keys_; }
   /// Calls `f` for each key with waiters, in byte order; barriers follow keys.
   void each_line(
@@ -110,10 +110,10 @@ class key_space {
   std::size_t entries() const { return keys_.size() + queued_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// Returns a violated invariant; empty if there is none. For tests.
+  /// Returns a violated invariant, or an empty string. Used by tests.
   std::string invalid() const;
 
-  /// Estimated memory of an entry, in addition to its strings.
+  /// Estimated memory of an entry without its strings.
   static constexpr std::size_t entry_bytes = 128;
 
  private:
@@ -128,7 +128,7 @@ class key_space {
   std::map<std::string, std::string, std::less<>> keys_;
   std::map<std::string, std::deque<std::string>, std::less<>> queues_;
   waiter::lines waiting_;
-  waiter::lines at_barriers_;  // by the key of the barrier
+  waiter::lines at_barriers_;  // by barrier key
   std::size_t queued_ = 0;
   std::size_t bytes_ = 0;
   std::size_t awaited_ = 0;

@@ -1,5 +1,5 @@
-// Limits for clients of a TCPStore, which have no credentials. Each is checked before memory is
-// allocated. Plain data, constant once a station has it.
+// Limits for TCPStore clients, which have no credentials. Each limit is checked before memory is
+// allocated. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,22 @@
 namespace muster::torch {
 
 struct limits {
-  // Limits of torch's own server.
+  // Same limits as torch's server.
   std::size_t key_bytes = 8'192;
   std::size_t value_bytes = std::size_t{8} << 20;
   std::uint64_t keys_of_a_call = 131'072;
-  // Limits of one call and its answer.
+  // Limits per call and per answer.
   std::size_t call_bytes = std::size_t{64} << 20;
   std::size_t answer_bytes = std::size_t{64} << 20;
-  // Limits of all connections together: incomplete commands, and answers that clients do not read.
+  // Limits for all connections together: incomplete commands, and answers that clients have not
+  // read.
   std::size_t unfinished_bytes = std::size_t{256} << 20;
   std::size_t unread_bytes = std::size_t{256} << 20;
-  // Limits of all key spaces, including queues. At the limit, the previous attempt's space is
+  // Limits for all key spaces, including queues. At a limit, the previous attempt's key space is
   // dropped first if it is unused.
   std::size_t keys = 1'000'000;
   std::size_t bytes = std::size_t{1} << 30;
-  // Keys that waiting calls of all connections wait for.
+  // Maximum number of keys that waiting calls of all connections wait for.
   std::size_t awaited_keys = 1'000'000;
   std::size_t connections = 10'000;
 };

@@ -1,4 +1,3 @@
-// Recognizes the keys of torch 1.13 to 2.15, with any prefix.
 #include "server/torch/rank_keys.hpp"
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// The keys of torch that identify a rank: each rank of the default group writes its own key before
-// it reads those of others. Pure.
+// Keys of torch 1.13 to 2.15 that identify a rank. Each rank of the default group writes its own
+// key before it reads other ranks' keys. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace muster::torch {
 
-/// Numbers beyond it are not ranks.
+/// Larger numbers are not ranks.
 inline constexpr std::uint32_t ranks_max = 1'000'000;
 
-/// Returns the rank whose address or host name this key contains: "…default_pg/0//cpu//0/3",
-/// "…default_pg/0/0/rank_3".
+/// Returns the rank whose address or host name the key contains, such as "…default_pg/0//cpu//0/3"
+/// or "…default_pg/0/0/rank_3". Any prefix is accepted.
 std::optional<std::uint32_t> rank_of_key(std::string_view key);
 
-/// A key that every client increments at its start, whatever it does later.
+/// Prefix of the key that every client increments when it starts.
 inline constexpr std::string_view key_of_beginning = "init/";
 
 }  // namespace muster::torch

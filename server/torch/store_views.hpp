@@ -1,4 +1,4 @@
-// The state of a cluster's TCPStore for display. Plain data, copied from the station.
+// State of a cluster's TCPStore for display. Plain data, copied from the tcp_store.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,13 @@
 namespace muster::torch {
 
 enum class attempt_cause : std::uint8_t {
-  first,           ///< the first connection
+  first,           ///< first connection
   asked,           ///< requested by POST …/torch/attempts
-  all_left,        ///< a connection after all others were closed
+  all_left,        ///< a client connected after all others had disconnected
   rank_restarted,  ///< a rank was restarted
-  launched,        ///< its program has begun an attempt
+  launched,        ///< the program started an attempt
 };
-std::string_view name(
-    attempt_cause c);  ///< "first", "asked", "all_left", "rank_restarted", "launched"
+std::string_view name(attempt_cause c);
 
 struct attempt_view {
   std::uint64_t number = 0;
@@ -42,13 +41,13 @@ struct connection_view {
   core::time_point waits_since = core::never;
 };
 
-/// The waiters of a key or barrier.
+/// Waiters for a key or barrier.
 struct wait_view {
   std::uint64_t attempt = 0;
   std::string key;
   bool barrier = false;
-  std::optional<std::uint32_t> rank;  ///< the rank that writes the key
-  core::time_point since{};           ///< of the longest wait
+  std::optional<std::uint32_t> rank;  ///< rank that writes the key
+  core::time_point since{};           ///< start of the longest wait
   std::size_t waiting = 0;
   std::vector<std::uint64_t> connections;
 };
@@ -69,11 +68,11 @@ struct key_view {
 struct tcp_store_view {
   std::vector<attempt_view> attempts;  ///< newest first
   std::size_t connections = 0;
-  // Each list is cut at the requested limit.
+  // Each list is truncated to the requested limit.
   std::vector<connection_view> shown;
   std::vector<wait_view> waits;
   std::vector<rank_view> ranks;
-  std::vector<std::uint32_t> missing;  ///< expected or awaited, but not connected
+  std::vector<std::uint32_t> missing;  ///< expected or awaited ranks that are not connected
   std::uint32_t expected = 0;          ///< number of ranks; 0: unknown
   bool more = false;
 };

@@ -1,9 +1,9 @@
-// The TCPStore of one cluster: connections with their input and output, the key spaces of attempts,
-// and the owners of ranks.
+// The TCPStore of one cluster: connections with their input and output, key spaces of attempts, and
+// owners of ranks.
 //
 // Owned and used by the thread that serves it, which passes bytes in and out. Pure: no sockets,
-// clocks, threads or logs. A client that exceeds one of `limits` is refused: its connection must be
-// closed, since the protocol has no error answers.
+// clocks, threads or logs. If a client exceeds one of `limits`, its connection must be closed,
+// because the protocol has no error answers.
 #pragma once
 
 #include <cstdint>
@@ -30,59 +30,62 @@ using connection_id = std::uint64_t;
 struct incident {
   enum class kind : std::uint8_t { attempt_began, refused, rank_left, rank_left_waiting };
   kind what{};
-  std::string about;  ///< the client's address; may be empty
+  std::string about;  ///< client address, or empty
   std::string text;
 };
 
-/// Notifications about connections. Called within the station's functions; must not call back.
+/// Called within tcp_store's functions; must not call back.
 struct tcp_store_hooks {
-  /// A connection has output or must be closed. Called at most once before `take_unsent`.
+  /// The connection has output or must be closed. Called at most once before the next
+  /// `take_unsent`.
   std::function<void(connection_id)> touched;
   std::function<void(incident)> tell = [](incident const&) {};
 };
 
 class tcp_store {
  public:
-  /// `early`: see command_reader.
+  /// @param early See command_reader.
   tcp_store(limits const& l, numbering early, tcp_store_hooks hooks);
   ~tcp_store();
   tcp_store(tcp_store const&) = delete;
 
   bool has_room() const { return connections_.size() < limits_.connections; }
-  /// Adds a connection from `peer`, "10.0.0.3:4711". `rank`: set by its launcher. REQUIRES:
-  /// has_room().
+  /// Adds a connection from `peer`, such as "10.0.0.3:4711".
+  /// @param rank Rank that the launcher has set.
+  /// REQUIRES: has_room().
   connection_id open(std::string peer, core::time_point now,
                      std::optional<std::uint32_t> rank = {});
-  /// Processes input. Returns true if input remains: call `go_on` once the client has read its
-  /// output, and `receive` nothing before. REQUIRES: the connection is open.
+  /// Processes input. Returns true if input remains. Then call `go_on` once the client has read its
+  /// output, and do not call `receive` before that. REQUIRES: the connection is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
-  /// Processes remaining input; returns like `receive`.
+  /// Processes remaining input. Returns like `receive`.
   bool go_on(connection_id c, core::time_point now);
-  /// Takes the output of a connection. REQUIRES: it is open.
+  /// Removes and returns the connection's output. REQUIRES: the connection is open.
   std::string take_unsent(connection_id c);
-  /// Sets how many bytes of the taken output are not sent yet.
+  /// Sets the number of bytes of removed output that have not been sent yet.
   void note_unread(connection_id c, std::size_t bytes);
-  /// Returns why the connection must be closed; empty if it need not be. REQUIRES: it is open.
+  /// Returns why the connection must be closed, or an empty string. REQUIRES: the connection is
+  /// open.
   std::string const& refusal(connection_id c) const;
-  /// Removes a connection that was closed by either side.
+  /// Removes a connection that either side has closed.
   void close(connection_id c, core::time_point now);
 
-  /// Gives new connections an empty key space. Returns the number of the attempt.
+  /// Starts an attempt: new connections get an empty key space. Returns the attempt's number.
   std::uint64_t begin_attempt(attempt_cause cause, core::time_point now);
 
   /// Sets the number of ranks in each attempt; 0: unknown.
   void expect(std::uint32_t ranks) { expected_ = ranks; }
 
   std::size_t connections() const { return connections_.size(); }
-  /// Returns the bytes of answers that clients have not read.
+  /// Returns the size of all answers that clients have not read.
   std::size_t unread_bytes() const { return unread_; }
   tcp_store_view view(std::size_t limit) const;
-  /// Returns up to `limit` keys of this attempt that begin with `prefix`, after the key `after`;
-  /// nothing if the attempt was dropped.
+  /// Returns up to `limit` keys of this attempt that begin with `prefix`, after the key `after`.
+  /// Returns nothing if the attempt was dropped.
   std::optional<std::vector<key_view>> keys(std::uint64_t attempt, std::string_view prefix,
                                             std::string_view after, std::size_t limit) const;
 
-  /// Returns a violated invariant; empty if there is none. For tests.
+  /// Returns a violated invariant, or an empty string. Used by tests.
   std::string invalid() const;
 
  private:
@@ -121,7 +124,7 @@ class tcp_store {
   limits const limits_;
   numbering const early_;
   tcp_store_hooks hooks_;
-  usage usage_;  // of all existing key spaces
+  usage usage_;  // totals of all existing key spaces
   std::unordered_map<connection_id, std::unique_ptr<connection>> connections_;
   connection_id last_id_ = 0;
   space_ptr current_, before_;

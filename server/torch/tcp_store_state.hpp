@@ -1,4 +1,4 @@
-// The station's state of connections and attempts. Used only by the station's sources.
+// State of tcp_store's connections and attempts. Included only by tcp_store's sources.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace muster::torch {
 
-/// The connection that wrote a rank's address, or is known to belong to the rank.
+/// Connection that has written a rank's address, or that is known to belong to the rank.
 struct rank_owner {
   connection_id connection = 0;
   std::string peer;
@@ -42,15 +42,15 @@ struct tcp_store::connection : waiter {
   command_reader reader;
   space_ptr space;
   std::string out;
-  std::size_t unread = 0;          // bytes of taken output that were not sent
-  std::size_t counted_kept = 0;    // of `reader`, as counted by the station
-  std::size_t counted_unread = 0;  // of `out` and `unread`, as counted by the station
+  std::size_t unread = 0;          // bytes of removed output that were not sent
+  std::size_t counted_kept = 0;    // memory of `reader` that `unfinished_` includes
+  std::size_t counted_unread = 0;  // bytes of `out` and `unread` that `unread_` includes
   std::string refusal;
   std::optional<std::uint32_t> pid;
   std::optional<std::uint32_t> rank;
   bool is_known = false;  // the launcher has set `rank`
   bool is_touched = false;
-  bool is_fresh = true;  // no command concerned an attempt yet
+  bool is_fresh = true;  // no command has concerned an attempt yet
 };
 
 /// Appends a number in little-endian order.

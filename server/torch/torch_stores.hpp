@@ -1,5 +1,4 @@
-// The TCPStores of all clusters, for declaring and displaying clusters. Functions are called on the
-// engine thread.
+// Interface to the TCPStores of all clusters. Called on the engine thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 namespace muster::torch {
 
 struct store_spec {
-  std::string address;     // an IP address; empty: that of the server
+  std::string address;     // IP address; empty: the server's
   std::uint16_t port = 0;  // 0: selected by the system
   numbering early = numbering::a;
 };
@@ -21,17 +20,17 @@ class torch_stores {
  public:
   virtual ~torch_stores() = default;
 
-  /// Starts the store of a cluster and returns its address, "127.0.0.1:29500". Errors:
-  /// FAILED_PRECONDITION with the system's reason. REQUIRES: the cluster has none.
+  /// Starts a cluster's store and returns its address, such as "127.0.0.1:29500". Errors:
+  /// FAILED_PRECONDITION with the system's reason. REQUIRES: the cluster has no store.
   virtual muster::result<std::string> open(std::uint64_t cluster, std::string const& name,
                                            store_spec const& where) = 0;
   virtual bool has(std::uint64_t cluster) const = 0;
-  /// Closes the store and, later, its connections. Does nothing if the cluster has no store.
+  /// Closes the store and, later, its connections. Has no effect if the cluster has no store.
   virtual void close(std::uint64_t cluster) = 0;
-  /// Returns an empty string if the cluster has no store, or if a program owns the store and no
-  /// port serves it.
+  /// Returns an empty string if the cluster has no store, or if the store belongs to a program and
+  /// has no port.
   virtual std::string address(std::uint64_t cluster) const = 0;
-  /// Runs `f` on the thread of the stores, with null if the store no longer exists. Not run if the
+  /// Calls `f` on the store thread, with null if the store no longer exists. Not called if the
   /// server stops first.
   virtual void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) = 0;
 };

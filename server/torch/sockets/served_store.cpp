@@ -1,4 +1,5 @@
-// Answers are written at once, since they are small and nearly always fit into the socket's buffer.
+// Answers are written immediately, because they are small and nearly always fit into the socket's
+// buffer.
 #include "server/torch/sockets/served_store.hpp"
 
 #include <netinet/in.h>
@@ -22,9 +23,9 @@ using boost::system::error_code;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr auto pause_without_descriptors = std::chrono::milliseconds(100);
-// Limit of all stores; a connection has at most two tasks.
+// Limit for all stores. A connection has at most two tasks.
 constexpr std::size_t tasks_max = 2'000'000;
-// Detects a peer whose host has failed within little more than two minutes.
+// A peer whose host has failed is detected within 135 seconds.
 constexpr int idle_seconds = 60, probe_seconds = 15, probes = 5;
 
 void prepare(tcp::socket& socket) {
@@ -177,7 +178,7 @@ coro::task<void> served_store::serve(client_ptr c) {
 coro::task<void> served_store::go_on(client_ptr c) {
   for (bool more = true; more && c->socket.is_open();) {
     if (c->unsent.empty()) {
-      co_await asio::post(all_.context, asio::use_awaitable);  // let other connections run
+      co_await asio::post(all_.context, asio::use_awaitable);
     } else {
       c->has_read.expires_at(asio::steady_timer::time_point::max());
       co_await c->has_read.async_wait(awaited);
@@ -188,7 +189,7 @@ coro::task<void> served_store::go_on(client_ptr c) {
   }
 }
 
-// Sending to a client can affect other clients: those that waited for its key.
+// An answer to one client can wake clients that waited for its key.
 void served_store::flush() {
   while (!touched_.empty()) {
     flushed_.swap(touched_);
@@ -211,7 +212,7 @@ void served_store::send(client_ptr const& c, std::string bytes) {
   if (c->unsent.empty()) {
     error_code ec;
     auto const n = c->socket.write_some(asio::buffer(bytes), ec);
-    if (ec && ec != asio::error::would_block) return;  // the reader reports the error
+    if (ec && ec != asio::error::would_block) return;
     if (n == bytes.size()) return;
     c->unsent = std::move(bytes);
     c->sent = n;

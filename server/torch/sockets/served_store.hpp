@@ -1,5 +1,5 @@
-// A TCPStore with its listening socket and its clients' sockets. Used by torch_server on the thread
-// of the stores.
+// A TCPStore with its listening socket and its clients' sockets. Used by torch_server on the store
+// thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -34,7 +34,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
 
   /// Accepts connections until `close`.
   void start();
-  /// Adds a connection that was authorized by the caller and whose rank is known.
+  /// Adds a connection that the caller has authorized and whose rank is known.
   void adopt(file_descriptor socket, std::string peer, std::uint32_t rank);
   /// Stops accepting and closes all connections. Their tasks end later.
   void close();
@@ -48,9 +48,9 @@ class served_store : public std::enable_shared_from_this<served_store> {
     boost::asio::ip::tcp::socket socket;
     std::string const peer;
     connection_id id = 0;
-    std::string unsent;    // data that the socket did not accept
+    std::string unsent;    // data that the socket has not accepted
     std::size_t sent = 0;  // bytes of `unsent` already sent
-    bool writing = false;  // a task waits to send more
+    bool writing = false;  // a task is waiting to send more data
     boost::asio::steady_timer has_read;
   };
   using client_ptr = std::shared_ptr<client>;
@@ -74,7 +74,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
   torch::tcp_store tcp_store_;
   std::unordered_map<connection_id, client_ptr> clients_;
   std::vector<connection_id> touched_, flushed_;
-  history::log_event_pace pace_[4];  // by kind of incident
+  history::log_event_pace pace_[4];  // by incident kind
 };
 
 }  // namespace muster::torch

@@ -23,7 +23,7 @@ struct torch_server::state {
   torch_server_options const options;
   asio::io_context context{1};
   serving all;
-  std::map<std::uint64_t, std::shared_ptr<served_store>> stores;  // thread of the stores
+  std::map<std::uint64_t, std::shared_ptr<served_store>> stores;  // store thread
   std::map<std::uint64_t, std::string> addresses;                 // engine thread
   std::set<std::uint64_t> carried;                                // engine thread
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
@@ -125,7 +125,7 @@ void torch_server::start(std::function<std::thread(std::function<void()>)> const
   state_->thread = thread([this] { state_->context.run(); });
 }
 
-// Tasks end when their sockets are closed, and the thread ends with the last task.
+// Tasks end when their sockets are closed. The thread ends with the last task.
 void torch_server::stop() {
   auto& s = *state_;
   if (std::exchange(s.stopped, true)) return;

@@ -1,10 +1,10 @@
-// Serves the TCPStores of clusters. One thread owns all stations and sockets, since a call passed
-// to another thread and back would take longer than the call itself.
+// Serves the TCPStores of clusters. One thread owns all stores and sockets, because switching
+// threads takes longer than a call.
 //
-// Owned by the composition root. Engine thread, or before that runs, unless stated otherwise.
-// Limits per store: `torch::limits`. At the limit of connections a store stops accepting, and
-// clients wait in the backlog. Silent connections are not closed: torch 1.13 has a second, silent
-// connection, and spins if it is closed.
+// Owned by the composition root. Engine thread unless stated otherwise; any thread before it runs.
+// When a store reaches its connection limit (`torch::limits`), it stops accepting, and clients wait
+// in the backlog. Silent connections are kept open: torch 1.13 has a second, silent connection and
+// busy-loops if it is closed.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace muster::torch {
 
-/// An incident of a cluster's store, for the log.
+/// Log incident of a cluster's store.
 struct store_incident {
   std::string cluster;
   incident what;
@@ -28,17 +28,17 @@ struct store_incident {
 struct torch_server_options {
   torch::limits limits;
   std::string address = "127.0.0.1";  // for stores without an address
-  /// Clients from other networks are disconnected at once.
+  /// Clients from other networks are disconnected immediately.
   std::vector<muster::server::network> from;
-  // Any thread.
+  // Called on any thread.
   std::function<core::time_point()> now;
-  // Called on the thread of the stores.
+  // The following functions are called on the store thread.
   std::function<void(store_incident)> tell = [](store_incident const&) {};
   std::function<void()> out_of_descriptors = [] {};
   std::function<void(std::string const& what)> failed = [](std::string const&) {};
 };
 
-/// The store of a program. It has no port; workers forward the connections of their ranks to it.
+/// A program's store. It has no port; workers forward their ranks' connections to it.
 struct carried_store {
   std::string name;
   std::uint32_t ranks = 0;  // expected ranks; 0: unknown
@@ -48,7 +48,6 @@ struct carried_store {
 class torch_server final : public torch_stores {
  public:
   explicit torch_server(torch_server_options options);
-  /// Calls stop().
   ~torch_server() override;
   torch_server(torch_server const&) = delete;
 
@@ -59,17 +58,16 @@ class torch_server final : public torch_stores {
   std::string address(std::uint64_t cluster) const override;
   void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) override;
 
-  /// Begins an attempt of a program with an empty store.
+  /// Starts a program attempt with an empty store.
   void begin(std::uint64_t cluster, carried_store const& what);
-  /// Opens a connection to the store of a program for a client, "10.0.0.3:4711", of this rank.
-  /// Begins the store if there is none. Errors: RESOURCE_EXHAUSTED if no descriptor or port is
-  /// free.
+  /// Connects a client, such as "10.0.0.3:4711", of this rank to a program's store, which is
+  /// created if necessary. Errors: RESOURCE_EXHAUSTED if no descriptor or port is free.
   muster::result<file_descriptor> dial(std::uint64_t cluster, carried_store const& what,
                                        std::string peer, std::uint32_t rank);
 
-  /// Starts to accept. Called once.
+  /// Starts accepting. Called once.
   void start(std::function<std::thread(std::function<void()>)> const& thread);
-  /// Closes everything and ends the thread. Idempotent.
+  /// Closes all stores and connections, and ends the thread. Idempotent.
   void stop();
 
  private:

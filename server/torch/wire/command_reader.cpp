@@ -1,5 +1,4 @@
-// Parsing resumes where the last piece ended, so a command that arrives byte by byte costs no more
-// than one that arrives at once.
+// Parsing resumes where the last input ended, so receiving a command byte by byte costs no more.
 #include "server/torch/wire/command_reader.hpp"
 
 namespace muster::torch {
@@ -52,7 +51,7 @@ std::uint64_t command_reader::take_number(unsigned bytes) {
   return n;
 }
 
-// Byte 0 is SET of an early client, followed by the length of a key. As a length, the magic number
+// Byte 0 is SET of an early client, followed by a key length. As a key length, the magic number
 // would exceed every limit.
 muster::result<bool> command_reader::recognise() {
   if (!has(1)) return false;

@@ -1,8 +1,8 @@
 // Splits a client's byte stream into commands. Detects from the first bytes which numbering of
 // command codes the client uses.
 //
-// Owned by the connection; used on the thread of its station. Pure. Lengths are checked against
-// `limits` before memory is allocated; only one incomplete command is stored.
+// Owned by the connection; used on its thread. Pure. Lengths are checked against `limits` before
+// memory is allocated. At most one incomplete command is stored.
 #pragma once
 
 #include <string>
@@ -17,23 +17,23 @@ namespace muster::torch {
 
 struct command {
   op what{};
-  std::vector<std::string_view> words;  // keys, followed by values
+  std::vector<std::string_view> words;  // keys, then values
   std::int64_t number = 0;
 };
 
 class command_reader {
  public:
-  /// `early`: the numbering of command codes for clients that do not announce it. REQUIRES: `l`
-  /// outlives the reader.
+  /// @param early Command numbering of clients that do not announce it.
+  /// REQUIRES: `l` outlives the reader.
   command_reader(limits const& l, numbering early) : limits_(&l), numbering_(early) {}
 
-  /// Adds input. REQUIRES: it is valid until `keep`.
+  /// REQUIRES: `bytes` is valid until `keep`.
   void feed(std::string_view bytes);
-  /// Reads the next command, whose words are valid until the next call. Returns false if it is
-  /// incomplete. Errors: INVALID_ARGUMENT for an invalid command; the reader must not be used
-  /// afterwards.
+  /// Reads the next command, whose words are valid until the next call. Returns false if the
+  /// command is incomplete. Errors: INVALID_ARGUMENT for an invalid command; the reader must not be
+  /// used afterwards.
   muster::result<bool> next(command& c);
-  /// Stores the remaining input. Call it after the last `next` of a feed.
+  /// Stores the remaining input. Called after the last `next` of a feed.
   void keep();
 
   numbering speaks() const { return numbering_; }
@@ -57,13 +57,13 @@ class command_reader {
 
   limits const* limits_;
   numbering numbering_;
-  bool has_begun_ = false;  // the numbering was detected
+  bool has_begun_ = false;
 
   std::string rest_;  // input of earlier feeds
   std::string_view input_;
   std::size_t from_ = 0;  // start of the current command
 
-  // State of the current command, with positions relative to its start.
+  // State of the current command. Positions are relative to its start.
   std::size_t at_ = 0;
   bool begun_ = false;
   op what_{};

@@ -1,4 +1,4 @@
-// The commands of torch's TCPStore and their numbers, which differ by version. Pure data.
+// Commands of torch's TCPStore and their numbers, which differ by version. Pure data.
 //
 //   numbering a   torch 1.13 and 2.0
 //   numbering b   torch 2.1
@@ -12,7 +12,7 @@
 namespace muster::torch {
 
 enum class numbering : std::uint8_t { a, b, c };
-std::string_view name(numbering n);  ///< "A", "B", "C"
+std::string_view name(numbering n);
 std::optional<numbering> numbering_of(std::string_view name);
 
 enum class op : std::uint8_t {
@@ -37,10 +37,10 @@ enum class op : std::uint8_t {
   list_keys,
   barrier,
 };
-std::string_view name(op what);  ///< "COMPARE_SET"
+std::string_view name(op what);
 
-/// The data after the byte of a command: `words` strings (a key, then values), then a number. With
-/// `counted`, a count precedes the strings and repeats them.
+/// The data after a command byte: `words` strings (a key, then values), then a number. If
+/// `counted`, a count precedes the strings and says how often they repeat.
 struct shape {
   unsigned words = 0;
   bool counted = false;
@@ -51,7 +51,7 @@ shape shape_of(op what);
 /// Returns nothing if the numbering has no such command.
 std::optional<op> command_of(numbering n, std::uint8_t byte);
 
-/// The argument of VALIDATE.
+/// Argument of VALIDATE.
 inline constexpr std::uint32_t magic = 0x3C85F7CE;
 
 }  // namespace muster::torch
