@@ -1,4 +1,4 @@
-// Authentication of gRPC calls by the token in their metadata. Engine thread.
+// Authenticates gRPC calls by the token in their metadata. Engine thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -25,12 +25,12 @@ constexpr int needs(core::permission p) {
   return static_cast<int>(p);
 }
 
-/// Returns the text after "Bearer " in the metadata `authorization`; empty if there is none.
+/// Returns the text after "Bearer " in the `authorization` metadata, or an empty string.
 std::string_view credential_of(grpc::ServerContext const& context);
 /// Returns "10.0.0.3" for gRPC's "ipv4:10.0.0.3:4711", and "::1" for "ipv6:%5B::1%5D:4711".
 std::string address_of(std::string const& peer);
 
-/// Implements grpc_server_options::admit. `permission`: a result of `needs`.
+/// Implements grpc_server_options::admit. `permission` is a result of needs().
 coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports const& ports,
                       int permission, std::string const& method);
 /// Implements coordination_service_options::admit. Admits calls with a token that grants
@@ -38,12 +38,12 @@ coro::admission admit(gate& g, grpc::ServerContext const& context, cluster_ports
 agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
                             grpc::ServerContext const& context, std::string const& address,
                             std::string const& cluster, bool again = false);
-/// Returns the caller; null if no token is required or `g` is null.
+/// Returns the caller, or null if no token is required or `g` is null.
 core::caller caller_of(gate const* g, grpc::ServerContext const& context);
 
-/// Returns the hub for a new session or worker: that of `cluster`, or if it is empty, that of the
-/// port. Errors: NOT_FOUND if the cluster does not exist; RESOURCE_EXHAUSTED; PERMISSION_DENIED if
-/// the token is restricted to other clusters.
+/// Returns the hub for a new session or worker: the hub of `cluster`, or of the port if `cluster`
+/// is empty. Errors: NOT_FOUND if the cluster does not exist; RESOURCE_EXHAUSTED; PERMISSION_DENIED
+/// if the token is restricted to other clusters.
 muster::result<hub*> pool_of_call(pools& all, stream_options const& options,
                                   grpc::ServerContext const& context, std::string const& cluster);
 

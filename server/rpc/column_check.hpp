@@ -1,4 +1,4 @@
-// Checks of the columns of a message. Error texts name the field. Pure functions.
+// Checks message columns. Error texts contain the field name. Pure functions.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline std::string wrong_encoding(std::string field, v1::Encoding e) {
   return field + ": unknown number " + std::to_string(static_cast<int>(e));
 }
 
-/// Checks the optional column of encodings for n closures.
+/// Checks the optional encoding column for n closures.
 template <class Message>
 std::string wrong_encodings(Message const& m, int n) {
   if (m.encoding_size() != 0 && m.encoding_size() != n)

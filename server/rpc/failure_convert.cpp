@@ -4,7 +4,6 @@
 
 namespace muster::server {
 
-// Both enumerations have the same numbers.
 static_assert(static_cast<int>(core::failure_kind::user) == v1::USER);
 static_assert(static_cast<int>(core::failure_kind::worker_lost) == v1::WORKER_LOST);
 static_assert(static_cast<int>(core::failure_kind::stale_handle) == v1::STALE_HANDLE);

@@ -1,4 +1,4 @@
-// Conversion of failures between protocol and core.
+// Converts failures between protocol and core.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace muster::server {
 
-/// Limits of the stored parts of a worker's failure; longer strings are cut and marked with "…".
+/// Limits for a worker's failure. Longer strings are truncated and marked with "…".
 inline constexpr std::size_t failure_type_bytes_max = 256;
 inline constexpr std::size_t failure_message_bytes_max = 16 << 10;
 inline constexpr std::size_t failure_dependencies_max = 64;
 inline constexpr std::size_t failure_dependency_bytes_max = 128;
 inline constexpr std::size_t failure_traceback_bytes_max = 64 << 10;
-/// A longer exception is dropped, since a part of it is useless.
+/// A longer exception is dropped, because a part of it is useless.
 inline constexpr std::size_t failure_exception_bytes_max = 64 << 10;
 
 /// Sets all fields except the position.

@@ -16,8 +16,8 @@ using request = grpc::health::v1::HealthCheckRequest;
 using response = grpc::health::v1::HealthCheckResponse;
 using look_up = std::function<response::ServingStatus(std::string const& service)>;
 
-// A caller that watches the server's health. It gets the current status whenever that differs from
-// the last one sent, so slow readers cost nothing.
+// A caller that watches the server's health. It receives the current status whenever the status
+// differs from the last one sent, so slow readers need no queue.
 class health_watch {
  public:
   using call = coro::server_bidi<request, response>;
@@ -26,8 +26,8 @@ class health_watch {
       : call_(c), status_(status), changed_(c.engine()), deadline_(c.engine()) {}
   health_watch(health_watch const&) = delete;
 
-  /// Completes when the caller has disconnected or the end was sent. Cancellation: `terminal`
-  /// cancels the call.
+  /// Completes when the caller has disconnected or the final status was sent. Cancelling with
+  /// `terminal` cancels the call.
   coro::task<void> run();
 
   void changed() { changed_.set(); }

@@ -1,6 +1,6 @@
-// grpc.health.v1.Health, for load balancers and probes. It uses this server's own queue, because
-// the implementation in gRPC 1.51 has its own polling thread. Owned by the composition root,
-// destroyed before the grpc_server; engine thread only.
+// grpc.health.v1.Health, for load balancers and probes. Uses the server's own queue, because gRPC
+// 1.51's implementation has its own polling thread. Owned by the composition root and destroyed
+// before the grpc_server. Engine thread only.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@
 namespace muster::server {
 
 struct health_service_options {
-  /// Service names that are answered in addition to "", with the same status.
+  /// Service names that are answered like "", with the same status.
   std::vector<std::string> services{"muster.v1.WorkerService", "muster.v1.CoordinatorService"};
-  /// Maximum number of calls, most of which are watches. At the limit: RESOURCE_EXHAUSTED.
+  /// Maximum number of calls, most of which are watches. At the limit, calls fail with
+  /// RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
 };
 
@@ -23,7 +24,7 @@ class health_service : public stream_service {
   virtual void set_serving(bool serving) = 0;
 };
 
-/// Adds the service to `server`, with the status NOT_SERVING. REQUIRES: server.start() was not
+/// Adds the service to `server`, with the status NOT_SERVING. REQUIRES: server.start() has not been
 /// called.
 std::unique_ptr<health_service> serve_health(coro::grpc_server& server,
                                              health_service_options options = {});

@@ -1,5 +1,5 @@
-// The protocol side of a worker's or a session's stream: decodes messages that it reads, writes
-// pending messages when the last write has finished, and ends once, with one status.
+// Protocol side of a worker or session stream. Decodes the messages that it reads, writes pending
+// messages one at a time, and ends once with a status.
 //
 //   reading:  first message in time ──► take… ──► half-close / broken / refused
 //   writing:  out_ ──► …                       ──► the status, within finish_grace
@@ -28,7 +28,7 @@
 
 namespace muster::server {
 
-/// Maximum size of a message. The gRPC server itself accepts more, for key-values.
+/// Maximum message size. The gRPC server itself accepts larger messages, for key-values.
 inline constexpr std::size_t stream_message_bytes_max = std::size_t{64} << 20;
 
 template <class In, class Out>
@@ -46,14 +46,15 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// Processes a message. On an error, refused() is called and the stream ends with it.
+  /// Processes a message. On an error, refused() is called, and the stream ends with the error.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
   /// Called when a read failed: half-closed, cancelled or broken.
   virtual void input_ended() = 0;
-  /// If it returns false, nothing is read until room() is called.
+  /// While this returns false, the stream is not read. Call room() when it may return true again.
   virtual bool may_read() { return true; }
-  /// If it returns true, the stream ends with OK once out_ is written. Checked after every wake().
+  /// If this returns true, the stream ends with OK once out_ is written. Checked after every
+  /// wake().
   virtual bool complete() const { return false; }
   /// Called before the next message is selected, so that data can be added to it.
   virtual void before_write() {}
@@ -64,7 +65,8 @@ class message_stream {
   /// Called last, when the status was sent or could not be sent.
   virtual void finished(bool sent) { static_cast<void>(sent); }
 
-  /// Completes when the call is finished. No errors. Cancellation: `terminal` cancels the call.
+  /// Completes when the call is finished. Does not fail. Cancelling with `terminal` cancels the
+  /// call.
   /// @param first Describes the required first message; see greeted().
   /// @param patience Time limit for the first message.
   [[nodiscard]] coro::task<void> serve(std::string first, std::chrono::milliseconds patience) {
@@ -100,7 +102,7 @@ class message_stream {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     while (!ended_) {
       if (!may_read()) {
-        co_await room_.wait();  // no deadline: a full queue may stay full
+        co_await room_.wait();  // no deadline: a full queue can stay full
         continue;
       }
       bool const got = co_await call_.read(read_);
@@ -114,7 +116,7 @@ class message_stream {
         end(to_grpc(problem));
         break;
       }
-      // Consequences of the message are written, on any stream, before more is read.
+      // Lets other streams write the consequences of the message before more is read.
       co_await boost::asio::post(boost::asio::use_awaitable);
     }
   }

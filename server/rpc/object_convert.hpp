@@ -1,5 +1,5 @@
-// Conversion of objects on tasks between protocol and core. Functions that return a string return
-// the field and the problem, or an empty string.
+// Converts objects on tasks between protocol and core. Functions that return a string return the
+// field and the problem, or an empty string.
 #pragma once
 
 #include <string>

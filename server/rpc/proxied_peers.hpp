@@ -1,5 +1,5 @@
-// The clients behind connections of relays. gRPC does not identify a connection by more than its
-// own peer. Connections are added before gRPC gets them; calls look them up. Any thread.
+// Clients behind connections from relays. gRPC identifies a connection only by its own peer.
+// Connections are added before gRPC receives them; calls look them up. Any thread.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,9 @@ namespace muster::server {
 
 class proxied_peers {
  public:
-  /// Adds a connection of `peer` on behalf of `client`; both are equal for direct connections.
-  /// Bounded by the descriptors, since a connection replaces the last one with its number.
+  /// Adds a connection of `peer` on behalf of `client`. Both are equal for direct connections.
+  /// Bounded by the process's descriptors, because a connection replaces the last one with its
+  /// number.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);
@@ -23,7 +24,7 @@ class proxied_peers {
     peers_[socket] = peer;
     by_peer_[peer] = {socket, client};
   }
-  /// Returns `peer` itself if it is not a relay.
+  /// Returns `peer` if it is not a relay.
   std::string client_of(std::string const& peer) const {
     if (none_) return peer;
     std::lock_guard const lock(mutex_);
@@ -46,8 +47,8 @@ class proxied_peers {
 
   std::atomic<bool> none_ = true;  // until a relay has sent a header
   mutable std::mutex mutex_;
-  std::unordered_map<int, std::string> peers_;      // under mutex_, by socket
-  std::unordered_map<std::string, entry> by_peer_;  // under mutex_
+  std::unordered_map<int, std::string> peers_;      // guarded by mutex_; by socket
+  std::unordered_map<std::string, entry> by_peer_;  // guarded by mutex_
 };
 
 }  // namespace muster::server

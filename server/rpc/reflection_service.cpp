@@ -1,4 +1,3 @@
-// Implements one loop for two services with the same messages.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
@@ -17,7 +16,7 @@ namespace pb = google::protobuf;
 namespace v1 = grpc::reflection::v1;
 namespace v1alpha = grpc::reflection::v1alpha;
 
-// A call is cancelled if it sends no request for this time.
+// A call that sends no request for this time is cancelled.
 constexpr auto patience = std::chrono::seconds(60);
 // The caller must read the last message within this time.
 constexpr auto finish_patience = std::chrono::seconds(5);
@@ -48,7 +47,7 @@ void put_file(pb::FileDescriptor const* file, std::string const& asked, Response
     if (f != file) put(*f);
 }
 
-// Searches the linked descriptors. There are no extensions to find.
+// Searches the linked descriptors, which contain no extensions.
 template <class Request, class Response>
 void answer_to(Request const& asked, std::vector<std::string> const& services, Response& answer) {
   auto const& pool = *pb::DescriptorPool::generated_pool();
@@ -83,7 +82,7 @@ void answer_to(Request const& asked, std::vector<std::string> const& services, R
   }
 }
 
-/// A call: each request is answered before the next is read.
+/// A call. Each request is answered before the next is read.
 template <class Request, class Response>
 class reflection_stream {
  public:
@@ -112,7 +111,7 @@ class reflection_stream {
     co_await call_.finish(status);
   }
 
-  /// Cancels a pending read; no request is unanswered then.
+  /// Cancels a pending read. No request is unanswered at that time.
   void shut_down() {
     stopping_ = true;
     call_.cancel();

@@ -1,4 +1,5 @@
-// The open streams of a service, to end them together. Owned by the service; engine thread only.
+// The open streams of a service, which can be ended together. Owned by the service; engine thread
+// only.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -53,10 +54,10 @@ class stream_list {
     for (auto* stream : streams_) f(*stream);
   }
 
-  /// Returns the group in which the handlers run; the service may add other tasks.
+  /// Returns the handlers' task group. The service may add other tasks.
   coro::task_group& tasks() { return tasks_; }
 
-  /// Shuts down every stream, and completes when all have ended. Each stream has its own deadline.
+  /// Shuts down every stream. Completes when all have ended. Each stream has its own deadline.
   [[nodiscard]] coro::task<void> stop() {
     stopping_ = true;
     std::vector<Stream*> const all(streams_.begin(), streams_.end());
@@ -73,7 +74,6 @@ class stream_list {
     co_await stream.run();
   }
 
-  // Removes its stream from the list when it is destroyed.
   class entry {
    public:
     entry(stream_list& list, Stream& stream) : list_(list), stream_(stream) {

@@ -15,7 +15,7 @@
 namespace muster::server {
 namespace {
 
-// Raw methods: the streams encode and decode messages themselves.
+// The streams encode and decode messages themselves.
 using worker_methods = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 using session_methods =
     v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;
@@ -65,8 +65,8 @@ class coordinator_service final : public streams_of_pools<session_stream, sessio
 constexpr int asked_at_once_max = 1'000;
 // Maximum number of tickets per value, for holders on other hosts.
 constexpr int tickets_max = 3;
-// A value is announced on another stream than the closure that names it, so the announcement may
-// arrive later.
+// A value and the closure that refers to it are announced on different streams, so the value's
+// announcement may arrive later.
 constexpr auto announcement_timeout = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds locate_interval{1}, located_every_max{64};
 
@@ -107,8 +107,8 @@ class blob_service final : public stream_service {
   }
 
  private:
-  /// Maximum number of processes that hold values. At the limit: RESOURCE_EXHAUSTED, and the
-  /// process must upload its values.
+  /// Maximum number of processes that hold values. Further processes receive RESOURCE_EXHAUSTED and
+  /// must upload their values.
   static constexpr std::size_t holds_max = 20'000;
   using service_type = v1::BlobService::WithRawMethod_Hold<v1::BlobService::AsyncService>;
   using locate_call = coro::server_unary<v1::LocateRequest, v1::LocateResponse>;
@@ -157,7 +157,7 @@ class blob_service final : public stream_service {
     return store_.size_of(name) || store_.holders().knows(name);
   }
 
-  // A ticket costs a message to the holder, so only few are issued, and none if a process on the
+  // A ticket costs a message to the holder. Therefore few are issued, and none if a process on the
   // caller's host holds the value.
   void tell_place(std::string const& name, v1::LocateRequest const& asked, v1::BlobPlace& told) {
     auto const size = store_.size_of(name);

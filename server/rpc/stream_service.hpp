@@ -1,7 +1,7 @@
 // Services with streams: muster.v1.WorkerService (a worker_connection per call),
 // muster.v1.CoordinatorService (a session_stream per call; unary methods: coordinator_calls) and
 // muster.v1.BlobService (a blob_put or blob_get per call). A service lists its streams and ends
-// them. Owned by the composition root, destroyed before the grpc_server; engine thread only.
+// them. Owned by the composition root and destroyed before the grpc_server. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -23,26 +23,25 @@ namespace muster::server {
 class blob_store;
 class gate;
 
-/// Limits and times of the streams of a service, and information about the server for their
-/// clients.
+/// Limits and times of a service's streams, and server information for their clients.
 struct stream_options {
-  /// Time limit for the first message; then the stream ends with DEADLINE_EXCEEDED.
+  /// Time limit for the first message. Then the stream ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
-  /// Time for the client to receive the final status; then the call is cancelled.
+  /// Time for the client to receive the final status. Then the call is cancelled.
   std::chrono::milliseconds finish_grace{5'000};
-  /// Maximum number of streams. At the limit: RESOURCE_EXHAUSTED.
+  /// Maximum number of streams. At the limit, calls fail with RESOURCE_EXHAUSTED.
   std::size_t streams_max = 20'000;
   /// Sent to workers in `welcome` and to clients in `opened`. Called once the server runs.
   std::function<std::uint64_t()> server_incarnation = [] { return std::uint64_t{0}; };
   std::string server_version;
-  /// Returns the cluster of calls that name none, by their port. Empty: the main cluster.
+  /// Returns the cluster, by port, for calls that specify none. Empty: the main cluster.
   std::function<muster::result<core::coordination::cluster_id>(grpc::ServerContext const&)>
       cluster_of_port = {};
-  /// Blobs that arguments and values name. Null: there are no blobs.
+  /// Blobs that arguments and values refer to. Null: no blobs exist.
   blob_store* blobs = nullptr;
-  /// Authenticates callers. Null: callers are not authenticated.
+  /// Authenticates callers. Null: no authentication.
   server::gate const* gate = nullptr;
-  /// The name of the main cluster in tokens, besides `default`.
+  /// Name of the main cluster in tokens, in addition to `default`.
   std::string main_cluster = "default";
 };
 
@@ -50,29 +49,29 @@ class stream_service {
  public:
   stream_service() = default;
   stream_service(stream_service const&) = delete;
-  /// REQUIRES: there are no streams, because stop() or the server's stop() has completed.
+  /// REQUIRES: no streams exist, because stop() or the server's stop() has completed.
   virtual ~stream_service() = default;
 
-  /// Ends all streams with UNAVAILABLE and refuses new ones. Closes sessions, and requeues the
-  /// closures of workers. Completes when all streams have ended, at most after `finish_grace`. Call
-  /// it once, before the server's stop(). No errors, no cancellation.
+  /// Ends all streams with UNAVAILABLE and refuses new ones. Closes sessions and requeues the
+  /// workers' closures. Completes when all streams have ended, at most after `finish_grace`. Call
+  /// it once, before the server's stop(). Cannot fail or be cancelled.
   [[nodiscard]] virtual coro::task<void> stop() = 0;
 };
 
-// These functions add a service to `server`. REQUIRES: server.start() was not called; pools and
-// server outlive the service.
+// Add a service to `server`. REQUIRES: server.start() has not been called; `all` and `server`
+// outlive the service.
 std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// Serves muster.v1.BlobService. `who`: authenticates callers; null: callers are not authenticated.
-/// REQUIRES: `store` and `who` outlive the service.
+/// Serves muster.v1.BlobService. `who` authenticates callers. Null: no authentication. REQUIRES:
+/// `store` and `who` outlive the service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
 /// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list
-/// and call the `services` of this port. It uses this server's own queue, because the
-/// implementation in gRPC 1.51 has its own threads. At most `streams_max` calls per version. At the
-/// limit: RESOURCE_EXHAUSTED.
+/// and call the `services` of this port. Uses the server's own queue, because gRPC 1.51's
+/// implementation has its own threads. At most `streams_max` calls per version; further calls fail
+/// with RESOURCE_EXHAUSTED.
 std::unique_ptr<stream_service> serve_reflection(coro::grpc_server& server,
                                                  std::vector<std::string> services,
                                                  std::size_t streams_max = 100);

@@ -1,5 +1,5 @@
-// A put is a header with hash and size, the pieces and a half-close. The answer to a get has size
-// and pieces for each hash.
+// A put consists of a header with hash and size, the pieces and a half-close. The answer to a get
+// contains size and pieces for each hash.
 #include "server/rpc/blobs/blob_calls.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -16,8 +16,8 @@ muster::status shutting_down() {
   return {muster::code::unavailable, "the server is shutting down"};
 }
 
-// Statuses are created outside of the coroutines, because GCC 12 destroys aggregates twice that are
-// created in them.
+// Statuses are created outside coroutines, because GCC 12 destroys aggregates twice that a
+// coroutine creates.
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
   return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
                                           std::to_string(size) + " bytes"};
@@ -43,8 +43,8 @@ coro::task<void> blob_put::run() {
   deadline_.cancel();
 }
 
-// Only a process that holds a value may upload it under a name that is not its hash; others could
-// upload different contents.
+// A name that is not the value's hash cannot be verified, so only a process that holds the value
+// may upload it.
 muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.sha256()); !wrong.ok() || asked_.name().empty()) return wrong;
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;
@@ -138,8 +138,8 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// Polls until the blob is uploaded, cannot arrive, or the client has disconnected. Such waits are
-// rare, so polling is good enough.
+// Polls until the blob is uploaded, cannot arrive, or the client has disconnected. Polling is good
+// enough, because such waits are rare.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();

@@ -1,6 +1,5 @@
-// The calls of muster.v1.BlobService that upload a blob, and that download blobs. Each is a local
-// variable of its handler; engine thread only. Apart from gRPC's buffers, a call holds at most one
-// piece.
+// Calls of muster.v1.BlobService that upload or download blobs. Each is a local variable of its
+// handler; engine thread only. Apart from gRPC's buffers, a call stores at most one piece.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -18,20 +17,19 @@ namespace muster::server {
 class gate;
 
 struct blob_call_options {
-  /// A call is cancelled if its client neither sends nor receives anything for this time.
+  /// A call is cancelled if its client sends and receives nothing for this time.
   std::chrono::milliseconds silence_max{60'000};
-  /// How long a download waits for a missing blob: normally, and if a process holds it or its
-  /// closure runs again.
+  /// How long a download waits for a missing blob. `patience_held` applies if a process holds the
+  /// blob or its closure runs again.
   std::chrono::milliseconds patience{30'000};
   std::chrono::milliseconds patience_held{600'000};
-  /// Interval at which the holder is asked again for an upload, and interval of the polls.
+  /// Interval of upload requests to the holder, and polling interval.
   std::chrono::milliseconds wanted_every{5'000};
   std::chrono::milliseconds poll_interval{50};
-  /// Maximum number of concurrent calls. At the limit: RESOURCE_EXHAUSTED.
+  /// Maximum number of concurrent calls. At the limit, calls fail with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 1'000;
 };
 
-/// The common part: a deadline, and cancellation at shutdown.
 template <class Asked, class Told>
 class blob_call {
  public:
@@ -53,7 +51,7 @@ class blob_call {
  protected:
   ~blob_call() = default;
 
-  /// Starts the deadline before waiting for the client.
+  /// Starts the deadline. Called before waiting for the client.
   void expect_client() {
     deadline_.call_at(coro::timer::clock::now() + options_.silence_max, [this] { call_.cancel(); });
   }
@@ -66,7 +64,7 @@ class blob_call {
   /// Waits for the store, which was called with answer().
   [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
-    co_await answered_.wait();  // no deadline: the store always answers, also when it stops
+    co_await answered_.wait();  // no deadline: the store always answers, even when it stops
   }
 
   call& call_;
@@ -77,13 +75,13 @@ class blob_call {
   coro::timer deadline_;
   Asked asked_;
   Told on_answer_;
-  muster::status last_answer_;  // the last answer of the store
+  muster::status last_answer_;
   bool stopping_ = false;
 };
 
 class blob_put final : public blob_call<v1::PutBlob, v1::BlobThere> {
  public:
-  /// @param who Authenticates the uploader; null: callers are not authenticated.
+  /// @param who Authenticates the uploader. Null: no authentication.
   blob_put(call& c, blob_store& store, blob_call_options const& options, gate const* who)
       : blob_call(c, store, options), who_(who) {}
   [[nodiscard]] coro::task<void> run();
@@ -107,7 +105,7 @@ class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
   bool disconnected_ = false;
-  std::string name_;  // the current name of the requested blob
+  std::string name_;  // current name of the requested blob
 };
 
 }  // namespace muster::server

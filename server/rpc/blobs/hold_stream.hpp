@@ -1,6 +1,6 @@
-// The stream of a process that keeps large values in its memory. It reports its values; the server
-// requests uploads and reports values that are no longer needed. A local variable of the call's
-// handler; engine thread only.
+// Stream of a process that holds large values in its memory. The process reports its values. The
+// server requests uploads and reports values that are no longer needed. A local variable of the
+// call's handler; engine thread only.
 #pragma once
 
 #include <set>
@@ -15,17 +15,16 @@ namespace muster::server {
 
 class gate;
 
-/// Checks the length of HoldRequest.host and LocateRequest.host.
 muster::status check_host(std::string const& host);
 
 class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldResponse>,
                           public holder_sink {
  public:
-  /// `who`: authenticates the caller; null: everything is allowed.
+  /// @param who Authenticates the caller. Null: everything is allowed.
   hold_stream(call& c, blob_store& store, gate const* who);
   ~hold_stream();
 
-  /// Completes when the call has finished; the process's values are then unregistered.
+  /// Completes when the call has finished and the process's values are unregistered.
   [[nodiscard]] coro::task<void> run();
   /// Ends the stream with UNAVAILABLE.
   void shut_down();
@@ -36,10 +35,10 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   void on_released(std::string_view name) override;
 
  private:
-  /// Maximum number of names and tickets to be written. At the limit, no ticket is issued.
+  /// Maximum number of unwritten names and tickets. At the limit, no ticket is issued.
   static constexpr std::size_t waiting_max = 10'000;
 
-  // message_stream. The output is bounded by the values of the process: each occurs at most once as
+  // message_stream. The output is bounded by the process's values: each occurs at most once as
   // wanted and once as unneeded.
   muster::status take(v1::HoldRequest const& message) override;
   void refused(muster::status const&) override {}
@@ -50,7 +49,6 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   muster::status take_names(v1::HoldRequest const& message);
   void take_copy(std::string const& name, std::uint64_t size);
   bool may_work() const;
-  /// Returns the message to which a name can be added.
   v1::HoldResponse& next();
 
   blob_store& store_;

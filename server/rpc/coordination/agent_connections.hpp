@@ -1,7 +1,7 @@
-// Detects the end of the connection of each agent. It is needed in clusters that report errors by
-// heartbeat, since no call of an agent is pending there whose cancellation would reveal it. Owned
-// by the composition root, outlives the grpc_server, destroyed before the engine. Engine thread,
-// except `accepted`.
+// Detects when agent connections end. Clusters that report errors by heartbeat need this, because
+// their agents have no pending call whose cancellation would reveal it. Owned by the composition
+// root; outlives the grpc_server and is destroyed before the engine. Engine thread, except
+// `accepted`.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -20,15 +20,15 @@ namespace muster::server {
 
 class agent_connections {
  public:
-  /// REQUIRES: `engine` and `hub` outlive it.
+  /// REQUIRES: `engine` and `hub` outlive this object.
   agent_connections(coro::engine_context& engine, coordination_hub& hub);
 
   /// Reports a connection of the main port before it is served. Any thread.
   void accepted(int socket, std::string const& peer);
 
-  /// Reports a call of this process over the connection of `peer`, whose gRPC name is `grpc_peer`.
-  /// The hub is notified when the connection ends. Without a free descriptor, only missing
-  /// heartbeats reveal the end. Does nothing for clusters that report errors by poll.
+  /// Reports that this process made a call over the connection of `peer`, whose gRPC name is
+  /// `grpc_peer`. The hub is notified when the connection ends. Without a free descriptor, only
+  /// missing heartbeats reveal the end. Has no effect for clusters that report errors by poll.
   void spoke(core::coordination::cluster_id cluster, core::coordination::task_index task,
              core::incarnation incarnation, std::string const& peer, std::string const& grpc_peer);
 
@@ -49,12 +49,12 @@ class agent_connections {
   std::map<agent, connection> agents_;
   std::unordered_map<std::uint64_t, agent> watches_;  // reverse of agents_
 
-  // Sockets of the main port; bounded by the descriptors of the process.
+  // Sockets of the main port. Bounded by the process's descriptors.
   std::mutex mutex_;
-  std::vector<std::string> peers_;                // under mutex_, by socket
-  std::unordered_map<std::string, int> sockets_;  // under mutex_
+  std::vector<std::string> peers_;                // guarded by mutex_; by socket
+  std::unordered_map<std::string, int> sockets_;  // guarded by mutex_
 
-  net::connection_ends ends_;  // last, since its thread uses all members above
+  net::connection_ends ends_;  // last, because its thread uses all members above
 };
 
 }  // namespace muster::server

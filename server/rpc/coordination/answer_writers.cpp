@@ -7,7 +7,7 @@ namespace muster::server {
 
 namespace {
 
-// Fewer answers are written before a thread wakes up.
+// Fewer answers are written before a helper thread wakes up.
 constexpr std::size_t many = 32;
 
 }  // namespace
@@ -43,7 +43,7 @@ void answer_writers::start_helpers() try {
   while (threads_.size() < helpers_)
     threads_.emplace_back([this](std::stop_token const& stop) { help(stop); });
 } catch (std::system_error const&) {
-  // No further threads: the existing threads do the work, at least the engine's.
+  // The existing threads, at least the engine's, do the work.
 }
 
 void answer_writers::write(batch& b) {

@@ -1,11 +1,11 @@
-// Passes answers to gRPC, on several threads if there are many. One event can answer a thousand
-// calls, and gRPC writes each answer in the calling thread, in about 10 us. So the answers of one
-// turn of the engine are collected, and helper threads share the work. They use only gRPC;
-// completion is reported through the completion queue. A turn with an error is written in order by
-// the engine thread, because causes must precede their consequences. This is needed with gRPC 1.51.
+// Passes answers to gRPC. One event can answer a thousand calls, and gRPC 1.51 writes each answer
+// in the calling thread, in about 10 us. The answers of one engine turn are therefore collected and
+// shared with helper threads, which use only gRPC. gRPC reports completion through the completion
+// queue. If a turn has an error, the engine thread writes its answers in order, because causes must
+// precede consequences.
 //
-// Owned by the coordination service; engine thread only. Bounded by the number of calls, since each
-// is answered once.
+// Owned by the coordination service; engine thread only. Bounded by the number of calls, because
+// each is answered once.
 #pragma once
 
 #include <grpcpp/impl/call.h>
@@ -25,14 +25,13 @@ namespace muster::server {
 class answer_writers {
  public:
   /// REQUIRES: all answers are written before the object is destroyed.
-  /// @param helpers Number of additional threads, which start on demand; fewer if the system has no
-  ///   threads left.
+  /// @param helpers Maximum number of additional threads, which start on demand.
   answer_writers(coro::engine_context& engine, unsigned helpers);
   answer_writers(answer_writers const&) = delete;
 
-  /// Adds an answer, which is written before the engine waits again. With `in_order`, all answers
-  /// of the turn are written in the order of their addition. REQUIRES: `operations` are valid until
-  /// their tag is returned.
+  /// Adds an answer, which is written before the engine waits again. `in_order` makes all answers
+  /// of the turn be written in the order in which they were added. REQUIRES: `operations` is valid
+  /// until its tag is returned.
   void add(grpc::internal::Call const& call, grpc::internal::CallOpSetInterface& operations,
            bool in_order);
 
@@ -61,7 +60,7 @@ class answer_writers {
   std::condition_variable_any work_;
   std::shared_ptr<batch> batch_;
 
-  std::vector<std::jthread> threads_;  // last, since they use all members above
+  std::vector<std::jthread> threads_;  // last, because they use all members above
 };
 
 }  // namespace muster::server

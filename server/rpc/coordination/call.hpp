@@ -1,6 +1,6 @@
-// A call of the coordination service, from its request slot to its end. It is not a coroutine,
-// since thousands of calls wait at a time. Each call owns itself, and data for the answer is
-// allocated only with the answer. Engine thread only.
+// A call of the coordination service, from its request slot to its end. Not a coroutine, because
+// thousands of calls wait at the same time. Each call owns itself. Memory for the answer is
+// allocated only when the call is answered. Engine thread only.
 //
 //   requested --arrives--> asked --reply--> finishing --sent--> freed
 //       |                    \--caller gone (methods that park)--> freed
@@ -30,7 +30,7 @@ class agent_connections;
 class cluster_ports;
 class coordination_call;
 
-/// A gRPC service whose methods, given by a table, read and write raw bytes.
+/// A gRPC service whose methods, defined by a table, read and write raw bytes.
 class raw_service final : public grpc::Service {
  public:
   explicit raw_service(dialect d);
@@ -56,7 +56,7 @@ struct coordination_calls {
   answer_writers writers;
   coordination_service_options const options;
   std::size_t live = 0;  // calls that have arrived and are not freed
-  /// Waiting calls that were admitted with a token, by its id.
+  /// Waiting calls that a token admitted, by token ID.
   using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
   calls_of_token by_token = {};
   encoding_cache<grpc::ByteBuffer> encoded = {};
@@ -70,10 +70,10 @@ class coordination_call final : private coro::rpc_tag,
   /// arrives.
   static void request(coordination_calls& home, raw_service& service, std::size_t method);
 
-  // Used by the methods of a table while they ask the hub.
+  // Used by the methods of a table while they query the hub.
   core::coordination::cluster_spec const& spec() const { return home_.hub.state().spec(cluster_); }
   core::coordination::task_ref task(std::string_view job, std::int64_t id) const;
-  /// Returns the caller's address, "10.0.0.3:4711".
+  /// Returns the caller's address, such as "10.0.0.3:4711".
   std::string peer() const;
   bool may_wait() const { return method().parks; }
   answer_style style;
@@ -89,15 +89,15 @@ class coordination_call final : private coro::rpc_tag,
         home_.hub.ask(cluster_, std::move(r), [this](core::coordination::reply& a) { answer(a); });
     if (state_ == state::asked) core_call_ = id;
   }
-  /// Checks again whether a waiting call is admitted, and if not, ends it with the gate's status.
+  /// Checks again whether a waiting call is admitted. If not, ends it with the gate's status.
   void recheck();
   void refuse(muster::status const& why);
 
  private:
   enum class state : std::uint8_t { requested, asked, finishing, over };
-  // Internal classes of gRPC are used, since the public classes allocate a kilobyte for the answer
-  // of every waiting call. This is needed with gRPC 1.51; for newer versions, see whether it builds
-  // and coordination_wire_test passes.
+  // Uses internal gRPC classes, because in gRPC 1.51 the public classes allocate a kilobyte for the
+  // answer of every waiting call. With a newer gRPC, check that this builds and that
+  // coordination_wire_test passes.
   using answer_ops = grpc::internal::CallOpSet<grpc::internal::CallOpSendInitialMetadata,
                                                grpc::internal::CallOpSendMessage,
                                                grpc::internal::CallOpServerSendStatus>;
@@ -117,7 +117,7 @@ class coordination_call final : private coro::rpc_tag,
   coordination_method const& method() const { return service_.methods()[method_]; }
   core::time_point deadline() const;
 
-  // Replaces gRPC's writer, which allocates the kilobyte at the start.
+  // Replaces gRPC's writer, which allocates this kilobyte at the start.
   void SendInitialMetadata(void*) override {}
   void BindCall(grpc::internal::Call* call) override { call_ = *call; }
 

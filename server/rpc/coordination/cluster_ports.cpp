@@ -21,8 +21,8 @@ using net::accepted_socket;
 
 namespace {
 
-// Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies the
-// connection of a call only by this number. With the lowest free number, a pending call of a closed
+// Gives every connection a descriptor number that was not used recently. gRPC 1.51 identifies a
+// call's connection only by this number. With the lowest free number, a pending call of a closed
 // connection would be attributed to the next connection.
 class file_numbers {
  public:
@@ -64,7 +64,7 @@ struct cluster_ports::state {
   state(coordination_hub& h, net::accepting_server& s, cluster_ports_options o)
       : hub(h), server(s), options(std::move(o)) {}
 
-  // Connections that arrive too late are closed.
+  // Connections that arrive after the port was closed are dropped.
   void adopt(cluster_id cluster, accepted_socket a) {
     if (stopped || server.stopping() || !ports.contains(cluster)) return;
     auto const& port = ports.at(cluster);
@@ -85,14 +85,14 @@ struct cluster_ports::state {
       if (it->second == fd) return void(by_peer.erase(it));
   }
 
-  // A client's port can be connected to several of our ports, and is soon reused.
+  // A client's port can be connected to several of our ports, and can soon be reused.
   void drop_ended(std::string const& peer) {
     auto [it, last] = by_peer.equal_range(peer);
     while (it != last)
       it = is_open(it->second, connections.at(it->second)) ? std::next(it) : by_peer.erase(it);
   }
 
-  // Checks a descriptor of gRPC, which may be closed or reused by now.
+  // Checks a descriptor that gRPC owns and that may already be closed or reused.
   static bool is_open(int fd, connection const& c) {
     return net::endpoint_of(fd, ::getsockname).port() == c.port &&
            net::text_of(net::endpoint_of(fd)) == c.peer;
@@ -120,7 +120,7 @@ struct cluster_ports::state {
   }
 
   // gRPC 1.51 identifies TLS connections only by their peer. If the peer is connected to several
-  // ports, the port in the call's authority decides, otherwise the last connection.
+  // ports, the port in the call's authority decides; otherwise the last connection is used.
   connection const* tls_connection_of(grpc::ServerContext const& context) const {
     if (by_peer.empty()) return nullptr;
     auto const [first, last] = by_peer.equal_range(readable_peer(context.peer()));
@@ -144,7 +144,7 @@ struct cluster_ports::state {
 
   /// Returns null for connections of the main port.
   connection const* own_connection_of(grpc::ServerContext const& context) const {
-    // Fast path: there is only the main port.
+    // Fast path: only the main port exists.
     if (ports.empty() && connections.empty()) return nullptr;
     auto const peer = context.peer();
     return peer.starts_with("fd:") ? connection_of(peer) : tls_connection_of(context);
@@ -163,7 +163,7 @@ struct cluster_ports::state {
                               "/api/v1/clusters"};
   }
 
-  // The name "alpha.example:8476" selects cluster alpha; an address selects none.
+  // The name "alpha.example:8476" selects cluster alpha. An address selects the main cluster.
   muster::result<cluster_id> by_authority(grpc::string_ref authority) const {
     std::string_view const name(authority.data(), authority.size());
     auto const host = name.substr(0, name.rfind(':'));
@@ -178,7 +178,7 @@ struct cluster_ports::state {
                        [port](auto const& p) { return p.second.port == port; });
   }
 
-  // Prefers the port from before a restart, since the agents of the cluster connect to it.
+  // Prefers the port from before a restart, because the cluster's agents connect to it.
   muster::result<net::port_listener::listening> listen(cluster_id cluster) {
     auto const before = hub.state().port(cluster);
     bool const allowed =
@@ -205,7 +205,8 @@ struct cluster_ports::state {
   cluster_ports_options const options;
   std::string main_address;
   std::map<cluster_id, opened> ports;
-  // By descriptor, replaced when the number is reused. Bounded by the descriptors of the process.
+  // By descriptor. An entry is replaced when its number is reused. Bounded by the process's
+  // descriptors.
   std::unordered_map<int, connection> connections;
   std::unordered_multimap<std::string, int> by_peer;  // TLS connections by peer
   file_numbers numbers;

@@ -1,11 +1,11 @@
-// Determines the cluster of a call. The protocol has no field for it, so each cluster has its own
-// port; the first cluster uses that of the server. gRPC cannot add ports while it runs. So
-// connections to the other ports are accepted here and passed to gRPC, and a call is assigned by
-// its connection. A caller of the main port can also select a cluster by the first label of the
-// host name.
+// Determines the cluster of a call. The protocol has no cluster field, so each cluster has its own
+// port; the first cluster uses the server's port. gRPC cannot add ports at run time. Connections to
+// the other ports are therefore accepted here and passed to gRPC, and a call belongs to its
+// connection's cluster. A caller of the main port can also select a cluster by the first label of
+// the host name.
 //
-// Owned by the composition root, destroyed before the server, whose listener accepts the
-// connections; engine thread only.
+// Owned by the composition root and destroyed before the server, whose listener accepts the
+// connections. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -23,13 +23,13 @@ namespace muster::server {
 
 struct cluster_ports_options {
   std::string address = "127.0.0.1";
-  /// Range of ports, used in ascending order after the cluster's previous port. 0 and 0: selected
-  /// by the system.
+  /// Port range, used in ascending order after the cluster's previous port. 0 and 0: the system
+  /// selects ports.
   std::uint16_t port_first = 0;
   std::uint16_t port_last = 0;
-  /// The cluster of the main port; it need not exist.
+  /// Cluster of the main port; it need not exist.
   std::string main_cluster = "default";
-  /// Whether the main port uses TLS. Ports of clusters do so, too, except for clusters with
+  /// Whether the main port uses TLS. The clusters' ports then use TLS too, except for clusters with
   /// plaintext agents.
   bool tls = false;
   /// Called before a TLS connection to one of the ports is served. Engine thread.
@@ -38,56 +38,56 @@ struct cluster_ports_options {
 
 class cluster_ports final : public cluster_endpoints {
  public:
-  /// REQUIRES: hub and server outlive it.
+  /// REQUIRES: `hub` and `server` outlive this object.
   cluster_ports(coordination_hub& hub, net::accepting_server& server,
                 cluster_ports_options options);
   /// Calls stop().
   ~cluster_ports() override;
   cluster_ports(cluster_ports const&) = delete;
 
-  /// Sets the address of the server's own port, "127.0.0.1:8476". Called once.
+  /// Sets the address of the server's own port, such as "127.0.0.1:8476". Called once.
   void set_main_address(std::string address);
 
-  /// Opens a port for the cluster's agents and returns its address, "127.0.0.1:9001". Prefers the
-  /// port from before a restart. Returns the main port for the main cluster, unless that port uses
-  /// TLS and the agents plaintext. Connections are served once the server has started and the
-  /// engine runs.
-  /// Errors: RESOURCE_EXHAUSTED if no port is free; FAILED_PRECONDITION if the system refuses, or
-  /// if the agents require TLS and the server does not use it. REQUIRES: the cluster exists.
+  /// Opens a port for the cluster's agents and returns its address, such as "127.0.0.1:9001".
+  /// Prefers the port from before a restart. For the main cluster, returns the main port, unless
+  /// that port uses TLS and the agents use plaintext. Connections are served once the server has
+  /// started and the engine runs. Errors: RESOURCE_EXHAUSTED if no port is free;
+  /// FAILED_PRECONDITION if the system refuses, or if the agents require TLS and the server does
+  /// not use it. REQUIRES: the cluster exists.
   muster::result<std::string> open(core::coordination::cluster_id cluster) override;
-  /// Closes the port, asynchronously. Its connections stay open, but their calls fail. Does nothing
+  /// Closes the port asynchronously. Its connections stay open, but their calls fail. Has no effect
   /// if the port is not open.
   void close(core::coordination::cluster_id cluster) override;
-  /// Returns the cluster of the main port; 0 if it does not exist.
+  /// Returns the cluster of the main port, or 0 if it does not exist.
   core::coordination::cluster_id main() const override;
   /// Returns an empty string if the cluster has no port.
   std::string address(core::coordination::cluster_id cluster) const override;
-  /// Connects this process to the cluster's service on behalf of an authorized client. Its peer
-  /// consists of the client's host and one of our ports. Errors: UNAVAILABLE if the server is
-  /// stopping; RESOURCE_EXHAUSTED if no descriptor or port is free. REQUIRES: the cluster exists,
-  /// and the server has started.
+  /// Connects this process to the cluster's service on behalf of an authorized client. The
+  /// connection's peer consists of the client's host and one of our ports. Errors: UNAVAILABLE if
+  /// the server is stopping; RESOURCE_EXHAUSTED if no descriptor or port is free. REQUIRES: the
+  /// cluster exists, and the server has started.
   muster::result<file_descriptor> dial(core::coordination::cluster_id cluster,
                                        grpc::ServerContext const& client);
-  /// Closes all ports; connections accepted later are closed. Idempotent.
+  /// Closes all ports. Connections that arrive later are closed. Idempotent.
   void stop();
 
-  /// Returns the cluster of a call. Errors: NOT_FOUND; the message lists the addresses of clusters.
+  /// Returns the cluster of a call. Errors: NOT_FOUND with the clusters' addresses in the message.
   muster::result<core::coordination::cluster_id> cluster_of(
       grpc::ServerContext const& context) const;
-  /// Returns whether the call uses a connection of dial(), whose client is authorized.
+  /// Returns whether the call uses a connection made by dial(), whose client is authorized.
   bool is_authorized(grpc::ServerContext const& context) const;
-  /// Returns the cluster whose closures the call concerns; over the main port the main cluster,
-  /// even if it is not declared. Errors: FAILED_PRECONDITION for a plaintext call over a port for
-  /// agents, if the main port uses TLS.
+  /// Returns the cluster whose closures the call concerns. For a call to the main port, returns the
+  /// main cluster, even if it is not declared. Errors: FAILED_PRECONDITION for a plaintext call to
+  /// a port for agents, if the main port uses TLS.
   muster::result<core::coordination::cluster_id> pool_of(grpc::ServerContext const& context) const;
   /// Reports a connection of the main port, made on behalf of `client`. Earlier connections of
-  /// other ports with this peer are forgotten. Any thread.
+  /// other ports with this peer are dropped. Any thread.
   void accepted_on_main(int socket, std::string const& peer, std::string const& client);
-  /// Returns the caller's address, "10.0.0.3:4711" or "[::1]:4711"; behind a relay, that of the
-  /// client. Empty if unknown.
+  /// Returns the caller's address, such as "10.0.0.3:4711" or "[::1]:4711". Behind a relay, this is
+  /// the client's address. Empty if unknown.
   std::string peer_of(grpc::ServerContext const& context) const;
-  /// Returns the address of the connection itself, which may be a relay. It is unique among open
-  /// connections.
+  /// Returns the address of the connection's peer, which may be a relay. The address is unique
+  /// among open connections.
   std::string connection_peer_of(grpc::ServerContext const& context) const;
 
  private:

@@ -22,7 +22,7 @@ class slots final : public coro::acceptor_base {
   raw_service& service_;
 };
 
-// Most of the time of a write is spent in the kernel, which scales with the cores.
+// Most of a write's time is spent in the kernel, which scales with the number of cores.
 unsigned writing_threads() {
   return std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
 }

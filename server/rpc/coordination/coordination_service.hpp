@@ -1,7 +1,7 @@
-// The coordination service for unmodified JAX and TensorFlow: both gRPC service names with all
-// methods, implemented by the coordination hub. Owned by the composition root, destroyed before the
-// grpc_server; engine thread only. To stop it, call hub.stop(), which answers all waiting calls,
-// and then the server's stop().
+// The coordination service for unmodified JAX and TensorFlow. Serves all methods under both gRPC
+// service names with the coordination hub. Owned by the composition root and destroyed before the
+// grpc_server. Engine thread only. To stop it, first call hub.stop(), which answers all waiting
+// calls, then the server's stop().
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@
 namespace muster::server {
 
 struct agent_admission {
-  muster::status status{};  // UNAUTHENTICATED, PERMISSION_DENIED
-  std::string token{};      // id of the token; empty: admitted without a token
+  muster::status status{};  // UNAUTHENTICATED or PERMISSION_DENIED if refused
+  std::string token{};      // token ID; empty: admitted without a token
 };
 
 struct coordination_service_options {
-  /// Maximum number of open calls. Most of them are blocked; each uses about 10 KB. At the limit,
+  /// Maximum number of open calls. Most of them are waiting; each uses about 10 KB. At the limit,
   /// calls fail with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 300'000;
-  /// Returns whether a call to this cluster is admitted. `again`: the call was admitted before, so
-  /// a rejection is not counted.
+  /// Returns whether a call to this cluster is admitted. `again` means that the call was admitted
+  /// before, so a refusal is not counted.
   std::function<agent_admission(grpc::ServerContext const&,
                                 core::coordination::cluster_spec const& cluster, bool again)>
       admit = [](auto const&, auto const&, bool) { return agent_admission(); };
@@ -39,19 +39,19 @@ class coordination_service {
 
   coordination_service() = default;
   coordination_service(coordination_service const&) = delete;
-  /// REQUIRES: there are no calls, because the server's stop() has completed.
+  /// REQUIRES: no calls exist, because the server's stop() has completed.
   virtual ~coordination_service() = default;
 
-  /// Checks again all waiting calls that were admitted with this token. Called when the token was
-  /// revoked, was rotated or has expired.
+  /// Checks again all waiting calls that this token admitted. Called when the token was revoked or
+  /// rotated, or has expired.
   virtual void judge_calls_of(std::string const& token) = 0;
 
-  /// Returns the number of calls that have arrived and have not ended.
+  /// Returns the number of calls that have arrived and not ended.
   virtual std::size_t calls() const = 0;
 };
 
-/// Adds the service to `server`. REQUIRES: server.start() was not called; all arguments outlive the
-/// service.
+/// Adds the service to `server`. REQUIRES: server.start() has not been called; all arguments
+/// outlive the service.
 std::unique_ptr<coordination_service> serve_coordination(coordination_hub& hub,
                                                          cluster_ports& ports,
                                                          agent_connections& connections,

@@ -1,8 +1,8 @@
-// Creates the rows of a dialect's table; included only by the dialects. Fields common to both
-// dialects are filled in here, with the dialect's `source_task(coordination_call const&, Request
-// const&)` and `participants(coordination_call const&, Request const&)`, found by
-// argument-dependent lookup. A dialect handles other requests with overloads of
-// `fill(coordination_call&, Request&, <question of the core>&)`.
+// Creates the rows of a dialect's table. Included only by the dialects. Fills fields that both
+// dialects have, using the dialect's `source_task(coordination_call const&, Request const&)` and
+// `participants(coordination_call const&, Request const&)`, found by argument-dependent lookup. For
+// other requests, a dialect defines overloads of `fill(coordination_call&, Request&, <core
+// request>&)`.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -24,19 +24,19 @@ inline core::blob bytes_of(std::string const& s) {
   return core::blob(s, core::encoding::bytes);
 }
 
-/// Converts milliseconds of a request. Clamps them, since longer times would overflow.
+/// Converts milliseconds of a request. Clamps them, because longer times would overflow.
 inline core::duration wait_time(std::int64_t ms) {
   using std::chrono::milliseconds;
   constexpr milliseconds longest = std::chrono::years(10);
   return std::clamp(milliseconds(ms), milliseconds(0), longest);
 }
 
-/// Converts the error code that a task reports; invalid codes become UNKNOWN.
+/// Converts the error code that a task reports. Invalid codes become UNKNOWN.
 inline muster::code reported_code(std::int32_t code) {
   return code >= 1 && code <= 16 ? static_cast<muster::code>(code) : muster::code::unknown;
 }
 
-/// Fills all questions except those whose fields differ between the dialects.
+/// Fills all requests except those whose fields differ between the dialects.
 template <class Request, class Question>
 void fill(coordination_call& c, Request& m, Question& q) {
   namespace asked = core::coordination;
@@ -76,14 +76,15 @@ void fill(coordination_call& c, Request& m, Question& q) {
 
 template <class Question, class Request>
 bool ask_by_message(coordination_call& call, grpc::ByteBuffer& bytes) {
-  // Requests are small; apart from strings they fit on the stack.
+  // Requests are small. Apart from strings, they fit on the stack.
   alignas(std::max_align_t) char block[1'024];
   google::protobuf::Arena arena(block, sizeof(block));
   auto& m = *google::protobuf::Arena::CreateMessage<Request>(&arena);
   if (!proto::decode(bytes, m)) return false;
   Question r;
   fill(call, m, r);
-  // In XLA's dialect every call except the registration names the service that it expects.
+  // In XLA's dialect, every call except registration contains the service incarnation that it
+  // expects.
   if constexpr (requires { m.incarnations(); }) {
     r.from.service = core::incarnation{m.incarnations().service_incarnation()};
     r.from.process = core::incarnation{m.incarnations().task_incarnation()};
@@ -101,7 +102,7 @@ std::string path_of() {
          message.name().substr(0, without_suffix);
 }
 
-/// Encodes with `write(message)`, once for all callers that get `what` in this variant.
+/// Encodes with `write(message)`, once for all callers that receive `what` in this variant.
 template <class Response, class T, class Write>
 bool encode_once(answer_scope const& scope, std::shared_ptr<T const> const& what,
                  std::uint64_t variant, grpc::ByteBuffer& out, Write const& write) {

@@ -1,5 +1,6 @@
-// TensorFlow's dialect: tasks are a job and an index. JAX before 0.10.0 uses a single job for the
-// whole cluster, named "jax_worker" or without a name, whatever the cluster's jobs are called.
+// TensorFlow's dialect, in which a job and an index identify a task. Before 0.10.0, JAX uses one
+// job for the whole cluster, with the name "jax_worker" or an empty name, regardless of the
+// cluster's job names.
 #include <google/protobuf/wrappers.pb.h>
 
 #include "base/utf8.hpp"
@@ -47,7 +48,7 @@ void watch_job(coordination_call& c, std::string const& job, coordination::watch
   if (at < c.spec().jobs.size()) q.job = at;
 }
 
-// TensorFlow describes a device by DeviceAttributes, whose first field is its name, as in
+// TensorFlow describes a device by DeviceAttributes, whose first field is the name, as in
 // StringValue. Agents of the C++ library send plain bytes.
 std::string name_of(google::protobuf::Any const& device) {
   if (device.type_url().empty()) return is_utf8(device.value()) ? device.value() : std::string();
@@ -59,7 +60,7 @@ std::string name_of(google::protobuf::Any const& device) {
 
 }  // namespace
 
-// Outside of the namespace above, so that dialect_table.hpp finds it.
+// Outside the namespace above, so that dialect_table.hpp finds it.
 template <class Request>
 static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
   return task(c, m.source_task());
@@ -107,7 +108,7 @@ static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
 
 namespace {
 
-// REQUIRES: the cluster exists, since there is a task.
+// REQUIRES: the cluster exists. This holds because the task exists.
 void name_task(answer_scope const& scope, coordination::task_index t, wire::CoordinatedTask& m) {
   if (scope.style.naming == task_naming::by_job) {
     auto const [job, id] = scope.spec->place(t);

@@ -1,4 +1,4 @@
-// XLA's dialect, xla.coordination: tasks are numbered across the whole cluster.
+// XLA's dialect, xla.coordination, in which tasks are numbered across the whole cluster.
 #include "server/rpc/coordination/dialect_table.hpp"
 #include "xla/coordination/coordination_service.pb.h"
 
@@ -8,7 +8,7 @@ namespace coordination = core::coordination;
 
 namespace wire = xla::coordination;
 
-// Outside of the namespace above, so that dialect_table.hpp finds it.
+// Outside the namespace above, so that dialect_table.hpp finds it.
 template <class Request>
 static coordination::task_ref source_task(coordination_call const& c, Request const& m) {
   return c.task({}, m.source_task_id());

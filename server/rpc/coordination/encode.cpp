@@ -24,8 +24,8 @@ constexpr std::uint8_t tag(std::uint32_t field, std::uint32_t wire_type) {
 }
 constexpr std::uint32_t varint = 0, fixed_64 = 1, counted_bytes = 2;
 
-// A KeyValueEntry as field `field` of its message, in two parts: the bytes before the value, and
-// the value.
+// Layout of a KeyValueEntry as field `field` of its message: the bytes before the value, then the
+// value.
 struct entry_layout {
   entry_layout(std::uint32_t number, coordination::key_value const& kv)
       : field(number), key(kv.first), value_bytes(kv.second.size()) {
@@ -92,7 +92,6 @@ bool encode_incarnation(answer_scope const&, coordination::reply& r, grpc::ByteB
 }
 
 bool encode_registration(answer_scope const& scope, coordination::reply& r, grpc::ByteBuffer& out) {
-  // xla.coordination.RegisterTaskResponse.heartbeat_timeout_ms
   constexpr std::uint32_t timeout_tag = 100 << 3 | varint;
   using std::chrono::milliseconds;
   if (!scope.spec) return encode_incarnation(scope, r, out);

@@ -1,5 +1,5 @@
-// Caches the last encodings of objects that many callers get, such as a list of tasks for a
-// thousand watchers. Objects are identified by the shared pointer of the core. Engine thread only.
+// Caches the last encodings of objects that many callers receive, such as a task list with a
+// thousand watchers. The core's shared pointer identifies an object. Engine thread only.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace muster::server {
 template <class Encoded>
 class encoding_cache {
  public:
-  /// Returns the encoding of `what` in this variant; calls `make()` unless it is among the last
-  /// four. Valid until the next call.
+  /// Returns the encoding of `what` in this variant. Calls `make()` unless the encoding is among
+  /// the last four. Valid until the next call.
   template <class T, class Make>
   Encoded const& get(std::shared_ptr<T const> const& what, std::uint64_t variant, Make make) {
     for (auto const& e : entries_)
@@ -26,7 +26,7 @@ class encoding_cache {
 
  private:
   struct entry {
-    std::shared_ptr<void const> what;  // held, so that its address is not reused
+    std::shared_ptr<void const> what;  // retained, so that its address is not reused
     std::uint64_t variant = 0;
     Encoded encoded{};
   };

@@ -28,7 +28,7 @@ std::string source_bytes(coordination::fault const& f, dialect d,
     xla::coordination::CoordinationServiceError e;
     e.set_is_reported_error(f.reported);
     e.set_source_task_id(static_cast<std::int32_t>(f.source));
-    // Protobuf omits zeros, so task 0 would look like no task; an explicit zero is valid.
+    // Protobuf omits zeros, so task 0 would look like no task. An explicit zero is valid.
     if (f.source == 0 && !f.reported) return {explicit_zero.begin(), explicit_zero.end()};
     return e.SerializeAsString();
   }
@@ -64,7 +64,7 @@ grpc::Status to_grpc(coordination::fault const& f, dialect d,
   auto& map = *all.mutable_payloads();
   map[error_key] = source_bytes(f, d, spec);
   if (f.barrier) {
-    // Both dialects use the same message.
+    // Both dialects use this message.
     tensorflow::BarrierError e;
     e.set_barrier_id(f.barrier->id);
     e.set_counter(f.barrier->counter);

@@ -1,5 +1,5 @@
-// Errors of the coordination service as gRPC statuses: code, message, and details with the payloads
-// that agents read. Free functions; any thread.
+// Converts coordination errors to gRPC statuses: code, message, and details with the payloads that
+// agents read. Any thread.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -8,11 +8,11 @@
 
 namespace muster::server {
 
-/// The two wire dialects: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
+/// The wire dialects: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
 enum class dialect : std::uint8_t { xla, tensorflow };
 
-/// Converts a fault. `spec` is used to name the failed task in TensorFlow's dialect; null if the
-/// cluster was removed. A message that does not fit next to the payloads is cut.
+/// Converts a fault. In TensorFlow's dialect, `spec` provides the failed task's name; null if the
+/// cluster was removed. A message that does not fit next to the payloads is truncated.
 grpc::Status to_grpc(core::coordination::fault const& f, dialect d,
                      core::coordination::cluster_spec const* spec);
 

@@ -1,5 +1,5 @@
-// Decompression of gzip requests, which JAX and TensorFlow clients can send. gRPC must not
-// decompress them, since it would do so before authentication and without a size limit.
+// Decompresses gzip requests, which JAX and TensorFlow clients can send. gRPC must not decompress
+// them, because it would do so before authentication and without a size limit.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -8,19 +8,19 @@
 
 namespace muster::server {
 
-/// Larger requests, once decompressed, fail with RESOURCE_EXHAUSTED.
+/// Requests that are larger after decompression fail with RESOURCE_EXHAUSTED.
 inline constexpr std::size_t gunzipped_bytes_max = std::size_t{32} << 20;
 
 enum class gunzip_result {
-  ok,       ///< the buffer contains the message
+  ok,
   damaged,  ///< not one complete gzip stream
   too_large,
 };
 
-/// Decompresses a gzip request in place; leaves other requests unchanged. Buffers at most
-/// `bytes_max` bytes and a piece of 64 KiB. A message that begins like gzip is never valid
-/// Protobuf, since its first field would have wire type 7. Blocks during decompression (32 MiB:
-/// about 0.1 s). REQUIRES: the caller is authorized. Any thread.
+/// Decompresses a gzip request in place. Leaves other requests unchanged: a message that begins
+/// like gzip is never valid Protobuf, because its first field would have wire type 7. Buffers at
+/// most `bytes_max` bytes plus a 64 KiB piece. Blocks during decompression (about 0.1 s for 32
+/// MiB). REQUIRES: the caller is authorized. Any thread.
 gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max = gunzipped_bytes_max);
 
 }  // namespace muster::server

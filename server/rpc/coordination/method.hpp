@@ -1,5 +1,5 @@
-// An RPC of the coordination service as a row of a table: its name, how its bytes become a question
-// to the core, and how the core's reply becomes bytes. The rows are in dialect_xla.cpp and
+// An RPC of the coordination service as a table row: its name, and functions that convert its bytes
+// to a core request and the core's reply to bytes. The rows are in dialect_xla.cpp and
 // dialect_tensorflow.cpp.
 #pragma once
 
@@ -17,15 +17,16 @@ namespace muster::server {
 
 class coordination_call;
 
-/// How a caller in TensorFlow's dialect names tasks, which the answer follows: by job, or numbered
-/// across the whole cluster like JAX. XLA's dialect always numbers across the cluster.
+/// How a caller in TensorFlow's dialect identifies tasks: by job, or numbered across the whole
+/// cluster like JAX. Answers use the caller's form. XLA's dialect always numbers across the
+/// cluster.
 enum class task_naming : std::uint8_t {
   by_job,
   counted,      // with an empty job name
-  counted_jax,  // with "jax_worker"
+  counted_jax,  // with the job name "jax_worker"
 };
 
-/// Properties of the question that the answer needs.
+/// Request properties that the answer needs.
 struct answer_style {
   static constexpr std::uint32_t all_jobs = ~std::uint32_t{0};
   task_naming naming = task_naming::by_job;
@@ -41,23 +42,24 @@ struct answer_scope {
 
 struct coordination_method {
   std::string path;   ///< "/package.Service/Method"
-  bool parks;         ///< may wait, so the caller's disconnect matters
-  std::size_t slots;  ///< calls that can arrive in one turn of the engine without delay
-  /// Parses the bytes and asks the core on behalf of `call`. Returns false if they are malformed.
+  bool parks;         ///< can wait, so the caller's disconnect matters
+  std::size_t slots;  ///< calls that can arrive in one engine turn without delay
+  /// Parses the bytes and sends the request to the core on behalf of `call`. Returns false if the
+  /// bytes are malformed.
   bool (*ask)(coordination_call& call, grpc::ByteBuffer& bytes);
-  /// Encodes a reply without a fault. Returns false if it is too large for gRPC.
+  /// Encodes a reply without a fault. Returns false if the reply is too large for gRPC.
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
 // Encoders for answers that are identical in both dialects. They write bytes without a message
-// object, because these answers are frequent, and large values are shared by all readers without
-// copies. Engine thread.
+// object, because these answers are frequent. All readers share large values without copies. Engine
+// thread.
 
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
 /// Heartbeat: {fixed64 incarnation = 1}.
 bool encode_incarnation(answer_scope const&, core::coordination::reply& r, grpc::ByteBuffer& out);
-/// RegisterTask: {fixed64 incarnation = 1, uint64 heartbeat_timeout_ms = 100}. Only agents of
-/// Muster use the second field; others ignore it.
+/// RegisterTask: {fixed64 incarnation = 1, uint64 heartbeat_timeout_ms = 100}. Only Muster's agents
+/// read the second field.
 bool encode_registration(answer_scope const& scope, core::coordination::reply& r,
                          grpc::ByteBuffer& out);
 /// Barrier: {int64 counter = 1}.

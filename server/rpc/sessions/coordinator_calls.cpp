@@ -31,7 +31,7 @@ muster::result<core::session_id> session_of(std::string const& text) {
   return invalid("session: '" + text.substr(0, 64) + "' is not the id of a session");
 }
 
-/// Returns true for success, and for a timeout, whose reply has the partial result.
+/// A timeout counts as success, because its reply contains the partial result.
 bool in_time_or_late(core::reply const& r) {
   return r.status.ok() || r.status.code == muster::code::deadline_exceeded;
 }
@@ -57,7 +57,7 @@ v1::FetchResponse answer_of(core::value_reply const& v) {
   return r;
 }
 
-// Returns why calls of an object have no answer; empty if the object is unknown or belongs to
+// Returns why an object's calls have no answer. Empty if the object is unknown or belongs to
 // another submitter.
 std::string explanation_of(hub& h, core::session_id session, core::object_id id) {
   auto const& objects = h.objects().state();
@@ -160,7 +160,7 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
   submission closures;
   if (auto wrong = read(c.request(), pools_.of(*session), *session, closures); !wrong.ok())
     co_return wrong;
-  // First report the error of the previous generation, once none of its closures runs.
+  // The previous generation's error is reported once none of its closures is running.
   auto settling = settle(c, *session, c.request().timeout_ms(), core::join_mode::settle);
   auto const before = co_await std::move(settling);
   if (!before.status.ok()) co_return before.status;
@@ -171,8 +171,8 @@ auto coordinator_calls::schedule(call<v1::ScheduleRequest, v1::ScheduleResponse>
     to_wire(j.error, *response.mutable_error());
     co_return response;
   }
-  // Check again: during the wait the cluster may have been removed, and other calls may have used
-  // the quota.
+  // Checked again, because during the wait the cluster may have been removed, or other calls may
+  // have used the quota.
   if (auto const who = caller_of(options_.gate, c.context()))
     if (auto full = room_of(*who, pools_, 0, closures.closures().size()); !full.ok())
       co_return full;
@@ -243,7 +243,8 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().find(*session); !known) return known.error();
   v1::CancelQueuedResponse response;
-  // Classify all before the first is cancelled, since cancelling ends dependent closures.
+  // All closures are classified before the first is cancelled, because cancelling ends dependent
+  // closures.
   std::vector<core::closure_id> queued;
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
@@ -252,7 +253,7 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
     if (id == core::closure_id{} || !view || (cancelled && r.dry_run()))
       response.add_unknown(token);
     else if (cancelled)
-      continue;  // cancelled by a concurrent request of the client
+      continue;  // cancelled by a concurrent request of this client
     else if (view->state == core::closure_state::running || core::ended(view->state))
       response.add_started(token);
     else
@@ -268,7 +269,7 @@ muster::result<v1::GetCapacityResponse> coordinator_calls::get_capacity(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   auto const& state = pools_.of(*session).state();
-  // Tasks of these jobs run only closures that name them.
+  // Tasks of these jobs run only closures that request them.
   auto const& stateful = state.configuration().stateful_jobs;
   core::task_filter const connected{core::task_state::connected, {}};
   std::uint32_t slots = 0;
@@ -300,7 +301,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   for (auto const token : r.token()) {
     auto const id = h.state().closure_of(*session, token);
     if (id == core::closure_id{}) {
-      // The number belongs to an object: object numbers are far above all tokens, see object_hub.
+      // The number belongs to an object: object numbers are far above all tokens; see object_hub.
       auto why = response.why().empty() ? explanation_of(h, *session, core::object_id{token}) : "";
       if (!why.empty()) response.set_why(std::move(why));
       continue;

@@ -1,7 +1,6 @@
-// The unary methods of muster.v1.CoordinatorService, which offer the functions of a resumable
-// session's stream as single calls. Most are answered at once. Methods that may wait are coroutines
-// with access to the call, to detect that the caller has disconnected. Owned by the
-// coordinator_service; engine thread only.
+// Unary methods of muster.v1.CoordinatorService, which offer the functions of a resumable session's
+// stream as single calls. Most are answered immediately. Methods that can wait are coroutines that
+// detect when the caller disconnects. Owned by the coordinator_service; engine thread only.
 #pragma once
 
 #include <memory>
@@ -26,7 +25,7 @@ class coordinator_calls {
   coordinator_calls(pools& all, coro::engine_context& engine, stream_options const& options);
   coordinator_calls(coordinator_calls const&) = delete;
 
-  /// Serves the unary methods of `service`. REQUIRES: server.start() was not called.
+  /// Serves the unary methods of `service`. REQUIRES: server.start() has not been called.
   template <class Service>
   void accept(coro::grpc_server& server, Service& service) {
     add(server, service, &Service::RequestOpenSession, "OpenSession", &coordinator_calls::open);
@@ -51,7 +50,7 @@ class coordinator_calls {
     add(server, service, &Service::RequestExplain, "Explain", &coordinator_calls::explain);
   }
 
-  /// Answers waiting calls with UNAVAILABLE. Completes when there are no calls.
+  /// Answers waiting calls with UNAVAILABLE. Completes when no calls are left.
   [[nodiscard]] coro::task<void> stop();
 
  private:
@@ -136,7 +135,7 @@ class coordinator_calls {
   muster::result<v1::GetLogsResponse> get_logs(v1::GetLogsRequest const& r);
   muster::result<v1::CloseSessionResponse> close(v1::CloseSessionRequest const& r);
 
-  /// Reads the closures of the request. Errors name the field.
+  /// Reads the request's closures. Errors contain the field name.
   static muster::status read(v1::ScheduleRequest const& r, hub& h, core::session_id session,
                              submission& into);
   template <class Call>

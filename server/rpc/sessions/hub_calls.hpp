@@ -1,4 +1,4 @@
-// Unary calls that wait for the hub's reply. Each coroutine is suspended until there is a reply,
+// Unary calls that wait for the hub's reply. Each coroutine is suspended until the reply arrives,
 // the caller disconnects, or the server stops. Owned by coordinator_calls; engine thread only.
 #pragma once
 
@@ -44,7 +44,7 @@ class hub_calls {
     co_return std::move(call.answer);
   }
 
-  /// Answers all waiting calls, and those made later.
+  /// Answers all waiting calls, and all later calls.
   void stop() {
     stopped_ = true;
     for (auto* call : waiting_) give_up(*call, shutting_down());

@@ -25,13 +25,13 @@ class log_feed {
   static constexpr std::size_t window_bytes_max = std::size_t{64} << 10;
 
   /// REQUIRES: the hub outlives the feed, or forget_hub is called first.
-  /// @param wake Called from within the hub when there are lines.
+  /// @param wake Called by the hub when lines arrive.
   log_feed(coro::engine_context& engine, hub& h, core::session_id session, std::uint64_t after,
            std::function<void()> wake);
   ~log_feed() { stop_waiting(); }
   log_feed(log_feed const&) = delete;
 
-  /// Returns whether there may be lines that can be sent now.
+  /// Returns whether lines may be available to send now.
   bool ready();
   void fill(v1::SessionResponse& to);
   /// Adds lines to the last message, regardless of the limits per window.
@@ -54,7 +54,7 @@ class log_feed {
   coro::timer next_window_;
 };
 
-/// Converts a line. `function`: the name of the function that the closure calls.
+/// Converts a line. `function` is the name of the closure's function.
 void to_wire(log_line const& line, std::string_view function, v1::LogLine& to);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// Templates handle both the message of a stream and the request of a call, which differ only in how
-// they name functions.
+// Templates handle both a stream's message and a call's request, which differ only in how they
+// specify functions.
 #include "server/rpc/sessions/schedule_convert.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string check_columns(Message const& m, int n) {
   return wrong_encodings(m, n);
 }
 
-// Clamps to a value above all limits of the core that does not overflow.
+// Clamps to a value that is above all limits of the core and does not overflow.
 core::duration milliseconds(std::uint64_t ms) {
   return std::chrono::milliseconds(std::min<std::uint64_t>(ms, 1'000'000'000'000));
 }
@@ -46,7 +46,7 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
   out.gang = o.gang();
   out.labels.assign(o.label().begin(), o.label().end());
   out.resources.assign(o.resource().begin(), o.resource().end());
-  std::sort(out.labels.begin(), out.labels.end());  // the order of a map carries no meaning
+  std::sort(out.labels.begin(), out.labels.end());  // map order has no meaning
   std::sort(out.resources.begin(), out.resources.end());
   return out;
 }
@@ -106,7 +106,7 @@ std::string add_callables(Message const& m, submission& into) {
   return {};
 }
 
-// The inputs of one closure are consecutive; each run of inputs creates extras.
+// A closure's inputs are consecutive. Each run of inputs creates extras.
 template <class Message>
 std::string add_inputs(Message const& m, token_lookup const& held, submission& into) {
   auto const count = into.closures().size();
@@ -181,7 +181,6 @@ muster::result<core::create_per_worker> common_part(Message const& asked) {
   return e;
 }
 
-// Both enumerations have the same numbers.
 static_assert(static_cast<int>(core::value_state::not_ready) == v1::FetchResponse::NOT_READY);
 static_assert(static_cast<int>(core::value_state::ready) == v1::FetchResponse::READY);
 static_assert(static_cast<int>(core::value_state::aborted) == v1::FetchResponse::ABORTED);

@@ -1,4 +1,4 @@
-// Conversion of session requests: introduction, closures, per-worker values. Pure functions.
+// Converts session requests: introduction, closures, per-worker values. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace muster::server {
 
-/// Converts the introduction. Errors, which name the field: INVALID_ARGUMENT; NOT_FOUND for the
+/// Converts the introduction. Errors contain the field: INVALID_ARGUMENT; NOT_FOUND for the
 /// cluster.
 muster::result<core::session_spec> from_wire(v1::Open const& open);
 
-/// Returns the answer to `open`, without the fields that identify the server.
+/// Returns the answer to `open` without the fields that identify the server.
 v1::Opened to_wire(core::job_view const& session, v1::Open const& open, core::config const& limits);
 
-/// Returns the closure of a token in the session; none if there is none.
+/// Returns the closure of a token in the session, or an empty ID.
 using token_lookup = std::function<core::closure_id(std::uint64_t)>;
 
-/// Adds the closures of the message to an empty submission. `functions`: the numbers defined by the
-/// stream so far, including this message; for a call, one for each closure. Returns an empty
-/// string, or the field and the problem; then `into` must not be used.
+/// Adds the message's closures to an empty submission. `functions` contains the functions that the
+/// stream has defined, including this message; for a call, one function per closure. Returns an
+/// empty string, or the field and the problem; then `into` must not be used.
 std::string from_wire(v1::SessionRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
@@ -34,8 +34,8 @@ std::string from_wire(v1::ScheduleRequest const& message,
                       std::vector<core::function_id> const& functions, token_lookup const& held,
                       submission& into);
 
-/// Sets all fields except the owner. `functions`: the numbers defined by the stream so far. Errors:
-/// INVALID_ARGUMENT, which names the field.
+/// Sets all fields except the owner. `functions` contains the functions that the stream has
+/// defined. Errors: INVALID_ARGUMENT with the field.
 muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& asked,
                                                   std::vector<core::function_id> const& functions);
 /// Sets all fields except the owner and the function.

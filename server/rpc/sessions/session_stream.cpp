@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t created_bytes = 64;  // approximate size of a PerWorkerCreated
 
-// Returns whether the closures can be appended in parts. Not so with gangs, which start as a whole,
-// and with inputs that refer to positions in the message.
+// Returns whether the closures can be appended in parts. Gangs start as a whole, and inputs can
+// refer to positions in the message; neither can be split.
 bool can_be_cut(std::vector<core::closure_spec> const& closures) {
   return std::none_of(closures.begin(), closures.end(), [](core::closure_spec const& c) {
     if (!c.extras) return false;
@@ -30,8 +30,8 @@ bool can_be_cut(std::vector<core::closure_spec> const& closures) {
                        [](auto const& i) { return i.closure == core::closure_id{}; });
   });
 }
-// Polling interval while the disk is slow or full, or the token's quota is used up; all of these
-// last longer.
+// Polling interval while the disk is slow or full, or the token's quota is used up. All of these
+// conditions last longer.
 constexpr std::chrono::milliseconds look_again{20};
 
 v1::QueueReport queue_of(hub const& h, core::session_id session, std::uint64_t taken) {
@@ -85,7 +85,7 @@ muster::status session_stream::take(v1::SessionRequest const& m) {
   } else if (m.has_open()) {
     return invalid("open: must be sent only once");
   }
-  // The stream is still read, since releases arrive over it.
+  // The stream is still read, because releases arrive on it.
   if (limited_ && resumable_ && m.token_size() > 0)
     if (auto full = room_for_values(*limited_, pools_); !full.ok()) return full;
   if (auto problem = take_names(m); !problem.ok()) return problem;
@@ -127,14 +127,14 @@ void session_stream::append_batch(v1::SessionRequest const& m) {
   append_waiting();
 }
 
-// Tries again until all closures are appended.
+// Repeats until all closures are appended.
 void session_stream::append_waiting() {
   if (!open_ || closing_) return;
   auto& waiting = waiting_message_->closures.closures;
   auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
   if (n > 0) {
     auto all = std::exchange(waiting, {});
-    auto event = waiting_message_->closures;  // a copy without the closures
+    auto event = waiting_message_->closures;  // copy without the closures
     waiting = std::move(all);
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
@@ -195,8 +195,8 @@ void session_stream::before_write() {
   if (auto& next = out_.front(); !next.has_opened()) lines_->fill(next);
 }
 
-// Closures that start without the outcome of another do not wake this stream, for example on a new
-// worker. The timer notices them, so that a client with a full queue continues.
+// A closure that starts without another closure's outcome, for example on a new worker, does not
+// wake this stream. The timer detects it, so that a client with a full queue continues.
 void session_stream::report_queue() {
   auto report = queue_of(*hub_, session_, taken_);
   if (report.waiting() >= capacity_)
@@ -288,8 +288,8 @@ muster::status session_stream::resume(v1::Open const& open, core::resume_reply& 
   return {};
 }
 
-// Repeats the last error and drain, in case the client missed them. The client ignores what it
-// knows.
+// Repeats the last error and drain in case the client missed them. The client ignores repeated
+// notices.
 void session_stream::resend_notices(core::resume_reply const& r) {
   using core::notice_kind;
   if (r.failed_generation != 0)
@@ -358,7 +358,7 @@ void session_stream::leave_session() {
     hub_->apply(core::close_session{session_});
 }
 
-// Adds a row to the columns of the message.
+// Adds a row to the message's columns.
 void session_stream::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
   auto const bytes =

@@ -1,11 +1,11 @@
-// The stream of a coordinator session: closures in, outcomes out.
+// Stream of a coordinator session: receives closures and sends outcomes.
 //
 //   open ──► closures… ──► half-close (seal) / broken / protocol error
 //   a session that holds values survives all of these but the last, and close
 //
-// Input is not read while the session's queue is full or too many outcomes wait. The stream ends
-// with OK once it is sealed, drained and written. A local variable of the call's handler; engine
-// thread only.
+// Input is not read while the session's queue is full or too many outcomes are waiting. The stream
+// ends with OK once it is sealed, drained and written. A local variable of the call's handler;
+// engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
  public:
   session_stream(call& c, pools& all, stream_options const& options);
 
-  /// Serves the stream. Completes when the call is finished and the session is closed. No errors.
-  /// Cancellation: `terminal` cancels the call.
+  /// Completes when the call is finished and the session is closed. Does not fail. Cancelling with
+  /// `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
   /// Ends the stream with UNAVAILABLE.
@@ -53,38 +53,38 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Returns whether everything was delivered and nothing can follow.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
-  /// Adds a report on the queue to the next message if it has changed.
+  /// Adds a queue report to the next message if the queue has changed.
   void report_queue();
   void ending() override { leave_session(); }
 
   muster::status take_open(v1::Open const& open);
   /// Closes the session at the client's request.
   void close();
-  /// Ends the stream with the remaining log lines; other pending messages are not needed.
+  /// Ends the stream after the remaining log lines. Other pending messages are dropped.
   void end_with_lines();
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
-  /// Performs the requests of a message other than closures.
+  /// Performs a message's requests other than closures.
   muster::status take_other_requests(v1::SessionRequest const& message);
-  /// Appends the closures of batch_, up to the quota of the token. The others wait in
+  /// Appends the closures of batch_, up to the token's quota. The remaining closures wait in
   /// waiting_message_.
   void append_batch(v1::SessionRequest const& message);
   void append_waiting();
-  /// Passes closures to the hub, and counts them as taken.
+  /// Passes closures to the hub and counts them as taken.
   void apply(core::schedule& event);
   void resend_notices(core::resume_reply const& r);
   void on_suspect(core::session_notification const& n);
   muster::status take_objects(v1::ObjectRequests const& requests);
-  /// Creates the object and answers, or adds it to `waiting_`: see object_hub.
+  /// Creates the object and answers, or adds it to `waiting_`; see object_hub.
   void create(v1::NewObject const& asked);
-  /// Creates waiting objects whose names are free, and retries the others later.
+  /// Creates waiting objects whose names are free. Retries later if objects remain.
   void create_waiting();
   void send_found(std::uint64_t number, muster::result<core::object_id> const& id);
   void send_created(std::uint64_t number, muster::result<core::dataset_id> const& id);
   muster::status take_per_worker(v1::SessionRequest const& message);
   muster::status take_names(v1::SessionRequest const& message);
-  /// Called at the end of the stream: closes the session, or keeps it for its client's return.
+  /// Called when the stream ends. Closes the session, or keeps it for its client's return.
   void leave_session();
 
   pools& pools_;
@@ -96,13 +96,13 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool open_ = false;  // the hub has this sink
   bool resumable_ = false;
   bool ticket_sent_ = false;  // the ticket for objects was sent
-  bool forget_ = false;       // close the session with the stream, although it holds values
+  bool forget_ = false;       // close the session with the stream, even if it holds values
   bool sealed_ = false;       // half-closed
-  bool drained_ = false;      // nothing is queued or running since then
+  bool drained_ = false;      // nothing has been queued or running since it was sealed
   bool closing_ = false;      // only pending messages follow
   std::vector<core::function_id> functions_;  // by the client's numbers
-  /// Maximum number of undelivered outcomes. Beyond it, the stream is not read. Closures in the
-  /// core can still end, so out_ is bounded by this, the capacity of the queue and the running
+  /// Maximum number of undelivered outcomes. Above it, the stream is not read. Closures in the core
+  /// can still end, so out_ is bounded by this limit plus the queue's capacity and the running
   /// closures.
   std::size_t outcomes_max_ = 0;
 
@@ -113,8 +113,8 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
 
   std::optional<log_feed> lines_;  // set after `opened` if the client requested lines
   submission batch_;
-  /// The rest of a message whose closures exceed the quota of the token. The stream is not read
-  /// until they are appended; then the other requests of the message follow.
+  /// The rest of a message whose closures exceed the token's quota. The stream is not read until
+  /// they are appended. Then the message's other requests follow.
   struct rest_of_message {
     core::schedule closures;
     v1::SessionRequest message;
@@ -126,7 +126,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Objects that wait for their names. The stream is not read until they are created or refused.
   std::vector<v1::NewObject> waiting_;
   coro::timer names_;
-  // Lets callbacks of the journal detect the end of this object.
+  // Journal callbacks use it to detect that this object was destroyed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

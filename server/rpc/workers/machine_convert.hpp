@@ -1,4 +1,4 @@
-// Conversion of a worker's report on its host.
+// Converts a worker's report about its host.
 #pragma once
 
 #include "base/machine.hpp"
@@ -7,8 +7,7 @@
 
 namespace muster::server {
 
-/// Errors: INVALID_ARGUMENT, which names the field. Invalid numbers (negative, not finite) are
-/// treated as unknown.
+/// Invalid numbers (negative, not finite) become unknown. Errors: INVALID_ARGUMENT with the field.
 muster::result<machine> from_wire(v1::Machine const& m);
 
 }  // namespace muster::server

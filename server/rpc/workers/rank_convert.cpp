@@ -29,7 +29,7 @@ core::rank_name from_wire(v1::RankName const& n) {
   return {core::program_id{n.program()}, n.attempt(), n.rank()};
 }
 
-// Converts arbitrary output of a program to UTF-8.
+// Converts arbitrary program output to UTF-8.
 std::string shown(std::string_view bytes, std::size_t max) {
   return to_utf8(bytes.substr(0, max));
 }

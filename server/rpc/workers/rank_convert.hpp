@@ -1,5 +1,5 @@
-// Conversion of rank messages on the worker stream: offers and reports in, orders out. Functions
-// that return a string return the field and the problem, or an empty string.
+// Converts rank messages on the worker stream: offers and reports from workers, orders to workers.
+// Functions that return a string return the field and the problem, or an empty string.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
 
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 
-/// Appends to the pending output of the stream.
+/// Appends to the stream's pending output.
 void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);

@@ -22,7 +22,7 @@ struct tunnel_home {
   coordination_hub& clusters;
   cluster_ports& ports;
   tunnel_options const options;
-  std::map<std::string, std::size_t> of_worker{};  // number of tunnels by the worker's key
+  std::map<std::string, std::size_t> of_worker{};  // number of tunnels by worker key
   std::unique_ptr<coro::socket_poller> poller = {};
   store_dial to_store = {};
 };
@@ -39,7 +39,7 @@ class rank_tunnel {
   }
   rank_tunnel(rank_tunnel const&) = delete;
 
-  /// Completes when the call is finished. No errors. Cancellation: cancels the call.
+  /// Completes when the call is finished. Does not fail. Cancelling cancels the call.
   coro::task<void> run() {
     using namespace boost::asio::experimental::awaitable_operators;
     v1::TunnelBytes message;
@@ -64,7 +64,7 @@ class rank_tunnel {
 
   void shut_down() { end({code::unavailable, "the server is shutting down"}); }
 
-  /// Ends the tunnel if its worker may no longer have it.
+  /// Ends the tunnel if its worker is no longer allowed to have it.
   void judge(core::program_id program) {
     if (!counted_ || core::program_id{asked_.program()} != program) return;
     if (auto const still = cluster(); !still) end(still.error());

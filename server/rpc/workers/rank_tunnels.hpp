@@ -1,6 +1,6 @@
-// muster.v1.TunnelService: connections of ranks to the coordination cluster of their program,
-// forwarded by their workers. Only a worker with a live rank of the attempt may open and keep a
-// tunnel, so tunnels end with their attempt. Owned by the composition root; engine thread only.
+// muster.v1.TunnelService: connections of ranks to their program's coordination cluster, forwarded
+// by workers. Only a worker with a live rank of the attempt may open and keep a tunnel, so tunnels
+// end with their attempt. Owned by the composition root; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,29 @@
 namespace muster::server {
 
 struct tunnel_options {
-  /// Time limit for the first message; then the call is cancelled.
+  /// Time limit for the first message. Then the call is cancelled.
   std::chrono::milliseconds first_message_timeout{10'000};
-  /// Maximum number of tunnels, in total and per worker. At the limit: RESOURCE_EXHAUSTED.
+  /// Maximum number of tunnels, in total and per worker. At the limit, calls fail with
+  /// RESOURCE_EXHAUSTED.
   std::size_t tunnels_max = 20'000, worker_tunnels_max = 2'048;
 };
 
-/// Connects to the TCPStore of a program's cluster, for this client ("host:port") and rank. Errors
-/// are passed to the caller.
+/// Connects this client ("host:port") and rank to the TCPStore of a program's cluster. Errors are
+/// passed to the caller.
 using store_dial = std::function<muster::result<file_descriptor>(
     core::coordination::cluster_id, core::program_id, std::string peer, std::uint32_t rank)>;
 
 class tunnel_service : public stream_service {
  public:
-  /// Sets how to connect to stores; without it there are none. Call it before the server starts.
+  /// Sets how to connect to stores. Without this call, connections to stores fail. Call it before
+  /// the server starts.
   virtual void dial_stores_by(store_dial dial) = 0;
-  /// Ends tunnels that are no longer allowed after a change of the program.
+  /// Ends tunnels that a change of the program no longer allows.
   virtual void judge(core::program_id program) = 0;
 };
 
-/// Adds the service to `server`. REQUIRES: server.start() was not called; all arguments outlive the
-/// service.
+/// Adds the service to `server`. REQUIRES: server.start() has not been called; all arguments
+/// outlive the service.
 std::unique_ptr<tunnel_service> serve_tunnels(pools& all, coordination_hub& clusters,
                                               cluster_ports& ports, coro::grpc_server& server,
                                               tunnel_options options = {});

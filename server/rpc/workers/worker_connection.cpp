@@ -48,7 +48,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
   } else if (m.has_hello()) {
     return invalid("hello: must be sent only once");
   }
-  // Process reports first, since an answer ends the closure that they concern.
+  // Process reports are handled first, because an answer ends the closure that they concern.
   if (attached_)
     if (auto problem = take_reports(m, stream_, task_, *hub_); !problem.empty())
       return invalid(problem);
@@ -63,7 +63,7 @@ muster::status worker_connection::take(v1::WorkerMessage const& m) {
     seen->host = host_;
     hub_->report(stream_, std::move(*seen));
   }
-  // The drain is confirmed, so the worker knows that earlier messages were already on their way.
+  // The confirmation tells the worker that all earlier messages were already sent.
   if (m.drain() && attached_) {
     leave_asked_ = true;
     hub_->apply(core::worker_drain{stream_, true});
@@ -208,7 +208,7 @@ std::vector<core::closure_id> worker_connection::naming_blobs(
   return found;
 }
 
-// Uses the value stored in the core, since an answer may have been too late.
+// Uses the value stored in the core, because the answer may have arrived too late.
 void worker_connection::keep_blob_of(core::closure_id closure) {
   auto const view = hub_->state().closures().find(closure);
   if (!view || view->state != core::closure_state::succeeded) return;
@@ -222,9 +222,9 @@ void worker_connection::input_ended() {
   end(grpc::Status::OK);
 }
 
-// The input ends both by a half-close and by a broken connection. A worker that asked to leave and
-// has no closures has left in either case; it may have exited before its status was sent. For other
-// workers, a sent status means that they left.
+// The input ends after a half-close and after a broken connection. In both cases, a worker that
+// requested to leave and has no closures has left; it may have exited before its status was sent.
+// Other workers have left if the status was sent.
 void worker_connection::finished(bool sent) {
   if (!half_closed_) return;
   if ((leave_asked_ && outstanding_ == 0) || (sent && !call_.cancelled()))
@@ -244,7 +244,7 @@ void worker_connection::leave_hub(bool clean, std::string reason, bool may_retur
 }
 
 void worker_connection::connection_lost() {
-  // A worker that asked to leave does not reconnect.
+  // A worker that requested to leave does not reconnect.
   leave_hub(false, "connection lost", !leave_asked_);
 }
 
@@ -289,7 +289,8 @@ void worker_connection::on_dispatch(std::span<core::assignment const> batch) {
   wake();
 }
 
-// Added to the last message, so that it never overtakes its closure; on_retract does so, too.
+// Added to the last message, so that the stop never overtakes its closure. on_retract does the
+// same.
 void worker_connection::on_stop(core::stop_request const& s) {
   auto& last = out_.tail();
   last.add_stop_closure(core::raw(s.closure));
@@ -309,8 +310,8 @@ void worker_connection::on_drop(core::per_worker_id value) {
   wake();
 }
 
-// A worker processes the starts of a message after its stops. So pending starts are sent in a
-// message before.
+// A worker processes a message's stops before its starts. Pending starts are therefore sent in an
+// earlier message.
 void worker_connection::on_rank_orders(core::rank_orders const& o) {
   bool const after_others = !o.stops.empty() || !o.forget.empty();
   if (after_others && out_.tail().ranks().start_size() > 0) out_.seal();
@@ -354,7 +355,7 @@ void worker_connection::on_stop_after(doctor::stop_after const& order) {
   wake();
 }
 
-// Sent alone, so that closures are not delayed by it.
+// Sent alone, so that it does not delay closures.
 void worker_connection::on_stack_query(std::uint64_t number) {
   if (!out_.empty()) out_.seal();
   out_.tail().add_read_stack(number);

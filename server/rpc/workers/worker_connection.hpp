@@ -1,9 +1,9 @@
-// The stream of a worker: hello, then answers in and assignments out, until either side ends it.
+// Stream of a worker: hello, then answers in and assignments out, until either side ends it.
 //
 //   hello ──► answers… ──► half-close / broken / protocol error
 //
-// The hub assigns work and can end the stream by on_disconnect; this class collects its messages
-// for the writer. A local variable of the call's handler; engine thread only.
+// The hub assigns work and can end the stream by on_disconnect. This class collects the hub's
+// messages for the writer. A local variable of the call's handler; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@
 
 namespace muster::server {
 
-/// Pending output is bounded by the worker's credits, since the core has at most that many
-/// unanswered closures on a stream.
+/// The worker's credits bound the pending output, because the core has at most that many unanswered
+/// closures on a stream.
 class worker_connection final : public message_stream<v1::WorkerMessage, v1::ServerMessage>,
                                 public worker_sink {
  public:
   worker_connection(call& c, pools& all, stream_options const& options);
 
-  /// Serves the stream. Completes when the call is finished and the hub has forgotten the worker.
-  /// No errors. Cancellation: `terminal` cancels the call.
+  /// Completes when the call is finished and the hub has removed the worker. Does not fail.
+  /// Cancelling with `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
   /// Ends the stream with UNAVAILABLE.
@@ -75,8 +75,8 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void objects_attached(std::int64_t index);
   std::vector<core::closure_id> naming_blobs(std::vector<core::worker_result> const& results) const;
   void keep_blob_of(core::closure_id closure);
-  /// Reports to the hub that the worker has left, unless it knows. `process_ended`: only the
-  /// worker's process has ended, which executed this closure.
+  /// Reports to the hub that the worker has left, unless this was already reported. If
+  /// `process_ended` is set, only the worker's process that executed this closure has ended.
   void leave_hub(bool clean, std::string reason, bool may_return = false,
                  std::optional<core::held_closure> process_ended = {});
   void connection_lost();
@@ -116,8 +116,8 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   bool acknowledges_ = false;     // the worker stores answers, and there is a journal
   std::uint64_t answered_ = 0;    // answers of this stream passed to the hub
   std::uint64_t awaited_ = 0;     // of these, answers waiting for the journal
-  std::uint64_t last_batch_ = 0;  // the last batch of the journal with records of them
-  // Lets callbacks of the journal detect the end of this object.
+  std::uint64_t last_batch_ = 0;  // last journal batch with records of these answers
+  // Journal callbacks use it to detect that this object was destroyed.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -7,7 +7,7 @@
 namespace muster::server {
 namespace {
 
-/// Limits of received answers that are not acknowledged to the worker, which still stores them.
+/// Limits for received answers that are not acknowledged to the worker, which still stores them.
 constexpr std::size_t unacknowledged_max = 64;
 constexpr std::size_t unacknowledged_bytes_max = 64u << 10;
 

@@ -1,4 +1,3 @@
-// Checks answers column by column. Inserts inputs into assignments while encoding them.
 #include "server/rpc/workers/worker_convert.hpp"
 
 #include <algorithm>
@@ -41,13 +40,13 @@ std::string check_columns(v1::WorkerMessage const& m) {
   return {};
 }
 
-// Limits times to a year, since more cannot be a measurement.
+// Limits times to a year, because larger values cannot be measurements.
 core::duration measured(std::uint64_t us) {
   constexpr std::uint64_t year_us = 366ull * 24 * 3'600 * 1'000'000;
   return std::chrono::microseconds(std::min(us, year_us));
 }
 
-// The value of functions that return nothing; a single allocation is shared.
+// Shared value of all functions that return nothing.
 core::blob const& null_value() {
   static core::blob const null("null");
   return null;
@@ -112,13 +111,13 @@ void add_inputs(core::assignment const& a, int position, v1::ServerMessage& m) {
 
 // Returns the pickle of a Python bytes object.
 std::string pickle_of(std::string_view bytes) {
-  std::string made("\x80\x03\x42", 3);  // protocol 3, and a length of 4 bytes
+  std::string made("\x80\x03\x42", 3);  // protocol 3 and a four-byte length
   for (int shift = 0; shift < 32; shift += 8)
     made += static_cast<char>(static_cast<unsigned char>(bytes.size() >> shift));
   return made.append(bytes) += '.';
 }
 
-// Combines arguments in bytes with their inputs, for older workers; see Hello.
+// Combines byte arguments with their inputs, for older workers; see Hello.
 std::string in_one_json(core::assignment const& a) {
   auto made = "[\"" + base64(a.args.view()) + '"';
   for (std::size_t i = 0; a.inputs && i < a.inputs->size(); ++i) {
@@ -155,7 +154,6 @@ std::string check_reports(v1::WorkerMessage const& m) {
   return {};
 }
 
-// Both enumerations have the same numbers.
 static_assert(static_cast<int>(log_level::info) == v1::LOG_INFO);
 static_assert(static_cast<int>(log_level::debug) == v1::LOG_DEBUG);
 static_assert(static_cast<int>(log_level::warning) == v1::LOG_WARNING);
@@ -164,7 +162,7 @@ static_assert(static_cast<int>(log_level::standard_output) == v1::LOG_STDOUT);
 static_assert(static_cast<int>(log_level::standard_error) == v1::LOG_STDERR);
 static_assert(static_cast<int>(log_level::dropped) == v1::LOG_DROPPED);
 
-// Levels that only newer workers know become info.
+// Levels that only newer workers use become info.
 log_level level_of(int number) {
   return v1::LogLevel_IsValid(number) ? static_cast<log_level>(number) : log_level::info;
 }

@@ -1,4 +1,5 @@
-// Conversion of the columns of the worker stream: answers and reports in, assignments out.
+// Converts the columns of the worker stream: answers and reports from workers, assignments to
+// workers.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ std::string from_wire(v1::Answers const& answers, std::vector<core::worker_resul
 std::string take_reports(v1::WorkerMessage const& message, core::stream_id stream,
                          std::shared_ptr<std::string const> const& task, hub& to);
 
-/// Appends a closure to the pending output of the stream. `inputs_beside_bytes`: from the worker's
+/// Appends a closure to the stream's pending output. `inputs_beside_bytes` is from the worker's
 /// hello.
 void to_wire(core::assignment const& a, std::uint32_t function_number, bool inputs_beside_bytes,
              proto::outbox<v1::ServerMessage>& out);

@@ -1,4 +1,4 @@
-// Validation of a worker's hello.
+// Validates a worker's hello.
 #pragma once
 
 #include "muster/v1/worker.pb.h"
@@ -7,7 +7,7 @@
 
 namespace muster::server {
 
-/// Errors, which name the field and its value: INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many
+/// Errors contain the field and its value: INVALID_ARGUMENT; RESOURCE_EXHAUSTED for too many
 /// functions.
 muster::result<core::worker_spec> from_wire(v1::Hello const& hello, core::config const& limits);
 
