@@ -1,4 +1,4 @@
-// Attempt records are only for display, so an unreadable record never prevents a start.
+// Attempt records are only displayed, so an unreadable record never prevents a server start.
 #include "server/core/api/attempt_record_fields.hpp"
 #include "server/journal/described_entry.hpp"
 #include "server/journal/fact_encoding.hpp"
@@ -24,7 +24,7 @@ muster::result<std::vector<stored_record>> load_records(store const& s) {
   auto const read =
       s.read(program_keys::below(kind::record), [&](std::string_view key, std::string_view value) {
         stored_record one{program_keys::program_in(key), program_keys::number_in(key), {}};
-        bool in_range = true;  // ignored: an unknown enumerator becomes the first one
+        bool in_range = true;  // ignored: an unknown enumerator is replaced by the first one
         if (decode_entry(value, one.what, in_range)) all.push_back(std::move(one));
         return true;
       });

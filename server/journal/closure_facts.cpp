@@ -1,6 +1,6 @@
-// There is one entry per job or session, per request, and per closure that has ended or was
-// returned by a worker. They are deleted with their job, those of a session's request when all its
-// closures are released.
+// One entry is stored per job or session, per request, and per closure that has ended or that a
+// worker has returned. A job's entries are deleted with the job. The entries of a session's request
+// are deleted when all its closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Appends a number with `digits` digits. Hand-written, because it runs for each closure that ends
-// or is deleted.
+// Hand-written for speed, because each ended or deleted closure needs several keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -59,7 +58,7 @@ struct encoder {
   void operator()(core::accepted_fact const& f) const {
     accepted_entry e{.created = f.created, .functions = f.functions, .callables = f.callables};
     std::map<core::closure_extras const*, std::uint32_t>
-        known;  // shared by closures with the same options
+        known;  // shared by closures with equal options
     bool bytes = false, extras = false, tokens = false, own_errors = false;
     for (auto const& c : f.closures) {
       bytes = bytes || c.args.encoding() == core::encoding::bytes;
@@ -136,8 +135,7 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
   return f;
 }
 
-// Visits all entries of one kind, across jobs, with `take(job, position, entry)`. Stops with an
-// error when `take` returns false.
+// Visits all entries of one kind, in all jobs. Stops with an error when `take` returns false.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
   return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
@@ -196,8 +194,8 @@ std::string named(core::session_id job, core::closure_id c) {
   return core::text(c) + " of " + core::text(job);
 }
 
-// Checks that each closure has a place of its own in the table of closures. Returns the first
-// violation, or an empty string.
+// Checks that no two closures have the same slot in the closure table. Returns the first violation,
+// or an empty string.
 std::string first_place_violation(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;
@@ -219,7 +217,6 @@ std::string first_place_violation(jobs const& all) {
 
 }  // namespace
 
-// Shared with the repair of a store.
 core::session_id job_in(std::string_view key) {
   if (key.size() < 2 + job_digits) return {};
   return core::session_id{
@@ -283,7 +280,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
-  std::map<std::string, stored_job> sessionless_values;  // values without a session, by cluster
+  std::map<std::string, stored_job> sessionless_values;  // by cluster
   auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
     bool const ok = complete(e, id);
     all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};

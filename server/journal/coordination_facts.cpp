@@ -12,7 +12,6 @@ namespace {
 namespace coordination = core::coordination;
 using namespace std::string_view_literals;
 
-// Returns the key prefix "KIND\0CLUSTER\0" of a cluster's entries of one kind.
 std::string prefix_of(char kind, std::string const& cluster) {
   return std::string(1, kind) + '\0' + cluster + '\0';
 }
@@ -57,7 +56,7 @@ struct encoder {
   }
 };
 
-// Visits all entries of one kind of a cluster with `take(rest of the key, entry)`.
+// Calls `take(rest of the key, entry)` for each entry of one kind in a cluster.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, std::string const& cluster, Take take) {
   auto const prefix = prefix_of(kind, cluster);
@@ -122,7 +121,7 @@ muster::result<std::vector<coordination::restored_cluster>> load_clusters(store 
   std::optional<std::string> damaged;
   auto const read = s.read("c\0"sv, [&](std::string_view key, std::string_view value) {
     coordination::cluster_fact f;
-    bool in_range = true;  // ignored: an unknown enumerator becomes the first one
+    bool in_range = true;  // ignored: an unknown enumerator is replaced by the first one
     if (!decode_entry(value, f, in_range) || !coordination::validate(f.spec).ok()) {
       damaged = key.substr(2);
       return false;

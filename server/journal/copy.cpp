@@ -15,7 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t batch_bytes = std::size_t{4} << 20;
 
-// Returns the normalised absolute path without a trailing slash.
 fs::path plain(fs::path const& path) {
   auto const whole = fs::absolute(path).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
@@ -47,8 +46,8 @@ std::uint64_t count_entries(store const& s) {
   return read.ok() ? n : 0;
 }
 
-// Copies `from` to `partial` and verifies the copy. `judged`: contents of `from`, or null if no
-// server can load it; then only the numbers of entries are compared.
+// Copies `from` to `partial` and verifies the copy. `judged`: contents of `from`; null: no server
+// can load `from`, so only the numbers of entries are compared.
 muster::result<copied> copy_to(fs::path const& partial, view const& from, contents const* judged,
                                watcher const& watch) {
   auto made = rocks_store::open(partial);
@@ -91,7 +90,7 @@ muster::status rename_durably(fs::path const& partial, fs::path const& to) {
   return make_durable(to.parent_path());
 }
 
-// `directory`: the directory of `from`, or empty. `judge`: require that a server can load `from`.
+// `directory`: directory of `from`, or empty; `judge`: whether a server must be able to load `from`
 muster::result<copied> copy_beside(view const& from, fs::path const& directory, fs::path const& to,
                                    bool judge, watcher const& watch) {
   if (auto const ours = format_of(from); !ours) return ours.error();

@@ -1,5 +1,5 @@
-// Copies a store into another directory (`muster data backup`, `muster data restore`) or rewrites
-// it in place (`muster data compact`). Single-threaded.
+// Copies a store (`muster data backup`, `muster data restore`) or compacts it in place (`muster
+// data compact`). Single-threaded.
 #pragma once
 
 #include "server/journal/inspection.hpp"
@@ -9,38 +9,38 @@
 namespace muster::server::journal {
 
 struct copied {
-  std::uint64_t entries = 0, bytes = 0;  // size of the entries
-  std::uint64_t bytes_on_disk = 0;       // size of the copy without its blobs
+  std::uint64_t entries = 0, bytes = 0;  // total size of the entries
+  std::uint64_t bytes_on_disk = 0;       // size of the copy without blobs
   found_blobs blobs;
 };
 
-/// Returns the path, next to `to`, at which a copy is built.
+/// Returns the path next to `to` at which a copy is built.
 std::filesystem::path unfinished(std::filesystem::path const& to);
 
-/// Copies a consistent snapshot of the directory `from`, with its blobs, without disturbing a
-/// running server. Validates all entries before and after copying, as `inspect` does.
+/// Copies a consistent snapshot of the directory `from` and its blobs, without disturbing a running
+/// server. Validates all entries before and after copying, as `inspect` does.
 ///
-/// `to` must be empty or absent, and becomes accessible only to its owner. On success the copy is
-/// durable; on failure `to` is unchanged. The copy is built at unfinished(to), gets its format
-/// entry last, and is then renamed. If the process is killed, unfinished(to) remains; servers
-/// reject it without a format entry.
-/// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data are damaged, or
-/// the disk failed.
+/// `to` must be empty or absent, and becomes accessible only to its owner. On success, the copy is
+/// durable. On failure, `to` is unchanged. The copy is built at unfinished(to), where it remains if
+/// the process is killed. Servers reject an unfinished copy, because the format entry is written
+/// last.
+/// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data is damaged, or the
+///   disk failed.
 muster::result<copied> copy_store(std::filesystem::path const& from,
                                   std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies an open view without blobs. Otherwise like copy_store for directories.
+/// Copies an open view without blobs. Otherwise like `copy_store` for directories.
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 
-/// Copies a view even if no server could load it, with the blobs of `directory` unless that is
-/// empty. Otherwise like copy_store.
+/// Like `copy_store`, but copies a view even if no server can load it, with the blobs in
+/// `directory` unless `directory` is empty.
 muster::result<copied> copy_unchecked(view const& from, std::filesystem::path const& directory,
                                       std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies all entries of `from` into an empty store, the format entry last, after all others are
-/// durable.
-/// @param expected number of entries, for messages
+/// Copies all entries of `from` into an empty store. The format entry is written last, after all
+/// other entries are durable.
+/// @param expected number of entries, for progress messages
 /// @return CANCELLED: `watch` returned false.
 muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,
                                     watcher const& watch = {});
@@ -48,7 +48,7 @@ muster::result<copied> copy_entries(view const& from, std::uint64_t expected, st
 struct compacted {
   std::uint64_t bytes_before = 0, bytes_after = 0;
 };
-/// Compacts a directory that no server uses. Errors as for copy_store.
+/// Compacts a directory that no server uses. Errors: as for `copy_store`.
 muster::result<compacted> compact_store(std::filesystem::path const& directory);
 
 }  // namespace muster::server::journal

@@ -1,6 +1,5 @@
-// Encodes structs, as described in server/core/api/described.hpp, as store entries. The bytes equal
-// those that Protobuf writes for records.proto, which tests/journal/described_entry_test.cpp
-// verifies.
+// Encodes the structs of server/core/api/described.hpp as store entries. The bytes equal Protobuf's
+// encoding of records.proto, which tests/journal/described_entry_test.cpp verifies.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +49,7 @@ class reader {
  public:
   explicit reader(std::string_view message) : left_(message) {}
 
-  /// Reads the next field. Returns false at the end, and if the message is damaged.
+  /// Reads the next field. Returns false at the end, or if the message is damaged.
   bool next(item& to) {
     std::uint64_t tag = 0, size = 0;
     if (left_.empty()) return false;
@@ -121,7 +120,7 @@ std::uint64_t bits_of(V v) {
   else
     return static_cast<std::uint64_t>(v);
 }
-/// Converts a stored number. Sets `ok` to false if no enumerator has the number.
+/// Sets `ok` to false if no enumerator has the number.
 template <class V>
 V from_bits(std::uint64_t bits, bool& ok) {
   if constexpr (std::is_same_v<V, core::duration>) {
@@ -153,8 +152,8 @@ inline void put_number(std::string& to, core::field_facts const& f, std::uint64_
   put_bits(to, type_of<int>(f), bits);
 }
 
-// Types that are stored as another type. `entry_of(value)` converts to it. `from_entry(entry,
-// value)` converts back and returns whether the numbers of the entry are in range.
+// Types that are stored as another type. `entry_of(value)` converts to the stored type.
+// `from_entry(entry, value)` converts back and returns whether the entry's numbers are in range.
 template <class V>
 concept converted = requires(V const& v) {
   entry_of(v);
@@ -168,12 +167,12 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
-// An optional list also has a flag, whose field number precedes that of the list.
+// An optional list also has a flag. The flag's field number directly precedes the list's.
 template <class V>
 inline constexpr bool has_flag = false;
 template <class V>
 inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
-// A blob also has an encoding, whose field number follows that of its bytes.
+// A blob also has an encoding. Its field number directly follows that of the blob's bytes.
 template <class V>
 inline constexpr bool has_encoding =
     std::is_same_v<V, core::blob> || std::is_same_v<V, std::optional<core::blob>>;
@@ -186,14 +185,14 @@ inline constexpr bool is_pair<std::pair<std::string, V>> = true;
 
 template <core::described T>
 void encode_entry(T const& of, std::string& to);
-/// Decodes a struct. Absent fields become empty, zero or false; unknown fields are skipped. Sets
+/// Decodes a struct. Absent fields become empty, zero or false. Skips unknown fields. Sets
 /// `in_range` to false if a number has no enumerator. Returns false if the bytes are damaged.
 template <core::described T>
 bool decode_entry(std::string_view bytes, T& into, bool& in_range);
 
 namespace entry {
 
-// Encodes a name with an amount, a text, or a port in decimal.
+// Encodes a name and an amount, a text, or a port in decimal.
 template <class V>
 std::string encoded_pair(std::pair<std::string, V> const& p) {
   std::string to;
@@ -272,7 +271,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
       if (!packed.empty()) put_bytes(to, f.number, packed);
     } else if constexpr (std::is_same_v<element, std::string>) {
       for (auto const& one : value) put_bytes(to, f.number, one);
-    } else if constexpr (std::is_same_v<element, core::blob>) {  // encodings have their own field
+    } else if constexpr (std::is_same_v<element, core::blob>) {  // encodings are a separate field
       for (auto const& one : value) put_bytes(to, f.number, one.view());
     } else {
       for (auto const& one : value) put_value(to, f, one);
@@ -291,7 +290,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
   }
 }
 
-// Stores a field in `into`. Skips a field of another type. Returns false if the field is damaged.
+// Decodes a field. Skips a field of the wrong type. Returns false if the field is damaged.
 template <class V>
 bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_range) {
   if constexpr (number<V>) {
@@ -341,7 +340,7 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
     } else if constexpr (has_flag<V>) {
       bool const is_flag = i.number != f.number;
       if (is_flag && i.value == 0) return true;
-      if (!into) into.emplace();  // fields can come in any order
+      if (!into) into.emplace();  // the flag and the list can be in any order
       return is_flag || take_value(f, i, *into, in_range);
     } else if (i.type == bytes || has_encoding<V>) {
       if constexpr (is_optional<V>) {
@@ -358,7 +357,7 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
   return true;
 }
 
-// Reads the rows of a message of columns, up to the length of the shortest column. Sets `in_range`
+// Reads rows that are encoded as columns, up to the length of the shortest column. Sets `in_range`
 // to false if the columns differ in length.
 template <class V>
 void take_columns(std::string_view message, std::vector<V>& rows, bool& in_range) {
@@ -387,7 +386,7 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
-// Sets all fields to the values of an empty entry: zeros, not the struct's defaults.
+// Sets all fields to the values of an empty entry: zeros instead of the struct's defaults.
 template <core::described T>
 void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {

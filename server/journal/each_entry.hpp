@@ -9,10 +9,9 @@
 
 namespace muster::server::journal {
 
-/// Calls `take(key, value)` for each entry with this prefix, in order of keys, until `take` returns
-/// false.
-/// @return INTERNAL with the entry's name if `take` returned false, because the entry is unreadable
-/// or inconsistent.
+/// Calls `take(key, value)` for each entry with this prefix, in key order, until `take` returns
+/// false for an unreadable or inconsistent entry.
+/// @return INTERNAL with the entry's name if `take` returned false.
 template <class Take>
 muster::status each_entry_of(store const& s, std::string const& prefix, Take take) {
   std::string damaged;
@@ -26,7 +25,7 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
 }
 
-/// Calls `take(key, entry)` for each entry, decoded. Entries that are damaged or out of range stop
+/// Calls `take(key, entry)` for each decoded entry. An entry that is damaged or out of range stops
 /// the visit with INTERNAL.
 template <class Entry, class Take>
 muster::status each_entry(store const& s, std::string const& prefix, Take take) {

@@ -20,7 +20,6 @@ google::protobuf::Message const& form() {
   return Message::default_instance();
 }
 
-// Repairs texts in the raw fields of a stored message.
 bool repair_text(google::protobuf::Descriptor const& form,
                  google::protobuf::UnknownFieldSet& fields) {
   using google::protobuf::FieldDescriptor;
@@ -40,8 +39,8 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-// Parses a stored message. Repairs texts that are not UTF-8 first, because Protobuf would reject
-// the whole message. Returns null if it is damaged otherwise.
+// Parses a stored message. Texts that are not UTF-8 are repaired, because Protobuf would reject the
+// whole message. Returns null if the message is damaged otherwise.
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
   auto const size = static_cast<int>(value.size());
@@ -63,7 +62,7 @@ muster::result<wire::Format> read_format(store const& s) {
     readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
     return false;
   });
-  // A server writes the format entry first, a copy writes it last.
+  // A server writes the format entry first; a copy operation writes it last.
   if (read.ok() && readable && f.version() == 0)
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;

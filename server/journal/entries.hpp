@@ -1,5 +1,5 @@
-// Table of the kinds of entries in a store, for tools that list all entries without interpreting
-// them. Pure functions, any thread.
+// Table of the kinds of store entries, for tools that list entries without interpreting them. Pure
+// functions, any thread.
 #pragma once
 
 #include <vector>
@@ -15,19 +15,20 @@ class Format;
 
 namespace muster::server::journal {
 
-/// Highest Format version that this program reads.
+/// Highest format version that this program can read.
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
-/// Reads the format entry. Version 0: the store is empty.
-/// @return FAILED_PRECONDITION: other entries exist without a format entry, or it is unreadable.
+/// Reads the format entry. Returns version 0 if the store is empty.
+/// @return FAILED_PRECONDITION: the format entry is unreadable, or is missing although other
+///   entries exist.
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {
   /// Prefix of the keys, followed by `\0`. The key "format" is the tag itself and has no parts.
   std::string_view tag;
   std::string_view name;
-  /// Names of the key's further parts, separated by `\0`; the last part takes the rest. An empty
-  /// name: the part must be empty.
+  /// Names of the key's further parts, separated by `\0`. The last part extends to the key's end. A
+  /// part with an empty name must be empty.
   std::vector<std::string_view> parts;
   google::protobuf::Message const& (*form)();
 };
@@ -38,20 +39,19 @@ struct named_part {
   std::string_view name, value;
 };
 
-/// Parts of a key, as views that must not outlive it.
+/// Parts of a key. The key must outlive the object.
 struct entry_name {
   entry_kind const* kind = nullptr;  ///< null: unknown kind
   std::vector<named_part> parts;
 
   std::string_view const* part(std::string_view name) const;
-  /// Returns text for messages: `key "a/b" of cluster 'train'`.
+  /// Returns text for messages, such as `key "a/b" of cluster 'train'`.
   std::string text() const;
 };
 entry_name name_of(std::string_view key);
 
-/// Returns whether the value is a valid entry of this kind.
 bool is_readable(entry_kind const& kind, std::string_view value);
-/// Returns the entry as Protobuf JSON with the declared field names.
+/// Returns the entry as Protobuf JSON with field names as declared, or nothing if it is unreadable.
 std::optional<std::string> as_json(entry_kind const& kind, std::string_view value);
 
 }  // namespace muster::server::journal

@@ -1,6 +1,5 @@
-// Converts state changes of the cores to store entries and back; see journal/v1/records.proto. Load
-// functions return INTERNAL with the name of an entry that is unreadable, or inconsistent with
-// others.
+// Converts the cores' state changes to store entries and back; see journal/v1/records.proto. The
+// load functions return INTERNAL with the entry's name if an entry is unreadable or inconsistent.
 #pragma once
 
 #include <vector>
@@ -14,14 +13,14 @@
 
 namespace muster::server::journal {
 
-// Each appends the changes for these facts to `into`, in order.
+// The encode functions append the changes for these facts to `into`, in order.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
             std::vector<change>& into);
 void encode(std::vector<core::coordination::fact> const& facts, std::vector<change>& into);
 void encode(core::token_change const& f, std::vector<change>& into);
-/// Stores the record of an attempt. `what` null: deletes it.
+/// `what` null: deletes the attempt's record
 void encode(core::program_id program, std::uint32_t attempt, core::attempt_record const* what,
             std::vector<change>& into);
 
@@ -29,25 +28,22 @@ struct stored_job {
   std::string cluster;
   core::restored_job job;
 };
-/// Loads all jobs in order of their numbers. Values without a session come first, by cluster.
+/// Loads all jobs in order of their numbers, after the values without a session in order of
+/// clusters.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
 struct stored_program {
   std::string cluster;
   core::programs::restored_program program;
 };
-/// Loads all programs in order of their numbers.
 muster::result<std::vector<stored_program>> load_programs(store const& s);
 struct stored_record {
   core::program_id program{};
   std::uint32_t attempt = 0;
   core::attempt_record what;
 };
-/// Loads all attempt records in order of their programs. Skips unreadable records, and records of
-/// unknown programs.
+/// Skips unreadable records, and records of unknown programs.
 muster::result<std::vector<stored_record>> load_records(store const& s);
-/// Loads all clusters in order of their names.
 muster::result<std::vector<core::coordination::restored_cluster>> load_clusters(store const& s);
-/// Loads all tokens in order of their ids.
 muster::result<std::vector<core::token>> load_tokens(store const& s);
 
 }  // namespace muster::server::journal

@@ -13,18 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// The set of files changes a few times a second at most, and opening them takes milliseconds.
+// The set of files changes at most a few times per second, and opening the files takes
+// milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 
-// Excludes LOCK, because closing it would release a lock of this process.
+// Excludes LOCK, because closing that file would release a lock of this process.
 bool wanted(std::string const& name) {
   return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
          name.ends_with(".log") || name.ends_with(".sst");
 }
 
-// Fingerprint of the set of files. While it is unchanged, no file of the set is deleted, because
-// RocksDB writes the manifest first.
+// Fingerprint of the set of files. RocksDB changes the manifest before it deletes a file, so no
+// file is deleted while the fingerprint is unchanged.
 std::string live_file_fingerprint(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);
@@ -95,7 +96,7 @@ class anywhere final : public rocksdb::FSRandomAccessFile {
   std::shared_ptr<held_file const> const file_;
 };
 
-// RocksDB tries the old suffix .ldb last; the message contains the current suffix.
+// RocksDB tries the old suffix .ldb last; the message contains the current suffix instead.
 IOStatus path_not_found(std::string name) {
   if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
   return IOStatus::PathNotFound(name);
@@ -175,7 +176,7 @@ IOStatus held_files::CreateDir(std::string const& name, rocksdb::IOOptions const
 }
 IOStatus held_files::CreateDirIfMissing(std::string const&, rocksdb::IOOptions const&,
                                         rocksdb::IODebugContext*) {
-  return IOStatus::OK();  // exists, because its files do
+  return IOStatus::OK();  // the directory contains files, so it exists
 }
 IOStatus held_files::DeleteFile(std::string const& name, rocksdb::IOOptions const&,
                                 rocksdb::IODebugContext*) {

@@ -1,6 +1,6 @@
-// Consistent snapshot of the files of a RocksDB directory, for readers that run beside its server.
-// The files are held open, so deleted files remain readable, and reads end at the original size.
-// Read-only. One thread opens it, many can read.
+// Consistent snapshot of the files of a RocksDB directory, for readers that run in parallel with
+// its server. Open files remain readable after RocksDB deletes them, and reads end at the original
+// size. One thread opens the snapshot; many threads can read it.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -15,13 +15,14 @@
 
 namespace muster::server::journal {
 
-/// A file, readable up to its size when it was opened.
+/// A file that is readable up to its size at opening.
 class held_file {
  public:
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// Reads up to `n` bytes. Returns fewer only at the end, or a negative number with errno set.
+  /// Returns the number of bytes read, which is less than `n` only at the end, or -1 with errno
+  /// set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
   }
@@ -36,10 +37,9 @@ class held_files final : public rocksdb::FileSystemWrapper {
   using table = std::map<std::string, std::shared_ptr<held_file const>>;
 
   /// Opens all files of a directory.
-  /// @param meanwhile for tests; runs after the files are opened and before they are known to be
-  /// consistent
+  /// @param meanwhile for tests; runs when the files are open but not verified to be consistent
   /// @return INTERNAL: a file cannot be opened. UNAVAILABLE: the files change too fast for a
-  /// consistent snapshot.
+  ///   consistent snapshot.
   static muster::result<std::shared_ptr<held_files>> of(
       std::filesystem::path const& directory, std::function<void()> const& meanwhile = {});
 

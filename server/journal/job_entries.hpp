@@ -14,7 +14,7 @@ namespace muster::server::journal {
 
 struct job_entry {
   std::string cluster{};
-  // 0: a job, 1: a session with a stream, 2: a session with unary calls.
+  // 0: job; 1: session with a stream; 2: session with unary calls
   std::uint32_t delivery = 0;
   core::job_fact job{};
 };
@@ -29,12 +29,13 @@ struct accepted_entry {
   core::time_point created{};
   std::vector<std::string> functions{};
   std::vector<core::closure_id> ids{};
-  std::vector<std::uint32_t> function{};                              // positions in `functions`
-  std::vector<core::blob> args{};                                     // without encodings
-  std::vector<core::encoding> encodings{};                            // empty: all are JSON
+  std::vector<std::uint32_t> function{};                              // indexes into `functions`
+  std::vector<core::blob> args{};                                     // without their encodings
+  std::vector<core::encoding> encodings{};                            // empty: all JSON
   std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets
-  std::vector<std::uint32_t> extras_of{};  // position in `extras` + 1; 0: none; empty: all 0
-  std::vector<std::uint64_t> tokens{};     // empty: all 0
+  std::vector<std::uint32_t>
+      extras_of{};                      // index into `extras` plus 1; 0: no options; empty: all 0
+  std::vector<std::uint64_t> tokens{};  // empty: all 0
   std::vector<core::callable_name> callables{};
   std::vector<bool> own_errors{};  // empty: all false
 };
@@ -59,9 +60,9 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
   return core::fields(core::flat(&t::value), core::field(8, "cluster", &t::cluster));
 }
 
-/// Entry of a closure that its client has released: a state above the last enumerator.
+/// Entry of a closure that its client has released. Its state is above the last enumerator.
 constexpr std::string_view forgotten_entry = "\x08\x06";
-/// Returns whether an entry has that state. Ignores fields that later versions add.
+/// Returns whether an entry has the released state. Ignores fields of later versions.
 inline bool is_forgotten(std::string_view bytes) {
   entry::reader fields(bytes);
   for (entry::item i; fields.next(i);)
@@ -70,20 +71,20 @@ inline bool is_forgotten(std::string_view bytes) {
 }
 
 core::session_id job_in(std::string_view key);
-/// Returns the number after the job, or the largest number if there is none.
+/// Returns the number after the job in a key, or the largest number if there is none.
 std::uint64_t position_in(std::string_view key, int base);
 
-/// Completes the job of an entry with this number. Returns whether it is valid.
+/// Completes the job from its key. Returns whether the entry is valid.
 bool complete(job_entry& e, core::session_id job);
-/// Returns whether all columns have the same length and all positions are in range.
+/// Returns whether all columns have the same length and all indexes are in range.
 bool fits(accepted_entry const& e);
-/// Returns whether a request can start at `first` if the previous one ends at `end`. Requests never
-/// overlap. Positions of a job have no gaps; those of a session can have gaps.
+/// Returns whether a request can start at `first` if the previous request ends at `end`. Requests
+/// never overlap. Only sessions can have gaps between requests.
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first);
-/// Completes the state of a closure. Returns whether its fields are consistent.
+/// Completes a closure's state. Returns whether its fields are consistent.
 bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);
 
-/// Returns the slot in a closure's id, which is unique in the server.
+/// Returns the slot in a closure's ID, which is unique in the server.
 inline std::uint32_t place_of(core::closure_id id) {
   return static_cast<std::uint32_t>(raw(id));
 }

@@ -1,12 +1,12 @@
-// Writes batches of changes to the store, in order, on a thread of its own. Nothing else uses the
-// store while the server runs.
+// Writes batches of changes to the store, in order, on its own thread. Nothing else uses the store
+// while the server is running.
 //
 //   append ──► queue ──► one write for the whole queue ──► durable(n)
-//   engine               journal's thread                   engine
+//   engine journal's thread engine
 //
-// An idle journal writes at once. While it is busy, and for up to `commit_delay` after that,
-// batches collect in the queue. The queue is unbounded: callers check `full()` before they accept
-// new work.
+// An idle journal writes immediately. During a write, and for up to `commit_delay` afterwards,
+// batches collect in the queue. The queue is unbounded, so callers must check `full()` before they
+// accept new work.
 #pragma once
 
 #include <chrono>
@@ -21,32 +21,32 @@
 namespace muster::server::journal {
 
 struct journal_options {
-  /// Size of the queue, in bytes, from which `full()` returns true.
+  /// Size of the queue from which `full()` returns true.
   std::size_t queue_bytes_max = std::size_t{64} << 20;
-  /// Free disk space reserved for accepted work. Below it, `full()` returns true. Checked every
-  /// second; for etcd only with writes.
+  /// Free disk space reserved for accepted work. When less is free, `full()` returns true. Checked
+  /// every second; for etcd, only at writes.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
-  /// Maximum delay of a batch that was appended during a write, to collect more.
+  /// Maximum delay of a batch that was appended during a write, so that more batches collect.
   std::chrono::microseconds commit_delay{0};
 };
 
 struct journal_stats {
-  std::uint64_t appended = 0;  ///< batches appended
-  std::uint64_t durable = 0;   ///< batches that are durable
-  std::uint64_t writes = 0;    ///< writes of the store, each of the whole queue
+  std::uint64_t appended = 0;
+  std::uint64_t durable = 0;
+  std::uint64_t writes = 0;  ///< writes to the store, each of a whole queue
   std::uint64_t waiting_bytes = 0;
-  /// Size of the store, checked at most every ten seconds.
+  /// Size of the store; updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
-  std::optional<std::uint64_t> free_bytes;  ///< free disk space, checked at most every second
-  bool disk_is_full = false;                ///< less than the reserve is free
+  std::optional<std::uint64_t> free_bytes;  ///< free disk space; updated at most every second
+  bool disk_is_full = false;                ///< less than reserve_bytes is free
   std::string store_version;                ///< see store::version
-  muster::status failed;                    ///< if not OK: nothing is written after this error
+  muster::status failed;  ///< error of the last write; nothing is written after an error
 };
 
 class journal {
  public:
-  /// Called on the journal's thread when batches up to `durable` are durable. With an error, no
-  /// later batch will become durable. Also called when the disk becomes full or has space again.
+  /// Called on the journal's thread when batches up to `durable` are durable. After an error, no
+  /// later batch becomes durable. Also called when the disk becomes full or has space again.
   using progress = std::function<void(std::uint64_t durable, muster::status const& failed)>;
 
   journal(std::unique_ptr<store> s, journal_options o, progress p);
@@ -54,14 +54,13 @@ class journal {
   journal(journal const&) = delete;
 
   // The following functions can be called on any thread.
-  /// Appends a batch and returns its number, from 1.
+  /// Returns the batch's number; the first is 1.
   std::uint64_t append(std::vector<change> batch);
-  /// Returns whether the queue or the disk has no space for new work.
   bool full() const;
   journal_stats facts() const;
-  /// Writes the remaining batches and ends the thread. Must not be followed by append(). Does not
-  /// call the callback any longer. A remote store may give up if it gets no answer, which facts()
-  /// then reports.
+  /// Writes the remaining batches and stops the thread. append() must not be called afterwards. The
+  /// callback is no longer called. A remote store that does not answer may give up; facts() then
+  /// contains the error.
   void stop();
 
  private:
@@ -75,7 +74,7 @@ class journal {
 
   mutable std::mutex mutex_;
   std::condition_variable appended_;
-  std::vector<change> queue_;  // guarded by mutex_, like all members below
+  std::vector<change> queue_;  // guarded by mutex_, like the following members
   journal_stats facts_;
   bool stopping_ = false;
   bool ended_ = false;  // the thread has finished
@@ -83,7 +82,7 @@ class journal {
   bool writing_ = false;
   std::chrono::steady_clock::time_point gather_until_{};
 
-  std::thread thread_;  // last member, because it uses the others
+  std::thread thread_;  // last member, because it uses the other members
 };
 
 }  // namespace muster::server::journal

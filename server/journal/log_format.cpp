@@ -10,7 +10,7 @@ namespace muster::server::journal {
 namespace {
 
 constexpr std::size_t block_bytes = 32768;
-// Checksum, payload length, type. The longer headers of recycled logs do not occur here.
+// Checksum, payload length and type. Recycled logs have longer headers, but do not occur here.
 constexpr std::size_t checksum_bytes = 4, header_bytes = 7;
 enum : unsigned { first_type = 2, middle_type = 3 };
 
@@ -30,7 +30,7 @@ std::uint32_t extended(std::uint32_t crc, char c) {
   return table[(crc ^ byte(c)) & 0xff] ^ crc >> 8;
 }
 
-// Masked as in RocksDB, so that a checksum over data with checksums differs from them.
+// RocksDB masks checksums because it computes checksums of data that contains checksums.
 std::uint32_t masked(std::uint32_t crc) {
   crc = ~crc;
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -40,8 +40,8 @@ std::uint32_t stored_in(std::string_view record) {
   return byte(record[0]) | byte(record[1]) << 8 | byte(record[2]) << 16 | byte(record[3]) << 24;
 }
 
-// Returns whether the bytes, or a prefix of at least `at_least` bytes, match the checksum at their
-// beginning.
+// Returns whether the checksum at the beginning matches the bytes, or a prefix of at least
+// `at_least` bytes.
 bool has_checksum(std::string_view record, std::size_t at_least) {
   auto const stored = stored_in(record);
   std::uint32_t crc = ~0u;
@@ -59,19 +59,20 @@ struct step {
   std::size_t missing = 0;
 };
 
-// Reads the record at the beginning of the rest of a block. `last`: no bytes follow.
+// Reads the first record of the rest of a block. `last`: no bytes follow the block
 step next(std::string_view rest, bool last, bool checksums) {
   using kind = log_end::kind;
   auto const unfinished = last ? kind::torn : kind::damaged;
   if (rest.size() < header_bytes) return {0, unfinished};
   auto const length = byte(rest[4]) | byte(rest[5]) << 8;
   auto const type = byte(rest[6]);
-  if (length == 0 && type == 0) return {0, unfinished};  // this part was never written
+  if (length == 0 && type == 0) return {0, unfinished};  // space that was never written
   if (auto const bytes = header_bytes + length; bytes <= rest.size())
     return {bytes,
             !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
-  // Truncated, or with a wrong length. In the latter case, a shorter prefix matches the checksum.
+  // The record is truncated or has a wrong length. If its length is wrong, a shorter prefix matches
+  // the checksum.
   if (has_checksum(rest, header_bytes)) return {0, kind::damaged};
   return {0, unfinished, false, header_bytes + length - rest.size()};
 }
@@ -86,8 +87,8 @@ log_end walk_log(log_reader const& read, bool checksums) {
   using kind = log_end::kind;
   std::vector<char> now(block_bytes), ahead(block_bytes);
   std::uint64_t begin = 0;
-  std::optional<std::uint64_t> first;  // start of a record that continues
-  // Space that the file system had reserved before a power failure.
+  std::optional<std::uint64_t> first;  // start of a record that continues in the next block
+  // The file system may have reserved this space before a power failure.
   std::optional<std::uint64_t> zeros;
   auto have = read(now.data(), block_bytes);
   while (have > 0) {
@@ -96,7 +97,7 @@ log_end walk_log(log_reader const& read, bool checksums) {
     while (!rest.empty()) {
       auto const at = begin + have - rest.size();
       if (all_zero(rest)) {
-        // The rest of a full block can be too short for a header.
+        // A full block's rest can be too short for a header.
         bool const filler = have == block_bytes && rest.size() < header_bytes;
         if (!filler && !zeros) zeros = at;
         break;

@@ -1,6 +1,6 @@
 // Reads RocksDB's logs (NNNNNN.log, MANIFEST-NNNNNN): records in blocks of 32 KiB, each with a
-// checksum. RocksDB drops an incomplete last record silently, as torn by a kill. This code
-// distinguishes torn from damaged records. Pure functions.
+// checksum. RocksDB silently drops an incomplete last record, as after a kill. This code
+// distinguishes torn records from damaged ones. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace muster::server::journal {
 struct log_end {
   enum class kind : std::uint8_t {
     whole,
-    torn,     ///< the last record is incomplete; everything before it is intact
+    torn,     ///< the last record is incomplete; all earlier records are intact
     damaged,  ///< the content of a record has changed
   };
   kind what = kind::whole;
@@ -19,11 +19,10 @@ struct log_end {
   std::uint64_t missing = 0;  ///< minimum number of missing bytes; 0: unknown
 };
 
-/// Reads the next bytes of the file. Returns fewer than `n` only at the end.
+/// Returns fewer than `n` bytes only at the end.
 using log_reader = std::function<std::size_t(char* into, std::size_t n)>;
 
-/// Checks a log. `checksums` false: skips checksums for speed, if RocksDB verifies intact records
-/// later.
+/// `checksums`: false skips them for speed, if RocksDB will verify intact records later
 log_end walk_log(log_reader const& read, bool checksums = true);
 
 }  // namespace muster::server::journal

@@ -1,4 +1,4 @@
-// Entry of a program as submitted.
+// The entry of a submitted program.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Stores programs; see server/core/api/program_fields.hpp for the fields.
+// Encodes programs. server/core/api/program_fields.hpp lists the fields.
 #include "server/core/api/program_fields.hpp"
 #include "server/journal/fact_encoding.hpp"
 #include "server/journal/program_entry.hpp"

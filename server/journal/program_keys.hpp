@@ -1,4 +1,4 @@
-// Keys of the entries of programs.
+// Keys of program entries.
 #pragma once
 
 #include <cstdlib>
@@ -10,8 +10,8 @@
 
 namespace muster::server::journal::program_keys {
 
-/// Kinds of entries: one each for the submission and the state, one per attempt, the placement of
-/// the last attempt, one per dead rank, and one per attempt record.
+/// Kinds of entries: one each for the submission and the state, one per attempt, one for the last
+/// attempt's placement, one per dead rank, and one per attempt record.
 enum class kind : char {
   submitted = 'g',
   course = 'h',
@@ -34,7 +34,7 @@ inline std::string of(kind k, core::program_id program, std::uint32_t number) {
   return of(k, program) + '\0' + std::string(10 - digits.size(), '0') + digits;
 }
 
-// Returns the program in a key, or 0 if the key is too short to contain a program.
+// Returns 0 if the key is too short.
 inline core::program_id program_in(std::string_view key) {
   auto const digits = key.size() < 18 ? std::string() : std::string(key.substr(2, 16));
   return core::program_id{std::strtoull(digits.c_str(), nullptr, 16)};

@@ -1,5 +1,5 @@
-// The plan is verified by inspecting the store with the changes applied, before anything is
-// written.
+// Before anything is written, the plan is verified by inspecting a view of the store with the
+// changes applied.
 #include "server/journal/repair.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A view with changes applied. Each change must be of a single key.
+/// A view with changes applied. Each change must affect a single key.
 class changed_view final : public view {
  public:
   changed_view(view const& of, std::vector<change> const& changes) : of_(of) {
@@ -58,7 +58,8 @@ struct request_entry {
   core::session_id job{};
   std::uint32_t first = 0;
   accepted_entry what;
-  std::vector<bool> released;  // by closure: its client has released it, so it has no place
+  std::vector<bool>
+      released;  // by closure: whether its client has released it, so that it has no slot
   bool changed = false;
 
   core::closure_id id(std::size_t i) const { return what.ids[i]; }
@@ -193,8 +194,8 @@ class planner_of_repair {
     });
   }
 
-  // If several closures have the same place, the newest job keeps it, because its clients were
-  // served last.
+  // If several closures have the same slot, the newest job's closure keeps it, because its clients
+  // were served last.
   void find_places() {
     for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job)
       for (auto& r : job->second.requests)
@@ -216,7 +217,7 @@ class planner_of_repair {
     if (moves_.empty()) return {};
     auto const generation = std::uint64_t{core::generations_of(epoch).first};
     for (auto const& m : moves_) {
-      auto& [next, end] = free_[m.job->cluster];  // a chunk of places belongs to one cluster
+      auto& [next, end] = free_[m.job->cluster];  // a chunk of slots belongs to one cluster
       if (next == end) {
         if (chunks_ >= core::server_wide::chunks_max)
           return {code::internal, of_.name() + ": there are no free ids for closures"};
@@ -241,8 +242,8 @@ class planner_of_repair {
     return count_as_start(epoch);
   }
 
-  // References to an id that several closures had are dropped, because a wrong value would be worse
-  // than an error.
+  // References to an ID that several closures had are dropped: an error is better than a wrong
+  // value.
   void rename_inputs(request_entry& r) {
     for (auto& x : r.what.extras) {
       auto renamed = std::make_shared<core::closure_extras>(*x);
@@ -276,7 +277,7 @@ class planner_of_repair {
     return false;
   }
 
-  // The new ids use this start number, so the next server starts with a higher one.
+  // The new IDs use this start number, so the next server must start with a higher number.
   muster::status count_as_start(std::uint64_t epoch) {
     return of_.read(format_key, [&](std::string_view key, std::string_view value) {
       muster::journal::v1::Format f;
@@ -299,14 +300,14 @@ class planner_of_repair {
   repair_plan plan_;
   std::unordered_set<std::string> unreadable_;
   std::map<core::session_id, job_entries> jobs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures per id
+  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures by ID
   std::unordered_set<std::uint32_t> places_;
-  std::uint32_t chunks_ = 0;  // up to the last chunk with a used place
-  std::uint64_t epoch_ = 0;   // latest start that assigned an id, before start numbers wrap around
+  std::uint32_t chunks_ = 0;  // end of the chunks with used slots
+  std::uint64_t epoch_ = 0;   // latest start that assigned an ID, before start numbers wrap around
   std::vector<move> moves_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // free places, by cluster
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // free slots, by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
-  // By old id; only ids that a single closure had.
+  // By old ID; contains only IDs of single closures.
   std::unordered_map<std::uint64_t, core::closure_id> moved_;
 };
 

@@ -1,12 +1,12 @@
-// Repairs a store that no server can load, for `muster data repair`. This happens when a server has
-// led with outdated data. Single-threaded.
+// Repairs a store that no server can load, for `muster data repair`. A store becomes unloadable if
+// a server has led with outdated data. Single-threaded.
 #pragma once
 
 #include "server/journal/copy.hpp"
 
 namespace muster::server::journal {
 
-/// At most 1,000 lines of text. `all` also counts further lines.
+/// At most lines_max lines. `all` also counts the omitted lines.
 struct report_lines {
   static constexpr std::size_t lines_max = 1'000;
   std::vector<std::string> lines;
@@ -20,34 +20,34 @@ struct report_lines {
 struct repair_plan {
   std::vector<change> changes;  ///< one batch; empty: no repair is needed
   report_lines report;
-  /// Entries that cannot be repaired. Without `drop`, each prevents the repair.
+  /// Entries that cannot be repaired. Without `drop`, any such entry prevents the repair.
   report_lines unusable;
-  std::size_t moved = 0;  ///< closures that get a new id
+  std::size_t moved = 0;  ///< closures that get a new ID
   std::size_t removed = 0;
 };
 
 /// Plans the repair of jobs, sessions and their closures:
 ///
-/// - Of closures with the same place, those of the newest job keep their ids. The others, and
-///   closures without a place, get unused ids; references to them are updated.
-/// - States of closures in no request, and per-worker values without a session, are removed.
+/// - Of closures with the same slot, the newest job's closures keep their IDs. All other closures,
+///   and closures without a slot, get unused IDs; references to them are updated.
+/// - States of closures that no request contains, and per-worker values without a session, are
+///   removed.
 /// - Unreadable entries, and requests that are inconsistent with their job, are `unusable`. `drop`
 ///   removes them.
 ///
-/// @return INTERNAL, in one line: why the repair would not make the store loadable. Nothing is
-/// changed.
+/// @return INTERNAL, in one line: why the store would not be loadable after the repair.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
 /// Repairs a directory that no server uses, after copying it to `copy` with copy_unchecked.
-/// @return FAILED_PRECONDITION: as copy_store, a process uses the directory, or entries are
-/// unusable and `drop` is false.
+/// @return FAILED_PRECONDITION: as for copy_store; also if a process uses the directory, or if
+///   entries are unusable and `drop` is false.
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,
                                          std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});
 
 /// Repairs `into`, an open store that has no other writer.
 /// @param from a view of `into`
-/// @param directory its directory, for the blobs; empty if there is none
+/// @param directory the store's directory, which contains the blobs; may be empty
 muster::result<repair_plan> repair_store(view const& from, std::filesystem::path const& directory,
                                          store& into, std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});

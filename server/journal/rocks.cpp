@@ -9,9 +9,9 @@
 namespace muster::server::journal::rocks {
 namespace {
 
-constexpr std::size_t job_prefix_length = 19;  // length of `e\0`, sixteen digits, `\0`
+constexpr std::size_t job_prefix_length = 19;  // length of `e\0`, sixteen digits and `\0`
 
-// Groups entries of closures by job. Such a prefix must never start an erased range: RocksDB 7.8
+// Groups closure entries by job. An erased range must never start with such a prefix: RocksDB 7.8
 // would confuse the insert hints of two tables and corrupt both.
 class job_of_closure final : public rocksdb::SliceTransform {
  public:
@@ -29,18 +29,18 @@ class job_of_closure final : public rocksdb::SliceTransform {
 rocksdb::Options options() {
   rocksdb::Options o;
   o.paranoid_checks = true;
-  // A killed server leaves a torn last write. Anything else in the log is corruption.
+  // The last write of a killed server can be torn. Any other fault in the log is corruption.
   o.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   o.write_buffer_size = std::size_t{32} << 20;
   o.max_total_wal_size = std::size_t{128} << 20;
-  // Closures of a job are inserted nearly in order, by one thread, so each search starts at the
-  // last position.
+  // One thread inserts a job's closures nearly in order, so each search starts at the last
+  // position.
   o.memtable_insert_with_hint_prefix_extractor = std::make_shared<job_of_closure const>();
   o.allow_concurrent_memtable_write = false;
   o.max_open_files = 128;
   o.keep_log_file_num = 2;
   o.info_log_level = rocksdb::WARN_LEVEL;
-  // Also covers the few bytes outside the blocks' checksums.
+  // File checksums also cover the few bytes outside the blocks' checksums.
   o.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
   return o;
 }
@@ -53,9 +53,8 @@ std::string explained(rocksdb::Status const& s) {
   return s.IsCorruption() ? damaged(s.ToString()) : s.ToString();
 }
 
-// RocksDB 7.8 returns a generic IOError if the lock is taken, so the lock is tested explicitly.
-// This must use RocksDB: closing a file descriptor opened here would release this process's own
-// lock.
+// RocksDB 7.8 returns a generic IOError if the lock is taken, so the lock is tested explicitly. The
+// test must use RocksDB: closing a file descriptor would release this process's own lock.
 bool is_locked(std::filesystem::path const& directory) {
   auto const file = directory.string() + "/LOCK";
   std::error_code error;

@@ -1,4 +1,4 @@
-// Shared by rocks_store and rocks_view: RocksDB settings, error messages, reading.
+// RocksDB settings, error messages and reading, shared by rocks_store and rocks_view.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -14,7 +14,7 @@ rocksdb::Options options();
 muster::status refused(std::filesystem::path const& directory, std::string const& why);
 /// Returns Muster's own text for common errors.
 std::string explained(rocksdb::Status const& s);
-/// Returns whether any process, including this one, has it open for writing.
+/// Returns whether any process, including this one, has the directory open for writing.
 bool is_locked(std::filesystem::path const& directory);
 /// Return a message about damage, with its kind or its position in a file.
 std::string damaged(std::string const& how);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 using rocks::refused;
 
-// Returns whether the directory is still empty, or an error if it is unusable.
+// Returns whether the directory is empty, or an error if the directory is unusable.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
     return refused(directory, "cannot be created: " + reason_of(e));
@@ -27,14 +27,14 @@ muster::result<bool> is_fresh(fs::path const& directory) {
     return refused(directory,
                    error ? "cannot be read: " + error.message()
                          : "contains other files and no data of a server; name an empty directory");
-  // Private before it contains anything. Mounted volumes may have another owner, which is reported
-  // elsewhere.
+  // Access is restricted before the directory contains data. This can fail on a mounted volume that
+  // has another owner, which is reported elsewhere.
   (void)make_private(directory);
   return true;
 }
 
-// RocksDB drops a last record with a wrong length as torn, although it may have been acknowledged
-// as durable.
+// RocksDB drops a last record with a wrong length as torn, although the record may have been
+// acknowledged as durable.
 muster::status last_records_are_not_damaged(fs::path const& directory) {
   std::error_code error;
   for (auto const& f : fs::directory_iterator(directory, error)) {
@@ -55,8 +55,8 @@ muster::status without_room(fs::path const& directory) {
   return no_room(directory.string(), "its disk is full; free some space, then start again");
 }
 
-// RocksDB aborts the process without space for its first files. The probe has no name, so nothing
-// remains of it.
+// Without space for its first files, RocksDB aborts the process. The probe file has no name, so
+// that it disappears when it is closed.
 muster::status has_room(fs::path const& directory) {
   constexpr std::size_t least = std::size_t{64} << 10;
   open_file probe(directory, O_WRONLY | O_TMPFILE);
@@ -85,7 +85,7 @@ std::uint64_t bytes_of_files(fs::path const& directory, std::string_view ending)
 rocks_store::rocks_store(fs::path directory) : directory_(std::move(directory)) {}
 
 rocks_store::~rocks_store() {
-  if (db_) (void)db_->Close();  // all writes are durable already
+  if (db_) (void)db_->Close();  // all writes are already durable
 }
 
 muster::result<std::unique_ptr<rocks_store>> rocks_store::open(fs::path const& directory) {
@@ -136,8 +136,7 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 }
 
 // RocksDB 7.8 aborts the process when it continues with a file after running out of space. A write
-// therefore also needs space for a flush of all data in memory, now or after reopening, and for
-// RocksDB's small files.
+// therefore also requires space for flushing all data in memory, and for RocksDB's small files.
 muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
   constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
   std::uint64_t in_memory = 0;
@@ -153,10 +152,10 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
                                           std::to_string((needed >> 20) + 1) + " MiB");
 }
 
-// After running out of space, RocksDB would continue with a torn log. It is reopened instead, which
-// drops the torn end. A failed sync is different: it is unknown which data the kernel dropped.
-// RocksDB 7.8 uses one code (NoSpace) for both. Only the text differs: "While appending to file",
-// or "While fsync" and "While fdatasync".
+// After running out of space, RocksDB would continue with a torn log, so it is reopened, which
+// drops the torn end. After a failed sync, it is unknown which data the kernel has dropped. RocksDB
+// 7.8 returns the code NoSpace for both. The texts differ: "While appending to file", or "While
+// fsync" and "While fdatasync".
 muster::status rocks_store::classify_write_error(rocksdb::Status const& s) {
   auto const text = s.ToString();
   out_of_space_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

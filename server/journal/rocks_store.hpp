@@ -1,4 +1,4 @@
-// Store in a directory of its own, with RocksDB (`--data-dir`).
+// Store in a local directory, using RocksDB (`--data-dir`).
 #pragma once
 
 #include <filesystem>
@@ -17,8 +17,9 @@ class rocks_store final : public store {
  public:
   /// Opens the directory, or creates it if it is empty or absent. A rejected directory is
   /// unchanged.
-  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: used by another
-  /// process, other contents, or unreadable. RESOURCE_EXHAUSTED: the disk is full.
+  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: the directory is in use
+  ///   by another process, unreadable, or contains other files. RESOURCE_EXHAUSTED: the disk is
+  ///   full.
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 
@@ -26,7 +27,7 @@ class rocks_store final : public store {
   muster::status read(std::string_view prefix, visitor const& v) const override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
-  /// Rewrites all entries without those that were erased. Blocks until done.
+  /// Rewrites all entries, so that erased entries no longer use space. Blocks until done.
   muster::status compact();
 
  private:
@@ -36,8 +37,8 @@ class rocks_store final : public store {
   muster::status classify_write_error(rocksdb::Status const& s);
 
   std::filesystem::path const directory_;
-  std::unique_ptr<rocksdb::DB> db_;  // null while a reopening has failed
-  bool out_of_space_ = false;  // a write failed for lack of space: reopen before the next write
+  std::unique_ptr<rocksdb::DB> db_;  // null after reopening has failed
+  bool out_of_space_ = false;  // a write failed for lack of space; reopen before the next write
 };
 
 }  // namespace muster::server::journal

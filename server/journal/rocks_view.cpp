@@ -16,7 +16,7 @@ muster::status damaged(fs::path const& directory, std::string const& how) {
   return {code::internal, directory.string() + ": " + rocks::damaged(how)};
 }
 
-// Checks for a store's files before any is opened.
+// Checks that the store's files exist before any file is opened.
 muster::status looked_at(fs::path const& directory) {
   std::error_code error;
   auto const kind = fs::status(directory, error).type();
@@ -43,7 +43,7 @@ log_end end_of(held_file const& f) {
   });
 }
 
-// Finds damage, and records that RocksDB would drop silently.
+// Finds damaged records, and torn records that RocksDB would drop silently.
 muster::status walk_logs(fs::path const& directory, held_files const& held, bool in_use,
                          std::vector<std::string>& notes) {
   for (auto const& [name, file] : held.files()) {
@@ -63,7 +63,7 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   return {};
 }
 
-// RocksDB's message for a damaged table contains the manifest's name instead of the table's.
+// For a damaged table, RocksDB's message contains the manifest's name instead of the table's name.
 std::string explained(rocksdb::Status const& why, rocksdb::Options const& options,
                       fs::path const& directory, held_files const& held) {
   for (auto const& [name, file] : held.files()) {
@@ -94,7 +94,7 @@ rocks_view::~rocks_view() {
 
 muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& directory) {
   if (auto const there = looked_at(directory); !there.ok()) return there;
-  // Checked before the files are held: a server that starts in between has not torn a record yet.
+  // Checked before the files are opened: a server that starts afterwards has not torn a record yet.
   bool const in_use = user_of(directory).has_value();
   auto held = held_files::of(directory);
   if (!held) return held.error();
@@ -108,7 +108,7 @@ muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& dir
   auto options = rocks::options();
   view->env_ = rocksdb::NewCompositeEnv(*held);
   options.env = view->env_.get();
-  options.max_open_files = -1;  // all files are held open anyway
+  options.max_open_files = -1;  // all files are open anyway
   options.max_file_opening_threads = 1;
   options.skip_stats_update_on_db_open = true;
   rocksdb::DB* db = nullptr;

@@ -15,25 +15,25 @@ class Env;
 
 namespace muster::server::journal {
 
-/// Returns the process that has the directory open; 0: the system does not reveal it.
+/// Returns the process that has the directory open; 0 if the system does not reveal the process.
 std::optional<int> user_of(std::filesystem::path const& directory);
 
 class rocks_view final : public view {
  public:
   /// Opens a snapshot.
-  /// @return In one line with the path: FAILED_PRECONDITION (not a store), INTERNAL (damaged or
-  /// unreadable, and where), UNAVAILABLE (its server changes it too fast).
+  /// @return An error in one line with the path: FAILED_PRECONDITION (not a store), INTERNAL
+  ///   (damaged or unreadable, with the position), UNAVAILABLE (the server changes it too fast).
   static muster::result<std::unique_ptr<rocks_view>> open(std::filesystem::path const& directory);
   ~rocks_view() override;
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// Returns the size when it was opened, without RocksDB's info logs.
+  /// Returns the size at opening, without RocksDB's info logs.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
 
   std::string name() const override { return directory_.string(); }
   std::size_t files() const { return files_; }
   std::vector<std::string> const& notes() const override { return notes_; }
-  /// Verifies all checksums of the tables. INTERNAL contains the file.
+  /// Verifies all checksums of the tables. The INTERNAL error contains the file.
   muster::status verify() const override;
 
  private:

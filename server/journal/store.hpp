@@ -1,5 +1,6 @@
-// Durable storage of the server's state: an ordered map, on a disk, in a service, or in memory for
-// tests. Called by one thread at a time: the main thread until the server runs, then the journal's.
+// Durable storage of the server's state: an ordered map on a disk, in a service, or in memory for
+// tests. Used by one thread at a time: the main thread until the server runs, then the journal's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ namespace muster::server::journal {
 struct change {
   enum class kind : std::uint8_t { put, erase, erase_below };
   kind what = kind::put;
-  std::string key{};    ///< for erase_below: a prefix of keys
+  std::string key{};    ///< for erase_below: a key prefix
   std::string value{};  ///< only for put
 
   std::size_t bytes() const { return sizeof *this + key.size() + value.size(); }
   bool operator==(change const&) const = default;
 };
 
-/// Returns the end of the range of all keys with this prefix. Empty: the range has no end.
+/// Returns the end of the range of all keys with this prefix; empty if the range has no end.
 inline std::string behind(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
   if (!prefix.empty()) ++prefix.back();
@@ -34,26 +35,23 @@ inline std::string behind(std::string prefix) {
 class store {
  public:
   virtual ~store() = default;
-  /// Writes the whole batch or nothing; it is durable on OK.
-  /// @return RESOURCE_EXHAUSTED: no space, nothing was written, the caller can retry. After any
-  /// other error, the state of the disk is unknown and the store must not be written again.
+  /// Writes the whole batch or nothing. If it returns OK, the batch is durable.
+  /// @return RESOURCE_EXHAUSTED: no space; nothing was written, and the caller can retry. After any
+  ///   other error, the state of the disk is unknown, and write() must not be called again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
-  /// Receives an entry; returns false to stop.
+  /// Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
-  /// Visits all entries whose keys have the prefix, in order of keys, until the visitor returns
-  /// false.
+  /// Visits all entries whose keys have the prefix, in key order, until the visitor returns false.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
-  /// Tells the store that a caller waits for all writes to end. A remote store then gives up if it
-  /// gets no answer. Any thread, repeatedly.
+  /// Called repeatedly, on any thread, while a caller waits for the end of all writes. A remote
+  /// store that gets no answer must then give up.
   virtual void hurry() {}
-  /// Returns the size of all entries on the disk.
   virtual std::uint64_t bytes_on_disk() const = 0;
-  /// Returns the free space, or nothing if it is unknown.
+  /// Returns nothing if the free space is unknown.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
-  /// Returns the version of the storage service, as of the last check of its space. Empty: unknown,
-  /// or a local directory.
+  /// Returns the storage service's version at the last check of its space; empty if unknown or if
+  /// the store is a local directory.
   virtual std::string version() const { return {}; }
-  /// Returns whether `bytes_free` works without a remote call.
   virtual bool is_local() const { return true; }
 };
 

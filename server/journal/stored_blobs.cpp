@@ -1,4 +1,3 @@
-// Blobs are read, hashed and copied in pieces of 1 MiB.
 #include "server/journal/stored_blobs.hpp"
 
 #include <absl/strings/escaping.h>

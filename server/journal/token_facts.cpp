@@ -1,4 +1,4 @@
-// Stores tokens, one entry each, with the key "u\0ID".
+// Stores each token as one entry, with the key "u\0ID".
 #include "server/core/access/token_fields.hpp"
 #include "server/journal/described_entry.hpp"
 #include "server/journal/fact_encoding.hpp"
@@ -23,7 +23,7 @@ muster::result<std::vector<core::token>> load_tokens(store const& s) {
   auto const read = s.read(prefix, [&](std::string_view key, std::string_view value) {
     core::token t;
     t.id = key.substr(prefix.size());
-    bool in_range = true;  // an unknown role must not become another role
+    bool in_range = true;  // a token with an unknown role is an error
     if (!decode_entry(value, t, in_range) || !in_range) {
       bad = {code::internal, "the entry of token '" + t.id + "' cannot be read"};
       return false;

@@ -1,4 +1,4 @@
-// Read-only wrapper of a store. Writes are dropped and return OK.
+// Read-only wrapper of a store. Drops writes and returns OK for them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Read-only snapshot of a store for maintenance tools, also while a server uses the store. One
-// thread at a time.
+// Read-only snapshot of a store for maintenance tools, with or without a running server. One thread
+// at a time.
 #pragma once
 
 #include <string>
@@ -15,10 +15,9 @@ class view : public store {
   virtual std::string name() const = 0;
   /// Returns harmless irregularities, one line each.
   virtual std::vector<std::string> const& notes() const = 0;
-  /// Runs the store's own checks for damage. INTERNAL contains the damage.
+  /// Runs the store's own checks for damage. The INTERNAL error describes the damage.
   virtual muster::status verify() const { return {}; }
 
-  /// Rejects all writes.
   muster::status write(std::vector<change> const&) override {
     return {code::failed_precondition, name() + ": is open for reading only"};
   }

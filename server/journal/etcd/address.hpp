@@ -1,4 +1,4 @@
-// Address of a store in etcd, as given on the command line. Pure functions, any thread.
+// Address of a store in etcd, as written on the command line. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,19 +10,17 @@
 namespace muster::server::journal::etcd {
 
 struct address {
-  std::vector<std::string> hosts;  ///< "host:port" each; 1 to 16
-  std::string prefix;              ///< for example "/muster"; all keys begin with it and a '/'
-  std::string user;                ///< empty: no user
+  std::vector<std::string> hosts;  ///< each is "host:port"; 1 to 16
+  std::string prefix;  ///< for example "/muster"; all keys start with the prefix and a '/'
+  std::string user;    ///< may be empty
   bool tls = false;
 
-  /// Returns the address as it was written. It never contains a password.
   std::string text() const;
   bool operator==(address const&) const = default;
 };
 
-/// Parses etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// with TLS.
-/// @return INVALID_ARGUMENT, in one line with the expected format. The message never contains a
-/// password.
+/// Parses etcd://[USER@]HOST:PORT[,HOST:PORT…]/PREFIX, or etcds:// for TLS.
+/// @return INVALID_ARGUMENT: a single line with the expected format. It never contains a password.
 muster::result<address> parse_address(std::string_view text);
 
 }  // namespace muster::server::journal::etcd

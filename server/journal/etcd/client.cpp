@@ -14,14 +14,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto pause = 50ms;
-// Maximum duration of one connection attempt, including TLS.
 constexpr int connect_limit_ms = 2'000;
-// Wait for a member that was unreachable a moment ago, if there are others.
+// Shorter wait for a member that was unreachable a moment ago, if other members exist.
 constexpr auto reconnect_wait = 100ms;
-// A call gets at least this time, so that it can return why its member is not connected.
+// Minimum duration of a call, so that it can report why its member is not connected.
 constexpr auto call_limit_min = 100ms;
 constexpr std::size_t transactions_at_once = 32;
-// Defragmentation stops a member for seconds.
+// Defragmentation blocks a member for seconds.
 constexpr auto make_space_every = 10s;
 constexpr auto make_space_limit = 30s;
 constexpr auto alarm_limit = 2s;
@@ -38,27 +37,26 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments o;
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  // Reconnect to a recovered member soon. The rounds of `ask` limit the rate.
+  // Reconnects soon to a recovered member. The rounds of `ask` limit the rate.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // Despite its name, this is the maximum duration of a connection attempt.
+  // Despite its name, this option is the maximum duration of a connection attempt.
   o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);
   o.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  // The lease uses separate connections, so that slow writes do not delay it.
+  // The lease uses separate connections, so that slow writes do not delay its renewal.
   o.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   o.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return o;
 }
 
-// These errors share their codes with others. RESOURCE_EXHAUSTED also means too many requests or a
-// message that is too long, and INVALID_ARGUMENT covers any invalid request. etcd's own clients
-// compare exactly these texts (rpctypes of 3.4.23 and 3.5).
+// etcd uses the codes of these errors for other errors too, so only the texts are unambiguous.
+// etcd's own clients compare the same texts (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
-// OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.
+// OUT_OF_RANGE means that etcd has dropped the revision, or that this member has not reached it.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
-// Only for messages. gRPC 1.51 uses UNAVAILABLE for all of these, and its own texts describe its
-// internals.
+// Only for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, and its own texts
+// describe its internals.
 std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
@@ -170,8 +168,8 @@ void client::hurry(milliseconds patience) {
   give_up();
 }
 
-// gRPC notices a new connection only while a caller waits for it, and calls fail at once after a
-// failed attempt.
+// gRPC establishes a connection only while a caller waits for it. After a failed attempt, calls
+// fail immediately.
 void client::connect(member& m, milliseconds limit) {
   auto state = m.channel->GetState(true);
   bool tried = state != GRPC_CHANNEL_TRANSIENT_FAILURE;
@@ -207,7 +205,7 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
   last_ = at_;
   auto& m = members_[at_];
   auto s = call(m, limit, f);
-  // Tokens expire after some minutes without use, and when the user changes.
+  // A token expires after some minutes without use, and when the user changes.
   bool const stale =
       s.error_code() == grpc::StatusCode::UNAUTHENTICATED || s.error_message() == old_revision;
   if (stale && !token_.empty()) {
@@ -218,8 +216,8 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
   return s;
 }
 
-// A linearizable read can be older than acknowledged writes after a pause of a member or a change
-// of etcd's leader (etcd issue 20418).
+// After a member was paused or etcd's leader changed, a linearizable read can return data that is
+// older than acknowledged writes (etcd issue 20418).
 grpc::Status client::judge(std::int64_t revision) {
   if (revision < required_)
     return {grpc::StatusCode::UNAVAILABLE, "its answer of revision " + std::to_string(revision) +
@@ -230,7 +228,8 @@ grpc::Status client::judge(std::int64_t revision) {
 }
 
 muster::status client::require_all_acknowledged(milliseconds limit, std::string const& what) {
-  // Listing the alarms passes through etcd's log. Not every version returns the revision with it.
+  // Listing the alarms passes through etcd's log, but not all etcd versions return the revision
+  // with the list.
   return ask(limit, what, [&](member& m, grpc::ClientContext& context) {
     wire::AlarmResponse alarms;
     auto s = m.maintenance->Alarm(&context, {}, &alarms);
@@ -306,7 +305,7 @@ std::vector<grpc::Status> client::transact(milliseconds limit,
     }
     void* tag = nullptr;
     bool ok = false;
-    if (!done.Next(&tag, &ok)) break;  // every call has a deadline
+    if (!done.Next(&tag, &ok)) break;  // each call has a deadline
     end(&contexts[reinterpret_cast<std::size_t>(tag)]);
     heard(told[reinterpret_cast<std::size_t>(tag)]);
     ++ended;

@@ -1,4 +1,4 @@
-// Calls to an etcd cluster. Tries one member after another until one answers. Each call has a
+// Calls to an etcd cluster. Tries its members in turn until a member answers. Each call has a
 // deadline. One thread at a time, except for functions that stop calls.
 #pragma once
 
@@ -23,11 +23,11 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// Address and credentials. The certificates are the texts of PEM files. Never logged.
+/// Address and credentials; never logged. The certificates are in PEM format.
 struct access {
   address where;
   std::string password;
-  std::string authorities;  ///< empty: the system's authorities
+  std::string authorities;  ///< empty: the system's certificate authorities
   std::string certificate, key;
 };
 
@@ -38,20 +38,20 @@ struct member {
   std::unique_ptr<wire::Lease::Stub> leases;
   std::unique_ptr<wire::Maintenance::Stub> maintenance;
   std::unique_ptr<wire::Auth::Stub> auth;
-  std::string trouble = "not asked";  ///< outcome of the last call; empty: it answered
+  std::string trouble = "not asked";  ///< result of the last call; empty: success
 };
 
-/// Returns whether etcd's quota is exhausted. The code RESOURCE_EXHAUSTED alone also covers "too
-/// many requests", which is temporary.
+/// Returns whether etcd's quota is exhausted. The code RESOURCE_EXHAUSTED alone is ambiguous: it
+/// also stands for "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
-/// Returns whether an error is temporary. The call may have been executed, and another member or a
+/// Returns whether the error is temporary. The call may have been executed. Another member or a
 /// later call may succeed.
 bool may_pass(grpc::Status const& s);
 
 using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
 
 /// Wraps one call of a member's stub.
-/// @pre `request` and `answer` outlive the attempts.
+/// @pre `request` and `answer` must outlive the attempts.
 template <class Stub, class Request, class Answer>
 attempt calling(std::unique_ptr<Stub> member::*stub,
                 grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
@@ -69,16 +69,16 @@ class client {
 
   /// Calls the current member once. After a temporary error, the next call uses the next member.
   grpc::Status once(milliseconds limit, attempt const& f);
-  /// Repeats a call until it succeeds, fails permanently, or times out. Only for calls that can
-  /// safely run twice. `what` describes the call in errors, which also contain the duration and
-  /// each member's answer.
+  /// Repeats a call until it succeeds, fails permanently, or times out. The call must be safe to
+  /// repeat. `what` describes the call in errors, which also contain the duration and each member's
+  /// answer.
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
   /// Returns "asked WHAT: host (why not), host (why not)".
   std::string asked(std::string const& what) const;
-  /// Wraps a read on which a decision depends. Rejects the answer of a member whose revision is
-  /// older than `required()`, so that `ask` tries the next member. Raises `required()` to the
-  /// revision of an accepted answer.
-  /// @pre `request` and `answer` outlive the attempts.
+  /// Wraps a read on which a decision depends. Rejects an answer whose revision is older than
+  /// `required()`, so that `ask` tries the next member. Raises `required()` to the revision of an
+  /// accepted answer.
+  /// @pre `request` and `answer` must outlive the attempts.
   template <class Stub, class Request, class Answer>
   attempt reading(std::unique_ptr<Stub> member::*stub,
                   grpc::Status (Stub::*call)(grpc::ClientContext*, Request const&, Answer*),
@@ -89,33 +89,33 @@ class client {
       return s.ok() ? judge(answer.header().revision()) : s;
     };
   }
-  /// Returns the oldest revision that `reading` accepts. Never decreases.
+  /// Returns the oldest revision that `reading` accepts. The revision never decreases.
   std::int64_t required() const { return required_; }
   void require(std::int64_t revision) { required_ = std::max(required_, revision); }
-  /// Raises `required()` to a revision that contains every write acknowledged before the call. A
-  /// member answers only after it has applied an entry that the members agreed on. Changes nothing
-  /// in etcd, and works while etcd is out of space.
+  /// Raises `required()` to a revision that includes all writes acknowledged before the call. The
+  /// members must agree on a log entry, which changes no data and is possible even without space in
+  /// etcd.
   muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
   void each(milliseconds limit, attempt const& f);
   /// Runs all transactions concurrently on the current member.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
   /// Recovers space when etcd's quota is exhausted: drops the history up to this revision,
-  /// defragments the members, and clears the alarm. At most once every ten seconds. Skips steps
-  /// without permission.
+  /// defragments the members, and clears the alarm. Runs at most once every ten seconds. Skips
+  /// steps that the user has no permission for.
   void make_space(std::int64_t revision);
-  /// Returns the error with the member's host: "host: message".
+  /// Returns the error as "host: message".
   muster::status in_words(grpc::Status const& s) const;
   std::string const& prefix() const { return access_.where.prefix; }
 
-  // Any thread:
-  /// Stops the running calls. From now on, every call fails at once with CANCELLED.
+  // The following functions can be called on any thread.
+  /// Stops the running calls. All later calls immediately fail with CANCELLED.
   void give_up();
   bool gave_up() const { return stopped_; }
-  /// Called repeatedly while another thread waits for the caller. Gives up after `patience` without
-  /// an answer, from the first of these calls.
+  /// Called repeatedly while another thread waits for the caller. Gives up if etcd does not answer
+  /// within `patience` of the first of these calls.
   void hurry(milliseconds patience);
-  /// Permits calls after give_up.
+  /// Allows calls again after give_up().
   /// @pre No call is running.
   void go_on() { stopped_ = false; }
 
@@ -135,15 +135,15 @@ class client {
   access const access_;
   std::vector<member> members_;
   std::size_t at_ = 0;    // current member
-  std::size_t last_ = 0;  // member that was called last
+  std::size_t last_ = 0;  // member of the last call
   std::string token_;
   clock::time_point space_made_{};
   std::int64_t required_ = 0;
 
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  std::vector<grpc::ClientContext*> running_;       // guarded by mutex_, like all members below
-  std::optional<clock::time_point> waiting_since_;  // start of the wait for any answer
+  std::vector<grpc::ClientContext*> running_;       // guarded by mutex_, like the following members
+  std::optional<clock::time_point> waiting_since_;  // start of the wait for an answer
   std::optional<clock::time_point> hurried_at_;
 };
 

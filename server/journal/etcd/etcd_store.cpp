@@ -14,14 +14,15 @@ using clock = std::chrono::steady_clock;
 constexpr auto write_limit = 2s;
 constexpr auto load_limit = 30s;
 constexpr auto retry_pause = 50ms;
-// During a shutdown, remaining batches are not written if etcd has not answered for this long.
+// During a shutdown, the remaining batches are abandoned if etcd has not answered for this long.
 constexpr auto patience_at_stop = 400ms;
 constexpr auto pause_without_space = 1s;
-// History takes space in etcd until it is compacted.
+// etcd stores the history of changes until it is compacted.
 constexpr std::size_t compact_bytes = std::size_t{32} << 20;
 constexpr std::size_t compact_commits = 5'000;
 constexpr auto compact_every = 5s;
-// Size of a page of a scan. Large, because etcd counts the remaining entries for each page.
+// Limits of a page of a scan. Pages are large, because etcd counts the remaining entries for each
+// page.
 constexpr std::int64_t page_first = 256, page_max = 50'000;
 constexpr std::size_t page_bytes = std::size_t{16} << 20;
 
@@ -47,7 +48,7 @@ muster::result<std::unique_ptr<etcd_store>> etcd_store::open(access a, term t, s
   return made;
 }
 
-// Every acknowledged write of earlier leaders is older than this leader's key.
+// Data that contains this leader's key also contains all acknowledged writes of earlier leaders.
 muster::status etcd_store::confirm_term() {
   wire::RangeRequest request;
   request.set_key(names_.leader());
@@ -57,9 +58,9 @@ muster::status etcd_store::confirm_term() {
   return {code::unavailable, "the key of this leader was removed from etcd"};
 }
 
-// Applies a batch in parts if its end is stored, and drops incomplete ones.
+// Applies a batch whose end marker is stored. Deletes incomplete batches.
 muster::status etcd_store::recover_redo() {
-  std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence
+  std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence number
   std::string ended, count;
   auto const read = scan(names_.redos(), behind(names_.redos()), false, [&](wire::KeyValue& kv) {
     auto const name = kv.key().substr(names_.redos().size());
@@ -124,8 +125,8 @@ wire::TxnRequest etcd_store::guarded(operations ops) const {
   return t;
 }
 
-// Applied exactly once, however often it is sent, because it changes the version of the leader's
-// key.
+// The transaction increments the version of the leader's key, so it is applied only once even if it
+// is sent repeatedly.
 muster::status etcd_store::commit(operations ops) {
   if (parts_to_erase_) ops.push_back(erase(names_.redos(), names_.redo(sequence_)));
   auto request = guarded(std::move(ops));
@@ -155,8 +156,8 @@ muster::status etcd_store::commit(operations ops) {
     }
     if (out_of_space(s)) {
       no_space_ = true;
-      // etcd can return this error for a transaction that it has applied, which used the last
-      // space.
+      // etcd can return this error for a transaction that it has applied, because that transaction
+      // used the last space.
       bool const done = leader_is_at(term_.version + 1);
       client_.make_space(revision_);
       if (done) {
@@ -189,7 +190,7 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
 }
 
-// Runs operations that can safely be applied twice, several at a time.
+// Runs operations concurrently. They must be safe to apply twice.
 muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
   std::vector<wire::TxnRequest> left;
   for (auto& p : parts) left.push_back(guarded(std::move(p)));
@@ -226,7 +227,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
   return {};
 }
 
-// Stores a batch that is too large for one transaction in full before applying it.
+// A batch that is too large for one transaction is stored completely before it is applied.
 muster::status etcd_store::write_in_parts(operations ops) {
   auto const sequence = sequence_++;
   std::vector<operations> parts;
@@ -239,7 +240,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
   auto last = std::move(parts.back());
   parts.pop_back();
   last.push_back(put(names_.redo_end(sequence), std::to_string(count)));
-  // Erasing the old parts must not include the new ones, so it is a separate transaction.
+  // The transaction that erases the old parts must not contain new parts, so it is separate.
   auto s = parts.empty() ? muster::status{} : do_all(std::move(parts), false);
   if (s.ok()) {
     if (parts_to_erase_) {
@@ -248,7 +249,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
     }
     s = commit(std::move(last));
   }
-  parts_to_erase_ = true;  // this batch, or the parts of it that were stored
+  parts_to_erase_ = true;  // this batch, or the stored parts of it
   if (!s.ok()) return s;
   return do_all(cut(std::move(ops), operations_max, transaction_bytes_max), true);
 }
@@ -363,12 +364,12 @@ void etcd_store::check_space() const {
   auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
-  if (!s.ok()) return;  // unchanged; a user without permission never gets the size
+  if (!s.ok()) return;  // keeps the old values; without permission, the size remains unknown
   knows_space_ = true;
   version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());
-  // etcd before 3.4 does not return the size in use. Free space inside the file is reused after a
-  // compaction.
+  // Free space inside the file is reused after a compaction. etcd before 3.4 does not return the
+  // size in use.
   in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;
 }
 

@@ -1,6 +1,6 @@
-// Store in etcd (`--store`). A transaction succeeds only if the leader's key has the creating
-// revision and the version that this store left. So no other server leads, and a delayed
-// transaction never follows a later one. One thread at a time.
+// Store in etcd (`--store`). A transaction succeeds only if the leader's key has the expected
+// creation revision and version. Therefore, no other server can write, and a delayed transaction
+// cannot be applied after a later one. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,24 @@
 namespace muster::server::journal::etcd {
 
 struct store_options {
-  /// Limit of the space in use in etcd. The store is full when the rest is below the journal's
-  /// reserve.
+  /// Maximum space in use in etcd. The store is full when less than the journal's reserve is left.
   std::uint64_t bytes_max = std::uint64_t{1} << 30;
-  /// Called with the reason when another server leads. Must not return.
+  /// Called with the reason when another server has become the leader. Must not return.
   std::function<void(std::string const& why)> over;
-  /// How long `open` waits for a member whose answer is as recent as this server's term.
+  /// Maximum time that `open` waits for an answer that is as recent as this server's term.
   std::chrono::milliseconds recent_answer_limit{10'000};
 };
 
 class etcd_store final : public store {
  public:
-  /// Opens the store and completes a batch that an earlier leader had stored but not applied.
-  /// @pre This server leads.
-  /// @return UNAVAILABLE: no member answered in time with data as recent as the term, or this
-  /// server no longer leads. Nothing is written in these cases.
+  /// Opens the store and completes a batch that an earlier leader stored but did not apply.
+  /// @pre This server is the leader.
+  /// @return UNAVAILABLE: no member returned data as recent as the term in time, or this server is
+  ///   no longer the leader. Nothing is written in these cases.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Writes a batch. Blocks until etcd answers. RESOURCE_EXHAUSTED: etcd has no space, nothing was
-  /// written, and the caller can retry.
+  /// Blocks until etcd answers. RESOURCE_EXHAUSTED: etcd has no space, nothing was written, and the
+  /// caller can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;
@@ -71,12 +70,12 @@ class etcd_store final : public store {
   std::chrono::milliseconds read_limit_;
   piece_table pieces_;
   std::uint64_t sequence_ = 1;   // of the next batch that is written in parts
-  bool parts_to_erase_ = false;  // parts of earlier batches
+  bool parts_to_erase_ = false;  // whether parts of earlier batches still exist
   std::int64_t revision_ = 0;
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
-  mutable std::string version_;  // version of the member that was called last
+  mutable std::string version_;  // version of the last called member
   mutable bool knows_space_ = false, no_space_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Versions of etcd that can return stale data. Pure functions, any thread.
+// etcd versions that can return stale data. Pure functions, any thread.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace muster::server::journal::etcd {
 
-/// Oldest version that is known to have the fix of etcd issue 20418. Patch releases before 3.6 have
-/// it since spring 2026, but which ones is not recorded here.
+/// Oldest version that is known to contain the fix of etcd issue 20418. Some patch releases before
+/// 3.6 also contain the fix, but it is not recorded here which ones.
 inline constexpr std::array<std::uint64_t, 3> fixed_version{3, 6, 9};
 
-/// Returns whether `version`, such as "3.4.23", is older than `fixed_version`. Returns false for
-/// invalid versions.
+/// Returns whether `version`, such as "3.4.23", is older than `fixed_version`. Returns false for an
+/// invalid version.
 inline bool can_answer_with_old_data(std::string_view version) {
   std::array<std::uint64_t, 3> parts{};
   for (auto& part : parts) {

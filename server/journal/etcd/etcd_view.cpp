@@ -1,5 +1,5 @@
-// A leader with many writes compacts its history within seconds. Reading then restarts, finally
-// with a single request, which etcd answers from one revision.
+// A leader with many writes compacts its history within seconds, so that a read by pages must
+// restart. The last attempt is a single request, which etcd answers from one revision.
 #include "server/journal/etcd/etcd_view.hpp"
 
 #include "server/journal/entries.hpp"
@@ -12,11 +12,11 @@ using namespace std::chrono_literals;
 using map = std::map<std::string, std::string, std::less<>>;
 
 constexpr auto read_limit = 30s;
-constexpr auto first_limit = 5s;  // to detect whether etcd answers at all
+constexpr auto first_limit = 5s;  // detects whether etcd answers at all
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
 
-// Reads all keys of the prefix at one revision. OUT_OF_RANGE: etcd has compacted that revision.
+// Reads all keys below the prefix at one revision. OUT_OF_RANGE: etcd has compacted the revision.
 muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int64_t& revision,
                         map& into) {
   auto const prefix = c.prefix() + "/";
@@ -46,7 +46,7 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
   }
 }
 
-// Completes a stored batch, as the next leader would.
+// Completes a stored batch, as the next leader would do.
 muster::status complete_pending_batch(map& raw, std::string const& prefix) {
   auto const redos = names{prefix}.redos();
   std::string ended;

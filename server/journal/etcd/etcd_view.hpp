@@ -1,5 +1,5 @@
-// Snapshot of a store in etcd at one revision, also while a server leads. Read into memory at
-// opening, because the leader drops old revisions. One thread at a time.
+// Snapshot of a store in etcd at one revision, with or without a running server. `open` reads it
+// into memory, because the leader drops old revisions. One thread at a time.
 #pragma once
 
 #include <map>
@@ -10,27 +10,27 @@
 
 namespace muster::server::journal::etcd {
 
-/// How a view treats an entry whose large value is missing.
+/// Treatment of an entry whose large value is missing.
 enum class lost_values : std::uint8_t {
   refuse,     ///< `open` fails with INTERNAL
-  unreadable  ///< the entry gets a value that is invalid for every kind
+  unreadable  ///< the entry gets a value that is invalid for all kinds of entries
 };
 
 class etcd_view final : public view {
  public:
   /// Opens a snapshot.
-  /// @return In one line with the address: UNAVAILABLE (etcd does not answer), INTERNAL (the data
-  /// are damaged), CANCELLED (`watch` returned false), or etcd's own error.
+  /// @return An error in one line with the address: UNAVAILABLE (etcd does not answer), INTERNAL
+  ///   (the data is damaged), CANCELLED (`watch` returned false), or etcd's own error.
   static muster::result<std::unique_ptr<etcd_view>> open(access const& a, watcher const& watch = {},
                                                          lost_values lost = lost_values::refuse);
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// Returns the size of keys and values, without etcd's history.
+  /// Returns the total size of keys and values, without etcd's history.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
   std::string name() const override { return name_; }
   std::vector<std::string> const& notes() const override { return notes_; }
   std::int64_t revision() const { return revision_; }
-  /// Returns the address of the serving server, or an empty string.
+  /// Returns the address of the current leader, or an empty string.
   std::string const& leader() const { return leader_; }
 
  private:

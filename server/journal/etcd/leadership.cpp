@@ -20,15 +20,15 @@ constexpr auto look_limit = 2s;
 constexpr auto resign_limit = 400ms;
 constexpr int renewals_per_lease = 8;
 
-// Continues while the process is stopped and while the machine sleeps.
+// Returns a time that also advances while the process is stopped or the machine is suspended.
 microseconds now() {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return microseconds(std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000);
 }
 
-// Returns when a lease ends that was requested at `asked_at`. Assumes that the clocks of two
-// machines differ by less than a tenth.
+// Returns the time at which a lease requested at `asked_at` expires. Assumes that the clocks of two
+// machines run at rates that differ by less than a tenth.
 std::int64_t end_of(microseconds asked_at, std::int64_t seconds) {
   return asked_at.count() + seconds * 1'000'000 - seconds * 1'000'000 / 10;
 }
@@ -71,7 +71,7 @@ muster::result<leadership::seen> leadership::try_to_lead() {
   return grant_and_put();
 }
 
-// Also handles this process's own key if the answer to its transaction was lost.
+// Also recognises this process's own key if the answer to its transaction was lost.
 leadership::seen leadership::take(wire::KeyValue const& kv) {
   auto const line = kv.value().find('\n');
   seen s;
@@ -90,15 +90,17 @@ muster::result<leadership::seen> leadership::look() {
       client_.ask(look_limit, "who leads",
                   client_.reading(&member::kv, &wire::KV::Stub::Range, request, answer));
   if (asked.code == code::unavailable)
-    return muster::status{asked.code,
-                          client_.asked("who leads")};  // repeated, so the message contains no time
+    return muster::status{
+        asked.code,
+        client_.asked(
+            "who leads")};  // constant text without the duration, because the message is repeated
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};
   return take(answer.kvs(0));
 }
 
-// Without space, no server can start to lead, and a leader cannot free any.
+// Without space in etcd, no server can become the leader, and only a leader can free space.
 muster::status leadership::refused(grpc::Status const& s) {
   auto why = client_.in_words(s);
   if (!out_of_space(s)) return why;
@@ -107,8 +109,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Returns whether the lease is still valid by this server's clock. After that, the lease may have
-// expired in etcd as well. A leader must then stop; a waiting server need not.
+// Returns whether the lease is still valid by this server's clock. When it is not, the lease may
+// have expired in etcd as well, and a leader must stop.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }
@@ -122,7 +124,7 @@ void leadership::revoke() {
 }
 
 muster::result<leadership::seen> leadership::grant_and_put() {
-  // An attempt that timed out may still write the key with its lease, which would block all
+  // The key of an attempt that timed out may still be written with its lease, which would block all
   // servers, including this one.
   if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;

@@ -1,7 +1,7 @@
-// Election among the servers of one store: the server whose key, with a lease, exists in etcd
-// leads. One thread renews the lease. A clock that continues while the process is stopped
-// determines until when no other server can lead. Then a second thread ends the process, and
-// `check` ends it before any answer is sent. Neither waits for etcd.
+// Election among the servers of one store: the server whose key exists in etcd, with a valid lease,
+// is the leader. One thread renews the lease. A second thread ends the process when another server
+// could become the leader, and `check` ends it before an answer is sent. Both rely on a clock that
+// advances while the process is stopped; neither waits for etcd.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,17 @@
 
 namespace muster::server::journal::etcd {
 
-/// Required state of the leader's key for this leader's transactions.
+/// Expected state of the leader's key in this leader's transactions.
 struct term {
-  std::int64_t created = 0;  ///< revision that created the key
+  std::int64_t created = 0;  ///< revision at which the key was created
   std::int64_t version = 0;  ///< incremented by each transaction
 };
 
 struct leadership_options {
-  std::string address;            ///< "host:port", for clients of waiting servers
+  std::string address;            ///< "host:port" that waiting servers report to clients
   std::uint64_t self = 0;         ///< random identifier of this process
   std::chrono::seconds lease{3};  ///< etcd may grant a longer lease
-  /// Called on any thread, with the reason, when this process may no longer answer. Must not
+  /// Called on any thread, with the reason, when this process must not answer any longer. Must not
   /// return.
   std::function<void(std::string const& why)> over;
 };
@@ -38,29 +38,31 @@ class leadership {
 
   struct seen {
     bool leads = false;
-    std::string leader;  ///< address of the leader; empty: no leader
+    std::string leader;  ///< the leader's address; empty: there is no leader
   };
-  /// Reads the leader's key once, and tries to lead if there is none. One thread, until it leads.
+  /// Reads the leader's key once, and tries to become the leader if there is none. Must be called
+  /// by one thread, until this server leads.
   /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
   muster::result<seen> try_to_lead();
 
-  /// State after a successful try_to_lead. Main thread.
+  /// Valid after a successful try_to_lead(). Main thread.
   leadership::seen const& state() const { return seen_; }
   term begun() const { return term_; }
 
   // The following functions can be called on any thread.
-  /// Stops an attempt to lead.
+  /// Stops try_to_lead().
   void give_up() { client_.give_up(); }
-  /// Returns if this process may answer, otherwise ends it. Costs one reading of the clock.
+  /// Returns if this process may answer, otherwise ends the process. Only reads the clock.
   void check() const {
     if (left() <= std::chrono::microseconds(0)) end_process_after_loss();
   }
-  /// Returns the remaining time of the lease, or the maximum value if try_to_lead was never called.
+  /// Returns the remaining time of the lease, or the maximum value if try_to_lead() was never
+  /// called.
   std::chrono::microseconds left() const;
 
-  /// Revokes the lease, so that another server can lead at once. Takes at most half a second.
-  /// Harmless without a lease.
-  /// @pre No answer is sent any longer, and try_to_lead is not running.
+  /// Revokes the lease, so that another server can lead immediately. Takes at most half a second.
+  /// Has no effect without a lease.
+  /// @pre No further answer is sent, and try_to_lead() is not running.
   void resign();
 
  private:
@@ -80,14 +82,14 @@ class leadership {
   void end_process_after_loss() const;
 
   leadership_options const options_;
-  client client_;  // used by the main thread, then by the renewing thread
+  client client_;  // used by the main thread, and later by the renewing thread
   std::string const key_;
   seen seen_;
   term term_;
-  std::int64_t lease_ = 0;  // id of the lease in etcd
+  std::int64_t lease_ = 0;  // ID in etcd
   std::atomic<std::int64_t> until_us_;
   std::int64_t granted_until_us_ = 0;
-  std::int64_t revision_ = 0;  // revision of etcd at the last check
+  std::int64_t revision_ = 0;  // etcd's revision at the last check
 
   std::mutex mutex_;
   std::condition_variable ending_;

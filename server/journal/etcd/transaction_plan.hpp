@@ -1,12 +1,12 @@
-// Converts a batch to etcd transactions, which may contain a key only once: the final change of
-// each key, and disjoint ranges to erase. The operations can run in any order, and twice. Pure
-// functions, any thread.
+// Converts a batch to etcd transactions. A transaction may contain a key only once, so the plan has
+// the final change of each key, and disjoint ranges to erase. The operations can run in any order,
+// and twice. Pure functions, any thread.
 //
-//   PREFIX/leader                the leader; with a lease
-//   PREFIX/d/KEY                 an entry: "=" and its value, or "#" and the number of its pieces
-//   PREFIX/p/NUMBER/INDEX        a piece of a large value; piece 0 contains the key
-//   PREFIX/r/SEQUENCE/INDEX      a part of a batch that is too large for one transaction
-//   PREFIX/r/SEQUENCE/end        the number of parts: the batch is stored
+//   PREFIX/leader the leader; with a lease
+//   PREFIX/d/KEY an entry: "=" and its value, or "#" and the number of its pieces
+//   PREFIX/p/NUMBER/INDEX a piece of a large value; piece 0 contains the key
+//   PREFIX/r/SEQUENCE/INDEX a part of a batch that is too large for one transaction
+//   PREFIX/r/SEQUENCE/end number of parts; written when all parts are stored
 #pragma once
 
 #include <map>
@@ -22,10 +22,11 @@ namespace muster::server::journal::etcd {
 
 namespace wire = etcdserverpb;
 
-/// Below etcd's default limits of 128 and 1.5 MiB. The leader's key takes one more operation.
+/// Below etcd's default limits of 128 operations and 1.5 MiB. The leader's key needs one more
+/// operation.
 constexpr std::size_t operations_max = 120;
 constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
-/// Maximum length of a value that is stored in one piece.
+/// Maximum length of a value stored as a single piece.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
 struct names {
@@ -52,13 +53,12 @@ struct names {
   }
 };
 
-/// Numbers of the pieces of each entry with a large value. A number is used once.
+/// By entry with a large value: the number of its pieces. Each number is used only once.
 struct piece_table {
   std::map<std::string, std::uint64_t, std::less<>> numbers;
   std::uint64_t next = 1;
 };
 
-/// Encodes the value of an entry that has pieces.
 std::string reference(std::uint64_t number);
 std::optional<std::uint64_t> referenced(std::string_view value);
 
@@ -73,7 +73,7 @@ std::vector<std::vector<wire::RequestOp>> cut(std::vector<wire::RequestOp> opera
 
 wire::RequestOp put(std::string key, std::string value);
 wire::RequestOp erase(std::string key);
-/// Erases keys from `key` up to, but not including, `end`.
+/// Erases the keys in the range [`key`, `end`).
 wire::RequestOp erase(std::string key, std::string end);
 
 }  // namespace muster::server::journal::etcd

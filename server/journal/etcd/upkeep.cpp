@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 constexpr auto upkeep_limit = 5s;
 constexpr auto compaction_limit = 60s;
-// Longer than a server's lease, because a fast failover is not needed and a busy etcd must not end
-// the operation.
+// Longer than a server's lease: fast failover is not needed, and a busy etcd must not abort the
+// operation.
 constexpr auto lease = 10s;
 
 muster::status with_name(access const& a, muster::status s) {
@@ -102,7 +102,7 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
 muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path const& copy,
                                           bool drop, watcher const& watch,
                                           std::function<void(std::string const& why)> over) {
-  // Do not lead a prefix that no server has written, because leading would write a key there.
+  // Leading would write a key, so a prefix that no server has written is rejected first.
   {
     auto const view = etcd_view::open(a, watch, lost_values::unreadable);
     if (!view) return view.error();
@@ -132,7 +132,7 @@ muster::result<trimmed> drop_history(access const& a) {
   wire::CompactionResponse answer;
   auto const done =
       c.once(compaction_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
-  // Another client has just compacted it.
+  // Another client has just compacted this revision.
   bool const earlier = done.error_code() == grpc::StatusCode::OUT_OF_RANGE;
   if (!done.ok() && !earlier) return with_name(a, c.in_words(done));
   size_of(c, t.bytes, t.in_use_after);
