@@ -1,6 +1,6 @@
-// One entry is stored per job or session, per request, and per closure that has ended or that a
-// worker has returned. A job's entries are deleted with the job. The entries of a session's request
-// are deleted when all its closures are released.
+// Entries: one per job or session, per request, and per closure that has ended or that a worker has
+// returned. A job's entries are deleted with the job; a session's request is deleted when all its
+// closures are released.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t job_digits = 16;  // also used for values
 
-// Hand-written for speed, because each ended or deleted closure needs several keys.
+// Hand-written for speed, because each ended or deleted closure needs keys.
 void append(std::string& to, std::uint64_t number, std::uint64_t base, std::size_t digits) {
   to.append(digits, '0');
   for (auto at = to.end(); number > 0; number /= base) *--at = "0123456789abcdef"[number % base];
@@ -135,7 +135,7 @@ core::accepted_fact requested(core::session_id job, std::uint32_t first, accepte
   return f;
 }
 
-// Visits all entries of one kind, in all jobs. Stops with an error when `take` returns false.
+// Visits all entries of one kind, in all jobs. Returns an error when `take` returns false.
 template <class Entry, class Take>
 muster::status each(store const& s, char kind, Take take) {
   return each_entry<Entry>(s, std::string(1, kind) + '\0', [&](auto key, Entry& e) {
@@ -194,8 +194,7 @@ std::string named(core::session_id job, core::closure_id c) {
   return core::text(c) + " of " + core::text(job);
 }
 
-// Checks that no two closures have the same slot in the closure table. Returns the first violation,
-// or an empty string.
+// Returns an error text if two closures have the same slot in the closure table.
 std::string first_place_violation(jobs const& all) {
   std::unordered_set<std::uint32_t> places;
   std::optional<std::pair<core::session_id, core::closure_id>> wrong;

@@ -14,14 +14,14 @@ struct copied {
   found_blobs blobs;
 };
 
-/// Returns the path next to `to` at which a copy is built.
+/// Returns the path next to `to` where a copy is built.
 std::filesystem::path unfinished(std::filesystem::path const& to);
 
 /// Copies a consistent snapshot of the directory `from` and its blobs, without disturbing a running
-/// server. Validates all entries before and after copying, as `inspect` does.
+/// server. Validates all entries before and after copying.
 ///
-/// `to` must be empty or absent, and becomes accessible only to its owner. On success, the copy is
-/// durable. On failure, `to` is unchanged. The copy is built at unfinished(to), where it remains if
+/// `to` must be empty or absent, and becomes accessible only to its owner. The copy is durable on
+/// success. On failure, `to` is unchanged. The copy is built at unfinished(to), where it remains if
 /// the process is killed. Servers reject an unfinished copy, because the format entry is written
 /// last.
 /// @return FAILED_PRECONDITION: `from` or `to` is unsuitable. INTERNAL: the data is damaged, or the
@@ -33,13 +33,13 @@ muster::result<copied> copy_store(std::filesystem::path const& from,
 muster::result<copied> copy_store(view const& from, std::filesystem::path const& to,
                                   watcher const& watch = {});
 
-/// Like `copy_store`, but copies a view even if no server can load it, with the blobs in
+/// Like `copy_store`, but does not require that a server can load the view. Copies the blobs in
 /// `directory` unless `directory` is empty.
 muster::result<copied> copy_unchecked(view const& from, std::filesystem::path const& directory,
                                       std::filesystem::path const& to, watcher const& watch = {});
 
-/// Copies all entries of `from` into an empty store. The format entry is written last, after all
-/// other entries are durable.
+/// Copies all entries of `from` into an empty store. The format entry is written after all other
+/// entries are durable.
 /// @param expected number of entries, for progress messages
 /// @return CANCELLED: `watch` returned false.
 muster::result<copied> copy_entries(view const& from, std::uint64_t expected, store& into,

@@ -49,7 +49,7 @@ class reader {
  public:
   explicit reader(std::string_view message) : left_(message) {}
 
-  /// Reads the next field. Returns false at the end, or if the message is damaged.
+  /// Returns false at the end, or if the message is damaged.
   bool next(item& to) {
     std::uint64_t tag = 0, size = 0;
     if (left_.empty()) return false;
@@ -167,12 +167,12 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
-// An optional list also has a flag. The flag's field number directly precedes the list's.
+// The flag of an optional list has the field number before the list's.
 template <class V>
 inline constexpr bool has_flag = false;
 template <class V>
 inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
-// A blob also has an encoding. Its field number directly follows that of the blob's bytes.
+// The encoding of a blob has the field number after that of the blob's bytes.
 template <class V>
 inline constexpr bool has_encoding =
     std::is_same_v<V, core::blob> || std::is_same_v<V, std::optional<core::blob>>;
@@ -271,7 +271,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
       if (!packed.empty()) put_bytes(to, f.number, packed);
     } else if constexpr (std::is_same_v<element, std::string>) {
       for (auto const& one : value) put_bytes(to, f.number, one);
-    } else if constexpr (std::is_same_v<element, core::blob>) {  // encodings are a separate field
+    } else if constexpr (std::is_same_v<element, core::blob>) {
       for (auto const& one : value) put_bytes(to, f.number, one.view());
     } else {
       for (auto const& one : value) put_value(to, f, one);
@@ -290,7 +290,7 @@ void put_value(std::string& to, core::field_facts const& f, V const& value) {
   }
 }
 
-// Decodes a field. Skips a field of the wrong type. Returns false if the field is damaged.
+// Skips a field of the wrong type. Returns false if the field is damaged.
 template <class V>
 bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_range) {
   if constexpr (number<V>) {
@@ -317,7 +317,7 @@ bool take_value(core::field_facts const& f, item const& i, V& into, bool& in_ran
   } else if constexpr (is_list<V>) {
     using element = typename V::value_type;
     if constexpr (core::in_columns<element>) {
-      return true;  // see take_columns
+      return true;
     } else if constexpr (number<element>) {
       constexpr auto size = std::is_same_v<element, float> ? 4 : 8;
       auto const type = type_of<element>(f);
@@ -386,7 +386,7 @@ void encode_entry(T const& of, std::string& to) {
   core::each_stored<T>([&](auto const& f) { entry::put_value(to, f, f.get(of)); });
 }
 
-// Sets all fields to the values of an empty entry: zeros instead of the struct's defaults.
+// Sets all fields to zeros or empty values, not to the struct's defaults.
 template <core::described T>
 void clear_entry(T& into) {
   core::each_stored<T>([&](auto const& f) {

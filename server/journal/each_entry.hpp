@@ -9,9 +9,9 @@
 
 namespace muster::server::journal {
 
-/// Calls `take(key, value)` for each entry with this prefix, in key order, until `take` returns
-/// false for an unreadable or inconsistent entry.
-/// @return INTERNAL with the entry's name if `take` returned false.
+/// Calls `take(key, value)` for each entry with this prefix, in key order.
+/// @return INTERNAL with the entry's name if `take` returned false for an unreadable or
+///   inconsistent entry.
 template <class Take>
 muster::status each_entry_of(store const& s, std::string const& prefix, Take take) {
   std::string damaged;
@@ -25,8 +25,7 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
 }
 
-/// Calls `take(key, entry)` for each decoded entry. An entry that is damaged or out of range stops
-/// the visit with INTERNAL.
+/// Calls `take(key, entry)` for each decoded entry. A damaged entry stops the visit with INTERNAL.
 template <class Entry, class Take>
 muster::status each_entry(store const& s, std::string const& prefix, Take take) {
   return each_entry_of(s, prefix, [&](std::string_view key, std::string_view value) {

@@ -39,8 +39,8 @@ bool repair_text(google::protobuf::Descriptor const& form,
   return true;
 }
 
-// Parses a stored message. Texts that are not UTF-8 are repaired, because Protobuf would reject the
-// whole message. Returns null if the message is damaged otherwise.
+// Repairs texts that are not UTF-8, because Protobuf would reject the whole message. Returns null
+// if the message is damaged otherwise.
 std::unique_ptr<google::protobuf::Message> parsed(entry_kind const& kind, std::string_view value) {
   std::unique_ptr<google::protobuf::Message> m(kind.form().New());
   auto const size = static_cast<int>(value.size());
@@ -62,7 +62,7 @@ muster::result<wire::Format> read_format(store const& s) {
     readable = f.ParseFromArray(value.data(), static_cast<int>(value.size()));
     return false;
   });
-  // A server writes the format entry first; a copy operation writes it last.
+  // Servers write the format entry first; copies write it last.
   if (read.ok() && readable && f.version() == 0)
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;
@@ -121,7 +121,7 @@ entry_name name_of(std::string_view key) {
   if (kind == all.end()) return name;
   auto rest = key.substr(tag.size());
   for (std::size_t i = 0; i < kind->parts.size(); ++i) {
-    if (rest.empty()) return name;  // too few parts for this kind
+    if (rest.empty()) return name;
     rest.remove_prefix(1);
     auto const value = i + 1 == kind->parts.size() ? rest : rest.substr(0, rest.find('\0'));
     if (kind->parts[i].empty() && !value.empty()) return name;

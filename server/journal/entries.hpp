@@ -18,9 +18,9 @@ namespace muster::server::journal {
 /// Highest format version that this program can read.
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
-/// Reads the format entry. Returns version 0 if the store is empty.
-/// @return FAILED_PRECONDITION: the format entry is unreadable, or is missing although other
-///   entries exist.
+/// Returns version 0 if the store is empty.
+/// @return FAILED_PRECONDITION: the format entry is unreadable, or only the format entry is
+///   missing.
 muster::result<muster::journal::v1::Format> read_format(store const& s);
 
 struct entry_kind {
@@ -28,7 +28,7 @@ struct entry_kind {
   std::string_view tag;
   std::string_view name;
   /// Names of the key's further parts, separated by `\0`. The last part extends to the key's end. A
-  /// part with an empty name must be empty.
+  /// part without a name must be empty.
   std::vector<std::string_view> parts;
   google::protobuf::Message const& (*form)();
 };
@@ -51,7 +51,7 @@ struct entry_name {
 entry_name name_of(std::string_view key);
 
 bool is_readable(entry_kind const& kind, std::string_view value);
-/// Returns the entry as Protobuf JSON with field names as declared, or nothing if it is unreadable.
+/// Returns Protobuf JSON with field names as declared, or nothing if the entry is unreadable.
 std::optional<std::string> as_json(entry_kind const& kind, std::string_view value);
 
 }  // namespace muster::server::journal

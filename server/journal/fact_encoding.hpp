@@ -1,5 +1,5 @@
 // Converts the cores' state changes to store entries and back; see journal/v1/records.proto. The
-// load functions return INTERNAL with the entry's name if an entry is unreadable or inconsistent.
+// load functions return INTERNAL with the name of an unreadable or inconsistent entry.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace muster::server::journal {
 
-// The encode functions append the changes for these facts to `into`, in order.
+// Each function appends the changes for these facts to `into`, in order.
 void encode(std::string const& cluster, std::vector<core::fact> const& facts,
             std::vector<change>& into);
 void encode(std::string const& cluster, std::vector<core::programs::fact> const& facts,
@@ -28,8 +28,7 @@ struct stored_job {
   std::string cluster;
   core::restored_job job;
 };
-/// Loads all jobs in order of their numbers, after the values without a session in order of
-/// clusters.
+/// Loads all jobs in order of their numbers, after values without a session.
 muster::result<std::vector<stored_job>> load_jobs(store const& s);
 struct stored_program {
   std::string cluster;
@@ -41,7 +40,7 @@ struct stored_record {
   std::uint32_t attempt = 0;
   core::attempt_record what;
 };
-/// Skips unreadable records, and records of unknown programs.
+/// Skips unreadable records and records of unknown programs.
 muster::result<std::vector<stored_record>> load_records(store const& s);
 muster::result<std::vector<core::coordination::restored_cluster>> load_clusters(store const& s);
 muster::result<std::vector<core::token>> load_tokens(store const& s);

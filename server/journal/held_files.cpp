@@ -13,8 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::IOStatus;
 
-// The set of files changes at most a few times per second, and opening the files takes
-// milliseconds.
+// The set of files changes at most a few times per second; opening the files takes milliseconds.
 constexpr int tries_max = 50;
 constexpr auto pause = std::chrono::milliseconds(5);
 
@@ -24,8 +23,8 @@ bool wanted(std::string const& name) {
          name.ends_with(".log") || name.ends_with(".sst");
 }
 
-// Fingerprint of the set of files. RocksDB changes the manifest before it deletes a file, so no
-// file is deleted while the fingerprint is unchanged.
+// Fingerprint of the set of files. RocksDB writes the manifest before it deletes files, so no file
+// is deleted while the fingerprint is unchanged.
 std::string live_file_fingerprint(fs::path const& directory) {
   std::string current;
   std::getline(std::ifstream(directory / "CURRENT"), current);
@@ -176,7 +175,7 @@ IOStatus held_files::CreateDir(std::string const& name, rocksdb::IOOptions const
 }
 IOStatus held_files::CreateDirIfMissing(std::string const&, rocksdb::IOOptions const&,
                                         rocksdb::IODebugContext*) {
-  return IOStatus::OK();  // the directory contains files, so it exists
+  return IOStatus::OK();  // the directory contains files
 }
 IOStatus held_files::DeleteFile(std::string const& name, rocksdb::IOOptions const&,
                                 rocksdb::IODebugContext*) {

@@ -1,6 +1,5 @@
 // Consistent snapshot of the files of a RocksDB directory, for readers that run in parallel with
-// its server. Open files remain readable after RocksDB deletes them, and reads end at the original
-// size. One thread opens the snapshot; many threads can read it.
+// its server. Open files remain readable after RocksDB deletes them. Many threads can read.
 #pragma once
 
 #include <rocksdb/file_system.h>
@@ -21,8 +20,7 @@ class held_file {
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}
 
   std::uint64_t size() const { return size_; }
-  /// Returns the number of bytes read, which is less than `n` only at the end, or -1 with errno
-  /// set.
+  /// Returns fewer than `n` bytes only at the end, or -1 with errno set.
   std::int64_t read(std::uint64_t at, char* into, std::size_t n) const {
     return file_.read(at, into, at < size_ ? std::min<std::uint64_t>(n, size_ - at) : 0);
   }
@@ -36,8 +34,7 @@ class held_files final : public rocksdb::FileSystemWrapper {
  public:
   using table = std::map<std::string, std::shared_ptr<held_file const>>;
 
-  /// Opens all files of a directory.
-  /// @param meanwhile for tests; runs when the files are open but not verified to be consistent
+  /// @param meanwhile for tests; runs before the open files are verified to be consistent
   /// @return INTERNAL: a file cannot be opened. UNAVAILABLE: the files change too fast for a
   ///   consistent snapshot.
   static muster::result<std::shared_ptr<held_files>> of(

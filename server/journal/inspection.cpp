@@ -13,14 +13,13 @@ namespace {
 namespace wire = muster::journal::v1;
 
 constexpr std::size_t unknown_max = 16;
-constexpr std::uint64_t progress_interval =
-    4096;  // entries between two calls of the progress callback
+constexpr std::uint64_t progress_interval = 4096;  // entries per progress call
 
 muster::status problem(view const& of, code c, std::string const& what) {
   return {c, of.name() + ": " + what};
 }
 
-// Returns the printable beginning of a key of unknown kind, up to the first \0.
+// Returns the printable beginning of a key, up to the first \0.
 std::string printable_prefix(std::string_view key) {
   std::string text;
   for (auto const c : key.substr(0, std::min<std::size_t>(key.find('\0'), 16)))
@@ -65,7 +64,6 @@ muster::status walk(view const& of, contents& into, watcher const& watch) {
   return read.ok() ? found : read;
 }
 
-// Finds blobs in the same way as a server that loads the data.
 void gather_blobs(core::restored_job const& job, contents& into) {
   constexpr std::string_view begins = R"({"$blob":")";
   for (auto const& f : job.closures) {
@@ -80,7 +78,7 @@ void gather_blobs(core::restored_job const& job, contents& into) {
   }
 }
 
-// Loads all entries as a server would. Entries that a server would skip become notes.
+// Loads all entries like a server. Entries that a server would skip become notes.
 muster::status load(view const& of, contents& into) {
   auto const clusters = load_clusters(of);
   if (!clusters)

@@ -9,7 +9,7 @@
 namespace muster::server::journal {
 
 struct entry_count {
-  std::string kind;  ///< name from entry_kinds(), or the common prefix of the keys
+  std::string kind;  ///< name from entry_kinds(), or prefix of the keys
   std::uint64_t entries = 0, bytes = 0;
 };
 
@@ -17,18 +17,17 @@ struct contents {
   std::uint32_t format = 0;
   std::string written_by;
   std::uint64_t epoch = 0;
-  std::vector<entry_count> known;  ///< one element per kind of the table
-  /// Kinds that are not in the table. At most 16; the last element is the sum of all further kinds.
+  std::vector<entry_count> known;  ///< one element per known kind
+  /// At most 16 elements; the last is the sum of all further kinds.
   std::vector<entry_count> unknown;
   std::vector<std::string> notes;  ///< harmless irregularities, one line each
-  /// Blobs that values refer to: hexadecimal hash, and a description of the referring value.
+  /// Blobs that values refer to: hash, and description of the referring value.
   std::map<std::string, std::string> blobs;
 
   std::uint64_t entries() const;
 };
 
-/// Progress callback, called every few thousand entries. If it returns false, the operation stops
-/// with CANCELLED.
+/// Progress callback. If it returns false, the operation stops with CANCELLED.
 using watcher =
     std::function<bool(std::string_view doing, std::uint64_t entries, std::uint64_t bytes)>;
 
@@ -37,8 +36,8 @@ using watcher =
 ///   newer server. INTERNAL: damaged.
 muster::result<contents> format_of(view const& of);
 
-/// Validates checksums, each entry, and the state that a server would load.
-/// @return Errors as for format_of. INTERNAL contains the damage and its position.
+/// Validates checksums, each entry, and the state that a server would load. Errors: as for
+/// format_of. INTERNAL contains the damage and its position.
 muster::result<contents> inspect(view const& of, watcher const& watch = {});
 
 }  // namespace muster::server::journal

@@ -62,7 +62,7 @@ constexpr auto fields_of(std::type_identity<per_worker_entry>) {
 
 /// Entry of a closure that its client has released. Its state is above the last enumerator.
 constexpr std::string_view forgotten_entry = "\x08\x06";
-/// Returns whether an entry has the released state. Ignores fields of later versions.
+/// Ignores fields of later versions.
 inline bool is_forgotten(std::string_view bytes) {
   entry::reader fields(bytes);
   for (entry::item i; fields.next(i);)
@@ -74,17 +74,17 @@ core::session_id job_in(std::string_view key);
 /// Returns the number after the job in a key, or the largest number if there is none.
 std::uint64_t position_in(std::string_view key, int base);
 
-/// Completes the job from its key. Returns whether the entry is valid.
+/// Sets the job's ID from the key. Returns whether the entry is valid.
 bool complete(job_entry& e, core::session_id job);
 /// Returns whether all columns have the same length and all indexes are in range.
 bool fits(accepted_entry const& e);
-/// Returns whether a request can start at `first` if the previous request ends at `end`. Requests
-/// never overlap. Only sessions can have gaps between requests.
+/// Returns whether a request can start at `first` after a request that ends at `end`. Requests
+/// never overlap; only a session can have gaps.
 bool follows(core::delivery d, std::uint64_t end, std::uint64_t first);
 /// Completes a closure's state. Returns whether its fields are consistent.
 bool complete(core::closure_fact& f, core::session_id job, std::uint32_t order);
 
-/// Returns the slot in a closure's ID, which is unique in the server.
+/// Returns the closure's slot, which is unique in the server.
 inline std::uint32_t place_of(core::closure_id id) {
   return static_cast<std::uint32_t>(raw(id));
 }

@@ -58,7 +58,7 @@ void journal::stop() {
   thread_.join();
 }
 
-// Returns whether `disk_is_full` has changed. Called on the journal's thread, or before it starts.
+// Returns whether `disk_is_full` has changed. Called on the journal's thread or before it starts.
 bool journal::update_free_space() {
   auto const free = store_->bytes_free();
   std::lock_guard const lock(mutex_);
@@ -68,7 +68,7 @@ bool journal::update_free_space() {
   return std::exchange(facts_.disk_is_full, full) != full;
 }
 
-// Requeues a batch after the disk became full, and waits. Returns false if the journal is stopping.
+// Requeues a batch when the disk is full, and waits. Returns false if the journal is stopping.
 bool journal::put_back(std::vector<change> batch, std::unique_lock<std::mutex>& lock) {
   for (auto& c : queue_) batch.push_back(std::move(c));
   queue_ = std::move(batch);

@@ -33,13 +33,13 @@ struct journal_options {
 struct journal_stats {
   std::uint64_t appended = 0;
   std::uint64_t durable = 0;
-  std::uint64_t writes = 0;  ///< writes to the store, each of a whole queue
+  std::uint64_t writes = 0;  ///< each of a whole queue
   std::uint64_t waiting_bytes = 0;
-  /// Size of the store; updated at most every ten seconds.
+  /// Updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
-  std::optional<std::uint64_t> free_bytes;  ///< free disk space; updated at most every second
+  std::optional<std::uint64_t> free_bytes;  ///< updated at most every second
   bool disk_is_full = false;                ///< less than reserve_bytes is free
-  std::string store_version;                ///< see store::version
+  std::string store_version;
   muster::status failed;  ///< error of the last write; nothing is written after an error
 };
 
@@ -58,9 +58,9 @@ class journal {
   std::uint64_t append(std::vector<change> batch);
   bool full() const;
   journal_stats facts() const;
-  /// Writes the remaining batches and stops the thread. append() must not be called afterwards. The
-  /// callback is no longer called. A remote store that does not answer may give up; facts() then
-  /// contains the error.
+  /// Writes the remaining batches and stops the thread and the callbacks. append() must not be
+  /// called afterwards. If a remote store does not answer, it may give up, and facts() contains the
+  /// error.
   void stop();
 
  private:
@@ -77,7 +77,7 @@ class journal {
   std::vector<change> queue_;  // guarded by mutex_, like the following members
   journal_stats facts_;
   bool stopping_ = false;
-  bool ended_ = false;  // the thread has finished
+  bool ended_ = false;
   std::condition_variable end_;
   bool writing_ = false;
   std::chrono::steady_clock::time_point gather_until_{};

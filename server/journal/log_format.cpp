@@ -40,8 +40,7 @@ std::uint32_t stored_in(std::string_view record) {
   return byte(record[0]) | byte(record[1]) << 8 | byte(record[2]) << 16 | byte(record[3]) << 24;
 }
 
-// Returns whether the checksum at the beginning matches the bytes, or a prefix of at least
-// `at_least` bytes.
+// Returns whether the checksum matches all bytes, or a prefix of at least `at_least` bytes.
 bool has_checksum(std::string_view record, std::size_t at_least) {
   auto const stored = stored_in(record);
   std::uint32_t crc = ~0u;
@@ -71,8 +70,7 @@ step next(std::string_view rest, bool last, bool checksums) {
     return {bytes,
             !checksums || has_checksum(rest.substr(0, bytes), bytes) ? kind::whole : kind::damaged,
             type == first_type || type == middle_type};
-  // The record is truncated or has a wrong length. If its length is wrong, a shorter prefix matches
-  // the checksum.
+  // The record is truncated, or its length is wrong and a shorter prefix matches the checksum.
   if (has_checksum(rest, header_bytes)) return {0, kind::damaged};
   return {0, unfinished, false, header_bytes + length - rest.size()};
 }

@@ -1,6 +1,6 @@
 // Reads RocksDB's logs (NNNNNN.log, MANIFEST-NNNNNN): records in blocks of 32 KiB, each with a
-// checksum. RocksDB silently drops an incomplete last record, as after a kill. This code
-// distinguishes torn records from damaged ones. Pure functions.
+// checksum. RocksDB silently drops an incomplete last record. This code distinguishes torn records
+// from damaged ones. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace muster::server::journal {
 struct log_end {
   enum class kind : std::uint8_t {
     whole,
-    torn,     ///< the last record is incomplete; all earlier records are intact
-    damaged,  ///< the content of a record has changed
+    torn,  ///< the last record is incomplete; all earlier records are intact
+    damaged,
   };
   kind what = kind::whole;
   std::uint64_t at = 0;       ///< offset of the first unreadable record

@@ -1,5 +1,4 @@
-// Checks that the controller can continue the loaded programs: values are in range, and entries are
-// consistent.
+// Checks that the controller can continue the loaded programs.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -19,7 +18,7 @@ bool is_port(std::uint64_t n) {
   return n > 0 && n <= std::numeric_limits<std::uint16_t>::max();
 }
 
-// Each overload of fits() completes an entry and returns whether the controller can use it.
+// Each fits() completes an entry and returns whether the controller can use it.
 bool fits(core::program_spec& s) {
   s.weight = std::max(s.weight, 1u);
   if (s.hang_after <= core::duration{}) {  // older servers stored no hang policy

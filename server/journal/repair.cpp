@@ -1,5 +1,4 @@
-// Before anything is written, the plan is verified by inspecting a view of the store with the
-// changes applied.
+// The plan is verified on a view with the changes applied, before anything is written.
 #include "server/journal/repair.hpp"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A view with changes applied. Each change must affect a single key.
+/// Each change must affect a single key.
 class changed_view final : public view {
  public:
   changed_view(view const& of, std::vector<change> const& changes) : of_(of) {
@@ -58,8 +57,7 @@ struct request_entry {
   core::session_id job{};
   std::uint32_t first = 0;
   accepted_entry what;
-  std::vector<bool>
-      released;  // by closure: whether its client has released it, so that it has no slot
+  std::vector<bool> released;  // by closure: released by its client, so without a slot
   bool changed = false;
 
   core::closure_id id(std::size_t i) const { return what.ids[i]; }
@@ -126,7 +124,7 @@ class planner_of_repair {
     });
   }
 
-  // Calls `take(key, entry, in_range)` for each entry that a server can read.
+  // Calls `take(key, entry, in_range)` for each readable entry.
   template <class Entry, class Take>
   muster::status each(char kind, Take take) {
     return of_.read(std::string(1, kind) + '\0', [&](std::string_view key, std::string_view value) {
@@ -242,8 +240,7 @@ class planner_of_repair {
     return count_as_start(epoch);
   }
 
-  // References to an ID that several closures had are dropped: an error is better than a wrong
-  // value.
+  // References to an ID of several closures are dropped: an error is better than a wrong value.
   void rename_inputs(request_entry& r) {
     for (auto& x : r.what.extras) {
       auto renamed = std::make_shared<core::closure_extras>(*x);
@@ -300,14 +297,14 @@ class planner_of_repair {
   repair_plan plan_;
   std::unordered_set<std::string> unreadable_;
   std::map<core::session_id, job_entries> jobs_;
-  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // number of closures by ID
+  std::unordered_map<std::uint64_t, std::uint32_t> named_;  // closures per ID
   std::unordered_set<std::uint32_t> places_;
   std::uint32_t chunks_ = 0;  // end of the chunks with used slots
   std::uint64_t epoch_ = 0;   // latest start that assigned an ID, before start numbers wrap around
   std::vector<move> moves_;
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // free slots, by cluster
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
-  // By old ID; contains only IDs of single closures.
+  // By old ID, if a single closure had it.
   std::unordered_map<std::uint64_t, core::closure_id> moved_;
 };
 

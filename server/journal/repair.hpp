@@ -1,5 +1,5 @@
-// Repairs a store that no server can load, for `muster data repair`. A store becomes unloadable if
-// a server has led with outdated data. Single-threaded.
+// Repairs a store that no server can load because a server has led with outdated data.
+// Single-threaded.
 #pragma once
 
 #include "server/journal/copy.hpp"
@@ -29,25 +29,25 @@ struct repair_plan {
 /// Plans the repair of jobs, sessions and their closures:
 ///
 /// - Of closures with the same slot, the newest job's closures keep their IDs. All other closures,
-///   and closures without a slot, get unused IDs; references to them are updated.
+///   and closures without a slot, get unused IDs; references are updated.
 /// - States of closures that no request contains, and per-worker values without a session, are
 ///   removed.
-/// - Unreadable entries, and requests that are inconsistent with their job, are `unusable`. `drop`
-///   removes them.
+/// - Unreadable entries, and requests inconsistent with their job, are `unusable`. `drop` removes
+///   them.
 ///
 /// @return INTERNAL, in one line: why the store would not be loadable after the repair.
 muster::result<repair_plan> plan_repair(view const& of, bool drop, watcher const& watch = {});
 
-/// Repairs a directory that no server uses, after copying it to `copy` with copy_unchecked.
-/// @return FAILED_PRECONDITION: as for copy_store; also if a process uses the directory, or if
-///   entries are unusable and `drop` is false.
+/// Repairs a directory that no server uses, after copying it to `copy`.
+/// @return FAILED_PRECONDITION: as for copy_store; a process uses the directory; or entries are
+///   unusable and `drop` is false.
 muster::result<repair_plan> repair_store(std::filesystem::path const& directory,
                                          std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});
 
 /// Repairs `into`, an open store that has no other writer.
 /// @param from a view of `into`
-/// @param directory the store's directory, which contains the blobs; may be empty
+/// @param directory the store's directory with its blobs; may be empty
 muster::result<repair_plan> repair_store(view const& from, std::filesystem::path const& directory,
                                          store& into, std::filesystem::path const& copy, bool drop,
                                          watcher const& watch = {});

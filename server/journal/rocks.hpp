@@ -10,13 +10,11 @@
 namespace muster::server::journal::rocks {
 
 rocksdb::Options options();
-/// Returns FAILED_PRECONDITION with the path and the reason.
 muster::status refused(std::filesystem::path const& directory, std::string const& why);
 /// Returns Muster's own text for common errors.
 std::string explained(rocksdb::Status const& s);
 /// Returns whether any process, including this one, has the directory open for writing.
 bool is_locked(std::filesystem::path const& directory);
-/// Return a message about damage, with its kind or its position in a file.
 std::string damaged(std::string const& how);
 std::string damaged(std::string const& file, std::uint64_t at);
 muster::status read(rocksdb::DB& db, std::string_view prefix, store::visitor const& v);

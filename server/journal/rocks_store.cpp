@@ -17,7 +17,6 @@ namespace fs = std::filesystem;
 
 using rocks::refused;
 
-// Returns whether the directory is empty, or an error if the directory is unusable.
 muster::result<bool> is_fresh(fs::path const& directory) {
   if (int const e = make_private_directory(directory); e != 0)
     return refused(directory, "cannot be created: " + reason_of(e));
@@ -27,14 +26,14 @@ muster::result<bool> is_fresh(fs::path const& directory) {
     return refused(directory,
                    error ? "cannot be read: " + error.message()
                          : "contains other files and no data of a server; name an empty directory");
-  // Access is restricted before the directory contains data. This can fail on a mounted volume that
-  // has another owner, which is reported elsewhere.
+  // Access is restricted before the directory contains data. This fails on a mounted volume with
+  // another owner, which is reported elsewhere.
   (void)make_private(directory);
   return true;
 }
 
-// RocksDB drops a last record with a wrong length as torn, although the record may have been
-// acknowledged as durable.
+// RocksDB drops a last record with a wrong length as torn, although it may have been acknowledged
+// as durable.
 muster::status last_records_are_not_damaged(fs::path const& directory) {
   std::error_code error;
   for (auto const& f : fs::directory_iterator(directory, error)) {
@@ -68,7 +67,7 @@ muster::status has_room(fs::path const& directory) {
     if (probe) ::unlink(named.c_str());
   }
   int const e = probe ? probe.write(std::string(least, '\0')) : error;
-  return is_full(e) ? without_room(directory) : muster::status{};  // RocksDB reports other errors
+  return is_full(e) ? without_room(directory) : muster::status{};
 }
 
 std::uint64_t bytes_of_files(fs::path const& directory, std::string_view ending) {
@@ -136,7 +135,7 @@ muster::status rocks_store::write(std::vector<change> const& batch) {
 }
 
 // RocksDB 7.8 aborts the process when it continues with a file after running out of space. A write
-// therefore also requires space for flushing all data in memory, and for RocksDB's small files.
+// therefore also requires space for flushing the data in memory, and for small files.
 muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
   constexpr std::uint64_t small_files = std::uint64_t{1} << 20;
   std::uint64_t in_memory = 0;
@@ -152,10 +151,9 @@ muster::status rocks_store::no_room_for(std::size_t batch_bytes) const {
                                           std::to_string((needed >> 20) + 1) + " MiB");
 }
 
-// After running out of space, RocksDB would continue with a torn log, so it is reopened, which
-// drops the torn end. After a failed sync, it is unknown which data the kernel has dropped. RocksDB
-// 7.8 returns the code NoSpace for both. The texts differ: "While appending to file", or "While
-// fsync" and "While fdatasync".
+// After running out of space, RocksDB would continue with a torn log; reopening drops the torn end.
+// After a failed sync, it is unknown which data is lost. RocksDB 7.8 returns NoSpace for both, with
+// different texts: "While appending to file", or "While fsync" and "While fdatasync".
 muster::status rocks_store::classify_write_error(rocksdb::Status const& s) {
   auto const text = s.ToString();
   out_of_space_ = s.IsNoSpace() && text.find("While f") == std::string::npos;

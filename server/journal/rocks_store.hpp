@@ -17,9 +17,8 @@ class rocks_store final : public store {
  public:
   /// Opens the directory, or creates it if it is empty or absent. A rejected directory is
   /// unchanged.
-  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: the directory is in use
-  ///   by another process, unreadable, or contains other files. RESOURCE_EXHAUSTED: the disk is
-  ///   full.
+  /// @return FAILED_PRECONDITION, in one line with the path and the remedy: the directory is in
+  ///   use, unreadable, or contains other files. RESOURCE_EXHAUSTED: the disk is full.
   static muster::result<std::unique_ptr<rocks_store>> open(std::filesystem::path const& directory);
   ~rocks_store() override;
 
@@ -27,7 +26,7 @@ class rocks_store final : public store {
   muster::status read(std::string_view prefix, visitor const& v) const override;
   std::uint64_t bytes_on_disk() const override;
   std::optional<std::uint64_t> bytes_free() const override;
-  /// Rewrites all entries, so that erased entries no longer use space. Blocks until done.
+  /// Removes erased entries from the files. Blocks until done.
   muster::status compact();
 
  private:
@@ -38,7 +37,7 @@ class rocks_store final : public store {
 
   std::filesystem::path const directory_;
   std::unique_ptr<rocksdb::DB> db_;  // null after reopening has failed
-  bool out_of_space_ = false;  // a write failed for lack of space; reopen before the next write
+  bool out_of_space_ = false;        // reopen before the next write
 };
 
 }  // namespace muster::server::journal

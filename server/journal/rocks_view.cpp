@@ -16,7 +16,6 @@ muster::status damaged(fs::path const& directory, std::string const& how) {
   return {code::internal, directory.string() + ": " + rocks::damaged(how)};
 }
 
-// Checks that the store's files exist before any file is opened.
 muster::status looked_at(fs::path const& directory) {
   std::error_code error;
   auto const kind = fs::status(directory, error).type();
@@ -63,7 +62,7 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
   return {};
 }
 
-// For a damaged table, RocksDB's message contains the manifest's name instead of the table's name.
+// RocksDB's message about a damaged table contains the manifest's name instead of the table's.
 std::string explained(rocksdb::Status const& why, rocksdb::Options const& options,
                       fs::path const& directory, held_files const& held) {
   for (auto const& [name, file] : held.files()) {
@@ -94,7 +93,7 @@ rocks_view::~rocks_view() {
 
 muster::result<std::unique_ptr<rocks_view>> rocks_view::open(fs::path const& directory) {
   if (auto const there = looked_at(directory); !there.ok()) return there;
-  // Checked before the files are opened: a server that starts afterwards has not torn a record yet.
+  // Checked before the files are opened: a server that starts later has not torn a record yet.
   bool const in_use = user_of(directory).has_value();
   auto held = held_files::of(directory);
   if (!held) return held.error();

@@ -15,7 +15,7 @@ class Env;
 
 namespace muster::server::journal {
 
-/// Returns the process that has the directory open; 0 if the system does not reveal the process.
+/// Returns the process that has the directory open; 0 if the process is unknown.
 std::optional<int> user_of(std::filesystem::path const& directory);
 
 class rocks_view final : public view {
@@ -33,7 +33,6 @@ class rocks_view final : public view {
   std::string name() const override { return directory_.string(); }
   std::size_t files() const { return files_; }
   std::vector<std::string> const& notes() const override { return notes_; }
-  /// Verifies all checksums of the tables. The INTERNAL error contains the file.
   muster::status verify() const override;
 
  private:

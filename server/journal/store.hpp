@@ -35,22 +35,21 @@ inline std::string behind(std::string prefix) {
 class store {
  public:
   virtual ~store() = default;
-  /// Writes the whole batch or nothing. If it returns OK, the batch is durable.
-  /// @return RESOURCE_EXHAUSTED: no space; nothing was written, and the caller can retry. After any
-  ///   other error, the state of the disk is unknown, and write() must not be called again.
+  /// Writes the whole batch durably, or nothing.
+  /// @return RESOURCE_EXHAUSTED: nothing was written, and the caller can retry. After any other
+  ///   error, the state of the disk is unknown, and write() must not be called again.
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
   /// Visits all entries whose keys have the prefix, in key order, until the visitor returns false.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
-  /// Called repeatedly, on any thread, while a caller waits for the end of all writes. A remote
-  /// store that gets no answer must then give up.
+  /// Called repeatedly, on any thread, while a caller waits for all writes. A remote store without
+  /// an answer must then give up.
   virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Returns nothing if the free space is unknown.
   virtual std::optional<std::uint64_t> bytes_free() const { return {}; }
-  /// Returns the storage service's version at the last check of its space; empty if unknown or if
-  /// the store is a local directory.
+  /// Returns the storage service's version at the last check of its space; may be empty.
   virtual std::string version() const { return {}; }
   virtual bool is_local() const { return true; }
 };

@@ -1,5 +1,5 @@
 // Reads and copies the blobs in DIR/blobs. Each is named after the SHA-256 of its bytes. Blobs
-// never change, so they can be read while the server is running; deleted blobs are skipped.
+// never change, so they can be read while a server runs; deleted blobs are skipped.
 // Single-threaded.
 #pragma once
 
@@ -11,15 +11,14 @@ namespace muster::server::journal {
 
 struct found_blobs {
   std::uint64_t blobs = 0, bytes = 0;
-  std::uint64_t named = 0;  ///< number of distinct blobs that values refer to
-  /// Missing blobs that values refer to, one line each. At most 16 lines; the last line summarises
-  /// all further blobs.
+  std::uint64_t named = 0;  ///< distinct blobs that values refer to
+  /// Missing blobs, one line each. At most 16 lines; the last line summarises all further blobs.
   std::vector<std::string> missing;
 };
 
 /// Reads and verifies each blob of `directory`. An empty `directory` has no blobs.
 /// @param named contents::blobs of the entries
-/// @param into directory for a durable copy of all blobs; empty: no copy
+/// @param into directory for a durable copy of all blobs; may be empty
 /// @return no_room, or INTERNAL in one line with the path: a blob does not match its name, or
 ///   cannot be read or written. CANCELLED: `watch` returned false.
 muster::result<found_blobs> read_blobs(std::filesystem::path const& directory,

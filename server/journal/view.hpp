@@ -15,7 +15,7 @@ class view : public store {
   virtual std::string name() const = 0;
   /// Returns harmless irregularities, one line each.
   virtual std::vector<std::string> const& notes() const = 0;
-  /// Runs the store's own checks for damage. The INTERNAL error describes the damage.
+  /// Checks for damage. The INTERNAL error describes it.
   virtual muster::status verify() const { return {}; }
 
   muster::status write(std::vector<change> const&) override {

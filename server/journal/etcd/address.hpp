@@ -11,8 +11,8 @@ namespace muster::server::journal::etcd {
 
 struct address {
   std::vector<std::string> hosts;  ///< each is "host:port"; 1 to 16
-  std::string prefix;  ///< for example "/muster"; all keys start with the prefix and a '/'
-  std::string user;    ///< may be empty
+  std::string prefix;              ///< for example "/muster"; all keys start with it and a '/'
+  std::string user;
   bool tls = false;
 
   std::string text() const;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr auto pause = 50ms;
 constexpr int connect_limit_ms = 2'000;
-// Shorter wait for a member that was unreachable a moment ago, if other members exist.
+// Shorter limit for a recently unreachable member, if other members exist.
 constexpr auto reconnect_wait = 100ms;
 // Minimum duration of a call, so that it can report why its member is not connected.
 constexpr auto call_limit_min = 100ms;
@@ -48,15 +48,15 @@ grpc::ChannelArguments arguments() {
   return o;
 }
 
-// etcd uses the codes of these errors for other errors too, so only the texts are unambiguous.
-// etcd's own clients compare the same texts (rpctypes of 3.4.23 and 3.5).
+// etcd uses the codes of these errors for other errors too. etcd's own clients compare the same
+// texts (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
-// OUT_OF_RANGE means that etcd has dropped the revision, or that this member has not reached it.
+// OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.
 constexpr std::string_view not_reached = "etcdserver: mvcc: required revision is a future revision";
 
-// Only for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, and its own texts
-// describe its internals.
+// Only for messages. gRPC 1.51 returns UNAVAILABLE for all of these errors, with texts about its
+// internals.
 std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
@@ -176,7 +176,7 @@ void client::connect(member& m, milliseconds limit) {
   bool const others = members_.size() > 1;
   auto const until = clock::now() + (tried || !others ? limit : std::min(limit, reconnect_wait));
   while (state != GRPC_CHANNEL_READY && !stopped_ && clock::now() < until) {
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;  // the call returns the reason
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && tried) return;
     auto const slice = std::min(until, clock::now() + reconnect_wait) - clock::now();
     auto const end =
         std::chrono::system_clock::now() + std::chrono::ceil<std::chrono::microseconds>(slice);
@@ -305,7 +305,7 @@ std::vector<grpc::Status> client::transact(milliseconds limit,
     }
     void* tag = nullptr;
     bool ok = false;
-    if (!done.Next(&tag, &ok)) break;  // each call has a deadline
+    if (!done.Next(&tag, &ok)) break;
     end(&contexts[reinterpret_cast<std::size_t>(tag)]);
     heard(told[reinterpret_cast<std::size_t>(tag)]);
     ++ended;

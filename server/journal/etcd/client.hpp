@@ -1,5 +1,5 @@
-// Calls to an etcd cluster. Tries its members in turn until a member answers. Each call has a
-// deadline. One thread at a time, except for functions that stop calls.
+// Calls to an etcd cluster. Tries its members in turn until a member answers. One thread at a time,
+// except for functions that stop calls.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -41,16 +41,15 @@ struct member {
   std::string trouble = "not asked";  ///< result of the last call; empty: success
 };
 
-/// Returns whether etcd's quota is exhausted. The code RESOURCE_EXHAUSTED alone is ambiguous: it
-/// also stands for "too many requests", which is temporary.
+/// Returns whether etcd's quota is exhausted. RESOURCE_EXHAUSTED also stands for "too many
+/// requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
-/// Returns whether the error is temporary. The call may have been executed. Another member or a
-/// later call may succeed.
+/// Returns whether the error is temporary. The call may have been executed, and a later call may
+/// succeed.
 bool may_pass(grpc::Status const& s);
 
 using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
 
-/// Wraps one call of a member's stub.
 /// @pre `request` and `answer` must outlive the attempts.
 template <class Stub, class Request, class Answer>
 attempt calling(std::unique_ptr<Stub> member::*stub,
@@ -70,14 +69,12 @@ class client {
   /// Calls the current member once. After a temporary error, the next call uses the next member.
   grpc::Status once(milliseconds limit, attempt const& f);
   /// Repeats a call until it succeeds, fails permanently, or times out. The call must be safe to
-  /// repeat. `what` describes the call in errors, which also contain the duration and each member's
-  /// answer.
+  /// repeat. Errors contain `what`, the duration and each member's answer.
   muster::status ask(milliseconds limit, std::string const& what, attempt const& f);
   /// Returns "asked WHAT: host (why not), host (why not)".
   std::string asked(std::string const& what) const;
-  /// Wraps a read on which a decision depends. Rejects an answer whose revision is older than
-  /// `required()`, so that `ask` tries the next member. Raises `required()` to the revision of an
-  /// accepted answer.
+  /// Wraps a read on which a decision depends. Rejects answers of a revision before `required()`,
+  /// so that `ask` tries the next member. Accepted answers raise `required()` to their revision.
   /// @pre `request` and `answer` must outlive the attempts.
   template <class Stub, class Request, class Answer>
   attempt reading(std::unique_ptr<Stub> member::*stub,
@@ -89,7 +86,7 @@ class client {
       return s.ok() ? judge(answer.header().revision()) : s;
     };
   }
-  /// Returns the oldest revision that `reading` accepts. The revision never decreases.
+  /// Returns the oldest revision that `reading` accepts. Never decreases.
   std::int64_t required() const { return required_; }
   void require(std::int64_t revision) { required_ = std::max(required_, revision); }
   /// Raises `required()` to a revision that includes all writes acknowledged before the call. The
@@ -100,9 +97,9 @@ class client {
   /// Runs all transactions concurrently on the current member.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
-  /// Recovers space when etcd's quota is exhausted: drops the history up to this revision,
+  /// Recovers space when etcd's quota is exhausted: drops the history before this revision,
   /// defragments the members, and clears the alarm. Runs at most once every ten seconds. Skips
-  /// steps that the user has no permission for.
+  /// steps without permission.
   void make_space(std::int64_t revision);
   /// Returns the error as "host: message".
   muster::status in_words(grpc::Status const& s) const;

@@ -125,8 +125,8 @@ wire::TxnRequest etcd_store::guarded(operations ops) const {
   return t;
 }
 
-// The transaction increments the version of the leader's key, so it is applied only once even if it
-// is sent repeatedly.
+// Increments the version of the leader's key, so that the transaction is applied only once even if
+// it is sent repeatedly.
 muster::status etcd_store::commit(operations ops) {
   if (parts_to_erase_) ops.push_back(erase(names_.redos(), names_.redo(sequence_)));
   auto request = guarded(std::move(ops));
@@ -156,7 +156,7 @@ muster::status etcd_store::commit(operations ops) {
     }
     if (out_of_space(s)) {
       no_space_ = true;
-      // etcd can return this error for a transaction that it has applied, because that transaction
+      // etcd can return this error for a transaction that it has applied, because the transaction
       // used the last space.
       bool const done = leader_is_at(term_.version + 1);
       client_.make_space(revision_);
@@ -190,7 +190,7 @@ bool etcd_store::leader_is_at(std::int64_t version) {
   return answer.kvs(0).create_revision() == term_.created && answer.kvs(0).version() == version;
 }
 
-// Runs operations concurrently. They must be safe to apply twice.
+// The operations run concurrently and must be safe to apply twice.
 muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done) {
   std::vector<wire::TxnRequest> left;
   for (auto& p : parts) left.push_back(guarded(std::move(p)));
@@ -240,7 +240,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
   auto last = std::move(parts.back());
   parts.pop_back();
   last.push_back(put(names_.redo_end(sequence), std::to_string(count)));
-  // The transaction that erases the old parts must not contain new parts, so it is separate.
+  // Erasing the old parts must not affect the new parts, so it is a separate transaction.
   auto s = parts.empty() ? muster::status{} : do_all(std::move(parts), false);
   if (s.ok()) {
     if (parts_to_erase_) {
@@ -249,7 +249,7 @@ muster::status etcd_store::write_in_parts(operations ops) {
     }
     s = commit(std::move(last));
   }
-  parts_to_erase_ = true;  // this batch, or the stored parts of it
+  parts_to_erase_ = true;
   if (!s.ok()) return s;
   return do_all(cut(std::move(ops), operations_max, transaction_bytes_max), true);
 }
@@ -364,12 +364,12 @@ void etcd_store::check_space() const {
   auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
-  if (!s.ok()) return;  // keeps the old values; without permission, the size remains unknown
+  if (!s.ok()) return;  // keeps the old values
   knows_space_ = true;
   version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());
-  // Free space inside the file is reused after a compaction. etcd before 3.4 does not return the
-  // size in use.
+  // etcd before 3.4 does not return the size in use. Free space inside the file is reused after a
+  // compaction.
   in_use_ = answer.dbsizeinuse() > 0 ? static_cast<std::uint64_t>(answer.dbsizeinuse()) : size_;
 }
 

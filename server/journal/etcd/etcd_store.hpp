@@ -28,11 +28,10 @@ class etcd_store final : public store {
   /// Opens the store and completes a batch that an earlier leader stored but did not apply.
   /// @pre This server is the leader.
   /// @return UNAVAILABLE: no member returned data as recent as the term in time, or this server is
-  ///   no longer the leader. Nothing is written in these cases.
+  ///   no longer the leader. Nothing is written.
   static muster::result<std::unique_ptr<etcd_store>> open(access a, term t, store_options o);
 
-  /// Blocks until etcd answers. RESOURCE_EXHAUSTED: etcd has no space, nothing was written, and the
-  /// caller can retry.
+  /// Blocks until etcd answers. RESOURCE_EXHAUSTED: nothing was written, and the caller can retry.
   muster::status write(std::vector<change> const& batch) override;
   muster::status read(std::string_view prefix, visitor const& v) const override;
   void hurry() override;
@@ -70,12 +69,12 @@ class etcd_store final : public store {
   std::chrono::milliseconds read_limit_;
   piece_table pieces_;
   std::uint64_t sequence_ = 1;   // of the next batch that is written in parts
-  bool parts_to_erase_ = false;  // whether parts of earlier batches still exist
+  bool parts_to_erase_ = false;  // parts of earlier batches exist
   std::int64_t revision_ = 0;
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
-  mutable std::string version_;  // version of the last called member
+  mutable std::string version_;  // of the last called member
   mutable bool knows_space_ = false, no_space_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A leader with many writes compacts its history within seconds, so that a read by pages must
+// A leader with many writes compacts its history within seconds, so a read by pages may have to
 // restart. The last attempt is a single request, which etcd answers from one revision.
 #include "server/journal/etcd/etcd_view.hpp"
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using map = std::map<std::string, std::string, std::less<>>;
 
 constexpr auto read_limit = 30s;
-constexpr auto first_limit = 5s;  // detects whether etcd answers at all
+constexpr auto first_limit = 5s;  // detects whether etcd answers
 constexpr int attempts_by_pages = 3;
 constexpr std::int64_t page = 4'096;
 
@@ -46,7 +46,6 @@ muster::status read_all(client& c, bool by_pages, watcher const& watch, std::int
   }
 }
 
-// Completes a stored batch, as the next leader would do.
 muster::status complete_pending_batch(map& raw, std::string const& prefix) {
   auto const redos = names{prefix}.redos();
   std::string ended;

@@ -13,7 +13,7 @@ namespace muster::server::journal::etcd {
 /// Treatment of an entry whose large value is missing.
 enum class lost_values : std::uint8_t {
   refuse,     ///< `open` fails with INTERNAL
-  unreadable  ///< the entry gets a value that is invalid for all kinds of entries
+  unreadable  ///< the entry gets an invalid value
 };
 
 class etcd_view final : public view {
@@ -25,12 +25,12 @@ class etcd_view final : public view {
                                                          lost_values lost = lost_values::refuse);
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// Returns the total size of keys and values, without etcd's history.
+  /// Returns the total size of keys and values.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
   std::string name() const override { return name_; }
   std::vector<std::string> const& notes() const override { return notes_; }
   std::int64_t revision() const { return revision_; }
-  /// Returns the address of the current leader, or an empty string.
+  /// Returns the current leader's address, or an empty string.
   std::string const& leader() const { return leader_; }
 
  private:

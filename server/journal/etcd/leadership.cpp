@@ -1,5 +1,4 @@
-// The lease is renewed eight times per period. Its end is computed from the time of the request,
-// because etcd counts from a later time.
+// The lease's end is computed from the time of the request, because etcd counts from a later time.
 #include "server/journal/etcd/leadership.hpp"
 
 #include <time.h>
@@ -20,15 +19,15 @@ constexpr auto look_limit = 2s;
 constexpr auto resign_limit = 400ms;
 constexpr int renewals_per_lease = 8;
 
-// Returns a time that also advances while the process is stopped or the machine is suspended.
+// The clock also advances while the process is stopped or the machine is suspended.
 microseconds now() {
   timespec t{};
   ::clock_gettime(CLOCK_BOOTTIME, &t);
   return microseconds(std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000);
 }
 
-// Returns the time at which a lease requested at `asked_at` expires. Assumes that the clocks of two
-// machines run at rates that differ by less than a tenth.
+// Returns when a lease requested at `asked_at` expires, assuming that the rates of two clocks
+// differ by less than a tenth.
 std::int64_t end_of(microseconds asked_at, std::int64_t seconds) {
   return asked_at.count() + seconds * 1'000'000 - seconds * 1'000'000 / 10;
 }
@@ -92,8 +91,7 @@ muster::result<leadership::seen> leadership::look() {
   if (asked.code == code::unavailable)
     return muster::status{
         asked.code,
-        client_.asked(
-            "who leads")};  // constant text without the duration, because the message is repeated
+        client_.asked("who leads")};  // without a duration, because the message is repeated
   if (!asked.ok()) return asked;
   revision_ = answer.header().revision();
   if (answer.kvs().empty()) return seen_ = {};
@@ -109,8 +107,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Returns whether the lease is still valid by this server's clock. When it is not, the lease may
-// have expired in etcd as well, and a leader must stop.
+// Returns whether the lease is valid by this server's clock. Afterwards, it may have expired in
+// etcd, and a leader must stop.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }
@@ -179,7 +177,7 @@ void leadership::renew() {
       return failed.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "no answer") : failed;
     }
     context.TryCancel();
-    (void)stream->Finish();  // the status is irrelevant
+    (void)stream->Finish();
     return grpc::Status::OK;
   });
   if (!s.ok()) return;  // the next renewal uses another member

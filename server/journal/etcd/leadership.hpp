@@ -1,7 +1,6 @@
 // Election among the servers of one store: the server whose key exists in etcd, with a valid lease,
-// is the leader. One thread renews the lease. A second thread ends the process when another server
-// could become the leader, and `check` ends it before an answer is sent. Both rely on a clock that
-// advances while the process is stopped; neither waits for etcd.
+// is the leader. One thread renews the lease. When another server could become the leader, a second
+// thread ends the process, and so does `check` before an answer is sent. Neither waits for etcd.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@ namespace muster::server::journal::etcd {
 
 /// Expected state of the leader's key in this leader's transactions.
 struct term {
-  std::int64_t created = 0;  ///< revision at which the key was created
+  std::int64_t created = 0;  ///< revision of the key's creation
   std::int64_t version = 0;  ///< incremented by each transaction
 };
 
@@ -25,8 +24,7 @@ struct leadership_options {
   std::string address;            ///< "host:port" that waiting servers report to clients
   std::uint64_t self = 0;         ///< random identifier of this process
   std::chrono::seconds lease{3};  ///< etcd may grant a longer lease
-  /// Called on any thread, with the reason, when this process must not answer any longer. Must not
-  /// return.
+  /// Called on any thread, with the reason, when this process must stop answering. Must not return.
   std::function<void(std::string const& why)> over;
 };
 
@@ -38,10 +36,10 @@ class leadership {
 
   struct seen {
     bool leads = false;
-    std::string leader;  ///< the leader's address; empty: there is no leader
+    std::string leader;  ///< address; empty: there is no leader
   };
-  /// Reads the leader's key once, and tries to become the leader if there is none. Must be called
-  /// by one thread, until this server leads.
+  /// Reads the leader's key once, and tries to become the leader if there is none. One thread,
+  /// until this server leads.
   /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
   muster::result<seen> try_to_lead();
 
@@ -52,16 +50,14 @@ class leadership {
   // The following functions can be called on any thread.
   /// Stops try_to_lead().
   void give_up() { client_.give_up(); }
-  /// Returns if this process may answer, otherwise ends the process. Only reads the clock.
+  /// Returns if this process may answer, otherwise ends the process.
   void check() const {
     if (left() <= std::chrono::microseconds(0)) end_process_after_loss();
   }
-  /// Returns the remaining time of the lease, or the maximum value if try_to_lead() was never
-  /// called.
+  /// Returns the remaining time of the lease, or the maximum if try_to_lead() was never called.
   std::chrono::microseconds left() const;
 
   /// Revokes the lease, so that another server can lead immediately. Takes at most half a second.
-  /// Has no effect without a lease.
   /// @pre No further answer is sent, and try_to_lead() is not running.
   void resign();
 
@@ -86,10 +82,10 @@ class leadership {
   std::string const key_;
   seen seen_;
   term term_;
-  std::int64_t lease_ = 0;  // ID in etcd
+  std::int64_t lease_ = 0;
   std::atomic<std::int64_t> until_us_;
   std::int64_t granted_until_us_ = 0;
-  std::int64_t revision_ = 0;  // etcd's revision at the last check
+  std::int64_t revision_ = 0;
 
   std::mutex mutex_;
   std::condition_variable ending_;

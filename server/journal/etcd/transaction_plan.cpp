@@ -6,7 +6,7 @@ namespace muster::server::journal::etcd {
 namespace {
 
 struct outcome {
-  std::map<std::string_view, change const*> last;  // last change of each key
+  std::map<std::string_view, change const*> last;
   std::set<std::string_view> cleared;  // erased prefixes; no prefix starts with another one
 
   explicit outcome(std::vector<change> const& batch) {

@@ -64,7 +64,7 @@ std::optional<std::uint64_t> referenced(std::string_view value);
 
 struct plan {
   std::vector<wire::RequestOp> operations;
-  piece_table pieces;  ///< state after the operations
+  piece_table pieces;
 };
 plan plan_of(names const& n, std::vector<change> const& batch, piece_table pieces);
 

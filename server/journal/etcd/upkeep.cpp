@@ -132,7 +132,6 @@ muster::result<trimmed> drop_history(access const& a) {
   wire::CompactionResponse answer;
   auto const done =
       c.once(compaction_limit, calling(&member::kv, &wire::KV::Stub::Compact, request, answer));
-  // Another client has just compacted this revision.
   bool const earlier = done.error_code() == grpc::StatusCode::OUT_OF_RANGE;
   if (!done.ok() && !earlier) return with_name(a, c.in_words(done));
   size_of(c, t.bytes, t.in_use_after);

@@ -14,7 +14,7 @@ struct resigns {
     delete l;
   }
 };
-/// Leadership that lasts as long as the object exists, so that no server can use the store.
+/// Leadership that lasts as long as the object, so that no server can use the store.
 using exclusive_leadership = std::unique_ptr<leadership, resigns>;
 /// Becomes the leader.
 /// @param who name shown to waiting servers
@@ -43,7 +43,7 @@ muster::result<repair_plan> repair_prefix(access const& a, std::filesystem::path
 
 struct trimmed {
   std::int64_t revision = 0;
-  /// Size of etcd's file, and the size in use. 0: the user has no permission to read it.
+  /// Size of etcd's file, and the size in use. 0: unknown, for lack of permission.
   std::uint64_t bytes = 0, in_use_before = 0, in_use_after = 0;
 };
 /// Drops the history of the whole etcd cluster up to now. Can run while a server leads.
