@@ -1,4 +1,4 @@
-// Activity of workers for readers: spans of executions, and sums by minute. Plain data.
+// Worker activity for readers: execution spans and per-minute sums.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,6 @@ namespace muster::core {
 
 using muster::name;
 
-/// How one execution ended; LOST with its worker.
 enum class span_state : std::uint8_t { succeeded = 0, failed = 1, cancelled = 2, lost = 3 };
 constexpr auto enum_names(span_state) {
   using enum span_state;
@@ -23,38 +22,37 @@ constexpr auto enum_names(span_state) {
                                  lost, "LOST");
 }
 
-/// Several functions, shown together.
 inline constexpr function_id several_functions{~std::uint32_t{0}};
 
 struct execution {
   closure_id closure{};
-  session_id job{};  // none: the core's own
+  session_id job{};  // none: internal closure
   function_id function{};
   span_state state{};
   time_point started{};
   time_point ended{};
 };
 
-/// A task that executes, or has executed. Its number is stable while its name is known.
+/// A task that executes or has executed closures. `lane` is stable until the task is forgotten.
 struct lane_view {
   std::uint32_t lane = 0;
   std::string job;
   std::int64_t index = 0;
-  std::uint32_t slots = 0;  // maximum
+  std::uint32_t slots = 0;  // maximum over its workers
 };
 
-/// An execution, or the sum of a function's short ones within activity_log::sum_span.
+/// One execution, or the sum of short executions within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // sum: the common one, or several_functions
-  span_state state{};      // sum: FAILED if one has
+  function_id function{};  // of a sum: several_functions if the functions differ
+  span_state state{};      // of a sum: FAILED if any execution failed
   time_point started{};
-  duration lasted{};  // sum: from the first start to the last end
-  duration busy{};    // sum: total execution time
+  duration lasted{};  // of a sum: from the first start to the last end
+  duration busy{};    // of a sum: total execution time
   std::uint32_t count = 1;
   std::uint32_t failed = 0;
-  closure_id closure{};  // none for a sum
-  session_id job{};      // none for a sum, and for the core's own
+  closure_id closure{};
+  session_id job{};  // none for a sum or an internal closure
   bool operator==(span_view const&) const = default;
 };
 
@@ -66,28 +64,26 @@ struct running_view {
   session_id job{};
 };
 
-/// A lane's activity in one minute.
 struct minute_view {
   std::uint32_t lane = 0;
-  function_id function{};  // the only one that ran, or several_functions
+  function_id function{};  // several_functions if more than one function ran
   time_point begin{};
-  std::uint32_t count = 0;  // that ended
+  std::uint32_t count = 0;  // executions that ended
   std::uint32_t failed = 0;
-  duration busy{};  // of all executions, ended or not
+  duration busy{};  // includes unfinished executions
 };
 
-/// The name of a lane, also the position of a page.
+/// Job and index of a task. Also the cursor of a page.
 using lane_key = std::pair<std::string, std::int64_t>;
 
-/// The filter of a query. Sums belong to no job.
 struct activity_filter {
   time_point from{}, to = never;
-  session_id job{};                  // none: any
-  std::vector<lane_key> lanes = {};  // sorted; empty: all
+  session_id job{};                  // none: all jobs; sums belong to no job
+  std::vector<lane_key> lanes = {};  // sorted; empty: all lanes
 };
 
 struct activity_names {
-  std::vector<lane_view> lanes;  // by number
+  std::vector<lane_view> lanes;
   std::vector<std::pair<function_id, std::string>> functions;
 };
 
@@ -95,8 +91,8 @@ struct span_page {
   std::vector<span_view> spans;
   std::uint64_t next = 0;
   bool more = false;
-  time_point complete_since{};  // earlier spans may be missing
-  bool all = true;              // nothing was removed: recording began at complete_since
+  time_point complete_since{};
+  bool all = true;  // no span was removed since complete_since
   activity_names names;
 };
 

@@ -1,5 +1,4 @@
-// The result of one attempt to run a closure, as data. `texts/attempt_texts.hpp` converts it into
-// text for display, which is never parsed.
+// The result of one attempt to run a closure. `texts/attempt_texts.hpp` converts it into text.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +14,20 @@ namespace muster::core {
 using muster::name;
 
 enum class attempt_end : std::uint8_t {
-  running = 0,           ///< not ended
-  succeeded = 1,         ///< the closure ended with it
-  failed = 2,            ///< the closure ended with it
-  cancelled = 3,         ///< the closure ended with it
-  worker_lost = 4,       ///< its worker died, or was away for too long
-  connection_broke = 5,  ///< it was only prefetched when the connection to its worker broke
-  not_there = 6,         ///< its worker reconnected without it
-  stale_handle = 7,      ///< its worker does not know the function
-  dependency_lost = 8,   ///< a dependency is temporarily lost
-  timed_out = 9,         ///< the function reported a tolerated timeout
-  user_error = 10,       ///< the function raised, and is retried
-  value_lost = 11,       ///< it succeeded, its value was lost, and the closure ran again
-  retracted = 12,  ///< it was only prefetched, and returned; neither counted as a loss nor recorded
-  earlier = 13,    ///< stored by an older server, which wrote only the text
+  running = 0,
+  succeeded = 1,
+  failed = 2,
+  cancelled = 3,
+  worker_lost = 4,       ///< the worker died or was disconnected for too long
+  connection_broke = 5,  ///< the connection broke while the closure was only prefetched
+  not_there = 6,         ///< the worker reconnected without the closure
+  stale_handle = 7,      ///< the worker does not know the function
+  dependency_lost = 8,
+  timed_out = 9,    ///< the function reported a tolerated timeout
+  user_error = 10,  ///< the function raised, and the closure is retried
+  value_lost = 11,  ///< the attempt succeeded, but the closure ran again
+  retracted = 12,   ///< returned before it started; neither counted as a loss nor recorded
+  earlier = 13,     ///< stored by an older server, as text only
 };
 constexpr auto enum_names(attempt_end) {
   using enum attempt_end;
@@ -40,11 +39,11 @@ constexpr auto enum_names(attempt_end) {
                                   "VALUE_LOST", retracted, "RECALLED", earlier, "EARLIER");
 }
 
-/// The cause of an attempt's end that counts as a loss of the closure.
+/// The cause of a loss of the closure.
 enum class blame : std::uint8_t {
   none = 0,
-  worker = 1,   ///< its worker was lost, or could not run it
-  process = 2,  ///< its own process ended while its worker stayed connected
+  worker = 1,
+  process = 2,  ///< the closure's process ended while its worker stayed connected
 };
 constexpr auto enum_names(blame) {
   using enum blame;
@@ -53,13 +52,12 @@ constexpr auto enum_names(blame) {
 
 struct attempt_outcome {
   attempt_end how = attempt_end::running;
-  std::string detail{};  ///< reported by the transport, the function or the worker
-  closure_id again{};    ///< value_lost: the closure that computed the value again
+  std::string detail{};  ///< message from the transport, the function or the worker
+  closure_id again{};    ///< value_lost: the closure that recomputed the value
 
   bool operator==(attempt_outcome const&) const = default;
 };
 
-/// Returns how the last attempt of a closure in this state ended.
 constexpr attempt_end end_of(closure_state s) {
   switch (s) {
     case closure_state::succeeded:

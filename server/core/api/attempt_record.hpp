@@ -1,5 +1,5 @@
-// Observations of a program's attempt, for later diagnosis. No decision depends on it. Plain
-// data; server/history/programs/black_box.hpp fills it and sets limits.
+// Observations of a program's attempt, for diagnosis only. server/history/programs/black_box.hpp
+// fills the record and enforces its limits.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace muster::core {
 using muster::name;
 
 enum class stack_state : std::uint8_t {
-  unknown = 0,  ///< it has not begun, or has ended
+  unknown = 0,  ///< the rank has not started or has ended
   taken = 1,
-  not_python = 2,  ///< no Python process has registered, and its stack is not readable
+  not_python = 2,  ///< no Python process has registered, and the stack cannot be read
   stopped = 3,     ///< by a signal or a debugger
-  in_kernel = 4,   ///< uninterruptible system call
-  no_answer = 5,   ///< registered, but wrote nothing
+  in_kernel = 4,   ///< in an uninterruptible system call
+  no_answer = 5,   ///< the process registered but wrote no stack
   off = 6,         ///< disabled by worker --stack-signal off
-  away = 7,        ///< its worker is disconnected
-  busy = 8,        ///< its worker serves the maximum number of requests
-  native = 9,      ///< not Python
+  away = 7,
+  busy = 8,    ///< the worker is already serving the maximum number of requests
+  native = 9,  ///< stack of a process that is not Python
 };
 constexpr auto enum_names(stack_state) {
   using enum stack_state;
@@ -39,7 +39,7 @@ enum class attempt_event : std::uint8_t {
   barrier_failed = 1,  ///< in the program's coordination cluster
   worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
   worker_back = 3,
-  hangs = 4,  ///< no progress
+  hangs = 4,
   progress_resumed = 5,
 };
 constexpr auto enum_names(attempt_event) {
@@ -53,7 +53,7 @@ struct attempt_record {
   struct event {
     time_point at{};
     attempt_event kind{};
-    std::string about{};  ///< "worker:3", of the program or the workers' cluster; may be empty
+    std::string about{};  ///< task such as "worker:3"; may be empty
     std::string text{};
 
     bool operator==(event const&) const = default;
@@ -64,10 +64,10 @@ struct attempt_record {
     std::int64_t counter = 0;
     time_point ended{};
     std::uint32_t participants = 0;
-    std::string last{}, host{};  ///< the last task to arrive
-    duration late{};             ///< after the median
-    duration spread{};           ///< from the first to the last arrival
-    /// The time of one task's arrival. Recorded only if there was space for all tasks.
+    std::string last{}, host{};
+    duration late{};    ///< delay of the last arrival after the median
+    duration spread{};  ///< time from the first to the last arrival
+    /// Recorded only if there is space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
       std::uint32_t after_us = 0;  ///< after the first arrival
@@ -78,25 +78,24 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// Statistics of a late task over these barriers.
+  /// A task that arrived late at these barriers.
   struct late_task {
     std::string task{}, host{};
-    std::uint32_t last = 0;  ///< times it was last
+    std::uint32_t last = 0;  ///< barriers at which the task arrived last
     std::uint32_t barriers = 0;
     duration late_mean{}, late_max{};
 
     bool operator==(late_task const&) const = default;
   };
-  /// Ranks with equal stacks, before they were killed.
+  /// Ranks with equal stacks, sampled before the ranks were killed.
   struct stack {
     stack_state state{};
     std::string text{};
-    std::string process{};  ///< of the first of them
+    std::string process{};
     std::vector<std::uint32_t> ranks{};
 
     bool operator==(stack const&) const = default;
   };
-  /// A rank that has ended, with its last lines of output.
   struct ended_rank {
     std::uint32_t rank = 0;
     std::string task{}, host{};
@@ -105,7 +104,7 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
-    time_point started{};  ///< epoch: unknown, or never started
+    time_point started{};  ///< epoch: unknown or never started
 
     bool operator==(ended_rank const&) const = default;
   };
@@ -114,8 +113,8 @@ struct attempt_record {
   std::vector<meeting> barriers{};      ///< newest first
   std::vector<late_task> latecomers{};  ///< worst first
   std::vector<stack> stacks{};
-  std::vector<ended_rank> ranks{};  ///< in the order of their ends
-  /// Numbers of entries omitted because a limit was reached: events, stacks of ranks, ranks.
+  std::vector<ended_rank> ranks{};  ///< in exit order
+  /// Entries omitted because a limit was reached.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 
   bool operator==(attempt_record const&) const = default;

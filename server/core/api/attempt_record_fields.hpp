@@ -1,4 +1,4 @@
-// Field descriptions of the records of attempts; see described.hpp.
+// Field descriptions of attempt records; see described.hpp.
 #pragma once
 
 #include "server/core/api/attempt_record.hpp"

@@ -1,8 +1,8 @@
-// An immutable, shared byte string with its encoding: arguments and results.
+// An immutable, shared byte string with its encoding, used for arguments and results.
 //
-// It needs one allocation of size + 8 bytes and one pointer, so a queued closure keeps its
-// arguments in 8 + (8 + size) bytes. The reference count is atomic, so a blob can be passed to
-// another thread.
+// A blob is one pointer to one allocation of size + 8 bytes, so a queued closure stores its
+// arguments in 8 + (8 + size) bytes. The reference count is atomic, so blobs can be passed between
+// threads.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ namespace muster::core {
 using muster::name;
 
 enum class encoding : std::uint8_t {
-  json = 0,   ///< UTF-8 JSON text
-  bytes = 1,  ///< opaque
+  json = 0,  ///< UTF-8 JSON text
+  bytes = 1,
 };
 constexpr auto enum_names(encoding) {
   using enum encoding;
@@ -32,7 +32,7 @@ class blob {
   static constexpr std::size_t size_max = (std::size_t{1} << 31) - 1;
 
   blob() = default;
-  /// REQUIRES: text.size() <= size_max (shells refuse larger input much earlier).
+  /// REQUIRES: text.size() <= size_max.
   explicit blob(std::string_view text, core::encoding e = encoding::json) {
     void* p = ::operator new(sizeof(header) + text.size());
     head_ = new (p)
@@ -59,7 +59,7 @@ class blob {
   core::encoding encoding() const {
     return head_ ? static_cast<core::encoding>(head_->word & 1) : encoding::json;
   }
-  /// Returns false for a default-constructed blob; a blob of no bytes is a value.
+  /// Returns false for a default-constructed blob, and true for an empty string.
   explicit operator bool() const { return head_ != nullptr; }
 
   bool operator==(blob const& o) const {
@@ -71,8 +71,7 @@ class blob {
     std::atomic<std::uint32_t> references;
     std::uint32_t word;  // size << 1 | encoding
   };
-  // The owner of the only reference need not decrement the count, because no other owner can copy
-  // it.
+  // If the count is 1, no other owner can copy the blob, so the decrement can be skipped.
   void release() {
     if (head_ && (head_->references.load(std::memory_order_acquire) == 1 ||
                   head_->references.fetch_sub(1, std::memory_order_acq_rel) == 1))

@@ -1,11 +1,8 @@
-// State changes of a step and their reasons. Readers learn of the core's state only from these.
-// (Effects are outputs that a client or worker waits for.) Changes are complete: a reader that
-// applies them from the start knows all closures, sessions, tasks and values.
-// tests/core/changes_model.hpp checks this after every step of the simulators.
+// State changes of a step; the only source of information for readers. A reader that applies all
+// changes from the start knows all closures, sessions, tasks and values.
 //
-// Valid until the next step. Each list is in chronological order. For one closure, apply `created`,
-// `moved`, `ended`, `released` in this sequence. Limit: the changes of one step, bounded by the
-// limits of its event. A list that grew large in one step frees its memory.
+// Valid until the next step. Each list is in chronological order. For each closure, apply
+// `created`, `moved`, `ended` and `released` in this order.
 #pragma once
 
 #include <cstdint>
@@ -25,35 +22,35 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  /// None: one of the core's own sessions.
+  /// None: internal session of the core.
   session_id session{};
-  std::uint32_t order = 0;  ///< in its session
+  std::uint32_t order = 0;  ///< position in the session
   function_id function{};
-  bool restored = false;  ///< from an earlier process; not news
+  bool restored = false;  ///< from an earlier server process
 
   bool operator==(closure_created const&) const = default;
 };
 
 enum class move_reason : std::uint8_t {
   waits_for_input,
-  waits_for_start,  ///< a delay, a pause before a retry, or its worker's return
-  waits_to_gather,  ///< for its gang, or for a worker of its own
+  waits_for_start,  ///< for a delay, a retry pause, or the return of its worker
+  waits_to_gather,  ///< for its gang, or for a worker that runs nothing else
   ready,
-  dispatched,   ///< to a reconnected worker that holds it; others are in effects::dispatches
-  started,      ///< a prefetched closure began to run
-  preempted,    ///< another closure has taken its slot
-  taken_over,   ///< its worker's new stream holds it
-  retracted,    ///< taken back for another worker
-  worker_lost,  ///< its worker is lost, does not hold it, or cannot run it now
+  dispatched,   ///< resumed on a reconnected worker; other dispatches are in effects::dispatches
+  started,      ///< after being prefetched
+  preempted,    ///< another closure took its slot
+  taken_over,   ///< continues on the worker's new stream
+  retracted,    ///< taken back so that another worker can run it
+  worker_lost,  ///< its worker was lost, no longer has it, or cannot run it now
   retried,
-  runs_long,  ///< long enough to wait for its worker if the server restarts
-  unwanted,   ///< released by its client; it continues, and its value is dropped
+  runs_long,  ///< must wait for its worker after a server restart
+  unwanted,   ///< released by its client; it still runs, but its value will be dropped
 };
 
 struct closure_moved {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  worker_number worker{};  ///< that holds it; or none
+  worker_number worker{};  ///< none if no worker has it
   closure_phase to{};
   move_reason why{};
 
@@ -63,7 +60,7 @@ struct closure_moved {
 /// An attempt that closure_ended does not report: the closure continues, or the times are estimated
 /// from the worker's measurements.
 struct attempt_ended {
-  /// Attempts of at least this length have estimated times.
+  /// Minimum duration of attempts with estimated times.
   static constexpr duration estimated_from = std::chrono::milliseconds(1);
 
   closure_id closure{};
@@ -88,26 +85,24 @@ struct closure_outline {
   time_point finished{};
   function_id function{};
   std::uint32_t order = 0;
-  std::uint32_t attempt = 0;           ///< 0: it never ran
-  std::uint32_t place = ~0u;           ///< of the last attempt, see place_named
+  std::uint32_t attempt = 0;           ///< 0: never ran
+  std::uint32_t place = ~0u;           ///< of the last attempt; see place_named
   std::uint32_t failure = no_failure;  ///< index into changes::failures
   closure_state as{};
 
   bool operator==(closure_outline const&) const = default;
 };
 
-/// A closure has reached its final state.
 struct closure_ended {
   closure_outline of{};
-  worker_number worker{};  ///< that executed it; none: see `attempts`
-  bool released = false;   ///< its record was removed as well
+  worker_number worker{};  ///< none: see `attempts`
+  bool released = false;   ///< the closure's record was removed as well
   bool restored = false;
 
   bool operator==(closure_ended const&) const = default;
 };
 
-/// The record of an unneeded closure was removed. Not reported for closures that are removed with
-/// their session.
+/// An unneeded closure record was removed. Not reported when the whole session is removed.
 struct closure_released {
   closure_outline of{};
   release_reason why{};
@@ -115,7 +110,6 @@ struct closure_released {
   bool operator==(closure_released const&) const = default;
 };
 
-/// The name of a session or job.
 struct session_named {
   session_id session{};
   std::string name;
@@ -123,19 +117,19 @@ struct session_named {
   bool operator==(session_named const&) const = default;
 };
 
-/// The state of a session or job, except counts of its closures.
+/// State of a session or job, without closure counts.
 struct session_changed {
   session_id session{};
   delivery kind{};
   job_state state = job_state::running;
   std::uint32_t generation = 1;
   bool sealed = false;
-  bool stopping = false;  ///< an error or a cancel is being processed
+  bool stopping = false;  ///< an error or a cancel request is being processed
   bool attached = false;
-  bool closed = false;  ///< its client has left
+  bool closed = false;  ///< the client has left
   bool restored = false;
   time_point finished{};
-  bool full = false;  ///< its client was asked to pause
+  bool full = false;  ///< the client was asked to pause
 
   bool operator==(session_changed const&) const = default;
 };
@@ -144,12 +138,12 @@ struct session_changed {
 struct session_released {
   session_id session{};
   release_reason why{};
-  std::uint64_t values = 0;  ///< closures that had succeeded
+  std::uint64_t values = 0;  ///< succeeded closures
 
   bool operator==(session_released const&) const = default;
 };
 
-/// The state of a task, except its closures and heartbeats. `gone`: its row was removed.
+/// State of a task, without its closures and heartbeats. `gone`: its row was removed.
 struct task_changed {
   std::string job;
   std::int64_t index = 0;
@@ -163,7 +157,7 @@ struct task_changed {
   bool operator==(task_changed const&) const = default;
 };
 
-/// A worker's stream was attached or dismissed. Ids are reused.
+/// A worker's stream was attached or dismissed. Worker numbers are reused.
 struct worker_changed {
   worker_number worker{};
   bool here = false;
@@ -174,7 +168,7 @@ struct worker_changed {
   bool operator==(worker_changed const&) const = default;
 };
 
-/// A place where attempts run. Numbers are reused.
+/// A worker process that runs attempts. Place numbers are reused.
 struct place_named {
   std::uint32_t place = 0;
   bool here = true;
@@ -185,37 +179,35 @@ struct place_named {
   bool operator==(place_named const&) const = default;
 };
 
-/// The number of a function or callable. Numbers are reused.
+/// Function numbers are reused.
 struct function_named {
   function_id function{};
   bool here = true;
   bool callable = false;
-  function_id served{};  ///< the function that workers provide
+  function_id served{};  ///< of a callable: the function that workers provide
   std::string name;
-  std::string hash;  ///< may be empty
+  std::string hash;
 
   bool operator==(function_named const&) const = default;
 };
 
-/// The new place of an ended closure's value.
 struct value_place_changed {
   closure_id closure{};
   value_place where{};
-  release_reason why{};  ///< if gone
+  release_reason why{};
   bool restored = false;
-  bool made_again = false;  ///< it had been lost
+  bool made_again = false;  ///< recomputed after a loss
 
   bool operator==(value_place_changed const&) const = default;
 };
 
-/// One worker's component of a per-worker value.
 struct component_changed {
   per_worker_id value{};
   std::string job;
   std::int64_t index = 0;
   value_state state{};
   bool failed = false;
-  bool gone = false;  ///< its task was forgotten
+  bool gone = false;  ///< the row of its task was removed
 
   bool operator==(component_changed const&) const = default;
 };
@@ -243,10 +235,10 @@ struct changes {
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
   std::vector<value_place_changed> values;
-  std::vector<closure_id> values_read;  ///< read from disk, where they remain
+  std::vector<closure_id> values_read;  ///< read from disk and kept there
   struct waits_over {
-    std::vector<duration> queue;  ///< of started attempts: time they were ready to run
-    std::vector<duration> value;  ///< of successful calls for a value
+    std::vector<duration> queue;  ///< time that each started attempt was ready
+    std::vector<duration> value;  ///< duration of each successful request for a value
 
     bool operator==(waits_over const&) const = default;
   } waits;
@@ -254,7 +246,7 @@ struct changes {
   std::vector<per_worker_changed> per_worker;
   std::vector<component_changed> components;
   std::vector<session_released> sessions_released;
-  /// No longer durable.
+  /// Sessions that are no longer durable.
   std::vector<session_id> let_go;
   std::vector<program_changed> programs;
   std::vector<incident> incidents;

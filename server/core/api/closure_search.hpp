@@ -1,4 +1,4 @@
-// The matching of closures with a listing's query, for records and for rows of ended sessions.
+// Matches closures with the query of a listing: records, and rows of ended sessions.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,6 @@ inline value_state value_of(closure_state s, failure const* f) {
   return f && f->kind == failure_kind::worker_lost ? value_state::aborted : value_state::ready;
 }
 
-/// The properties of a record or a row that a query examines.
 struct candidate {
   closure_id id{};
   closure_state state{};
@@ -41,13 +40,12 @@ struct candidate {
   core::failure const* failed = nullptr;
 };
 
-/// A query prepared for one step. `Names` gives the number of `functions()`, the `shown` and
-/// `served` names of a function, and the name of the `worker` at a place, all by the numbers in
-/// candidates.
+/// A query, prepared for one step. `Names` returns function names (`shown`, `served`), worker names
+/// by place (`worker`), and the number of functions (`functions`).
 template <class Names>
 class closure_search {
  public:
-  /// REQUIRES: all parameters outlive the search.
+  /// REQUIRES: all arguments outlive the search.
   closure_search(closure_query const& q, closure_bounds const& within, Names const& names)
       : query_(q), within_(within), listed_(names) {
     if (!q.text.empty() || !q.function.empty()) names_.resize(names.functions());
@@ -124,11 +122,11 @@ class closure_search {
   Names const& listed_;
   bool unsatisfiable_ = false;
   struct named {
-    bool wanted = false;     // is the query's function
-    bool looked_at = false;  // compared with the query's text
-    bool has_text = false;   // the result of that comparison
+    bool wanted = false;
+    bool looked_at = false;  // already compared with the query's text
+    bool has_text = false;
   };
-  std::vector<named> names_;  // by function
+  std::vector<named> names_;
 };
 
 }  // namespace muster::core

@@ -1,4 +1,4 @@
-// Datasets whose splits the server distributes. Plain data.
+// Datasets whose splits the server distributes.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace muster::core {
 
-/// The id of a dataset (`ds_…`), from the same sequence as object ids.
+/// Dataset id (`ds_…`), from the same sequence as object ids.
 enum class dataset_id : std::uint64_t {};
 
 std::string text(dataset_id id);
 
 namespace datasets {
 
-/// Limits of datasets. Each states what happens at the limit.
+/// A request that exceeds a limit is refused, unless stated otherwise.
 struct dataset_limits {
-  std::size_t datasets_max = 1'000;           // above it, refused
-  std::size_t splits_max = 100'000;           // of one dataset; above it, refused
-  std::size_t split_bytes_max = 64u << 10;    // of one split; above it, refused
-  std::size_t dataset_bytes_max = 16u << 20;  // all splits of one; above it, refused
+  std::size_t datasets_max = 1'000;
+  std::size_t splits_max = 100'000;           // of one dataset
+  std::size_t split_bytes_max = 64u << 10;    // of one split
+  std::size_t dataset_bytes_max = 16u << 20;  // of all splits of one dataset
   std::size_t split_overhead = 64;            // added to the bytes of each split
-  std::size_t bytes_max = 256u << 20;         // all datasets; above it, refused
-  std::uint32_t epochs_max = 1'000'000;       // above it, refused
-  std::size_t name_bytes_max = 256;           // above it, refused
-  std::size_t workers_max = 1'000;            // counted individually; others together as "others"
+  std::size_t bytes_max = 256u << 20;         // of all datasets
+  std::uint32_t epochs_max = 1'000'000;
+  std::size_t name_bytes_max = 256;
+  std::size_t workers_max = 1'000;  // counted individually; further workers are counted as "others"
 };
 
-/// The current epoch and its finished splits. `epoch` equal to the number of epochs: finished.
+/// If `epoch` equals the number of epochs, the dataset is finished.
 struct position {
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> done{};  // ascending
@@ -43,7 +43,7 @@ struct position {
 };
 
 struct dataset_spec {
-  std::string name{};  // for display; may be empty
+  std::string name{};  // for display
   std::vector<std::string> splits{};
   std::uint32_t epochs = 1;
   position at{};
@@ -51,39 +51,38 @@ struct dataset_spec {
 
 inline constexpr std::uint32_t any_epoch = ~0u;
 
-/// A closure's request for a split.
 struct draw_request {
   closure_id closure{};
   std::uint32_t attempt = 0;
   std::uint32_t epoch = any_epoch;
-  bool whole = false;                   // splits count as done when drawn
-  std::vector<std::uint32_t> passed{};  // splits read to their end
-  // The closure was asked to stop; it gets the end.
+  bool whole = false;                   // splits count as done when they are drawn
+  std::vector<std::uint32_t> passed{};  // splits that were read to the end
+  // The closure was asked to stop and receives the end of the dataset.
   bool stops = false;
 
   bool operator==(draw_request const&) const = default;
 };
-/// Parses a call's arguments, see ObjectRequests.args. Returns nothing if invalid.
+/// Parses the arguments of a call; see ObjectRequests.args. Returns nothing if they are invalid.
 std::optional<draw_request> draw_from(std::string_view args);
-/// Returns nothing if invalid.
+/// Returns nothing if the arguments are invalid.
 std::optional<position> position_from(std::string_view args);
 
 struct worker_part {
-  std::uint64_t drawn = 0;  // now
-  std::uint64_t done = 0;   // since the beginning
+  std::uint64_t drawn = 0;  // currently drawn
+  std::uint64_t done = 0;   // since the dataset was created
 };
 
 struct dataset_counts {
-  std::uint32_t epoch = 0;  // from 0; the number of epochs: finished
+  std::uint32_t epoch = 0;  // zero-based; equal to the number of epochs if finished
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // of the epoch
-  std::uint64_t waiting = 0;                      // draws
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epoch
+  std::uint64_t waiting = 0;                      // waiting draws
 };
 
 struct dataset_totals {
   std::uint64_t datasets = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits of current epochs
-  std::uint64_t waiting = 0;                      // draws
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epochs
+  std::uint64_t waiting = 0;                      // waiting draws
   std::uint64_t done_ever = 0, given_back_ever = 0;
 
   dataset_totals& operator+=(dataset_totals const& o) {
@@ -98,13 +97,13 @@ struct dataset_view {
   dataset_id id{};
   std::string name{};
   session_id owner{};
-  std::string submitter{};  // id of a token; empty: no authentication
+  std::string submitter{};
   time_point created{};
-  std::uint32_t epochs = 0, epoch = 0;  // `epoch`: from 0; equal to `epochs`: finished
+  std::uint32_t epochs = 0, epoch = 0;  // `epoch`: zero-based; equal to `epochs` if finished
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // of the epoch
-  std::uint64_t waiting = 0;                      // draws
-  std::uint64_t given_back = 0;                   // since the beginning
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epoch
+  std::uint64_t waiting = 0;                      // waiting draws
+  std::uint64_t given_back = 0;                   // since the dataset was created
   std::map<std::string, worker_part> workers{};
 };
 

@@ -1,13 +1,13 @@
 // Descriptions of structs: number, name and limits of each field. The journal, REST and
-// /openapi.json use them, so that a field is declared once. Plain data, no I/O.
+// /openapi.json use them, so that each field is declared once.
 //
 //   constexpr auto fields_of(std::type_identity<agreed_stop>) {
 //     return fields(field(1, "attempt", &agreed_stop::attempt), field(2, "step",
 //     &agreed_stop::step));
 //   }
 //
-// A field's number identifies it in the journal; its meaning never changes. REST shows the fields
-// in the order of the rows.
+// The number identifies a field in the journal; its meaning never changes. REST shows fields in the
+// order of the description.
 #pragma once
 
 #include <algorithm>
@@ -22,40 +22,36 @@
 
 namespace muster::core {
 
-// Limits that several structs use.
 inline constexpr std::uint64_t most_uint32 = 0xffff'ffff;
 inline constexpr auto most_hour =
     static_cast<std::uint64_t>(duration(std::chrono::hours(1)).count());
 inline constexpr auto most_year =
     static_cast<std::uint64_t>(duration(std::chrono::hours(24 * 365)).count());
 
-/// How REST shows a field.
 enum class shown : std::uint8_t {
   always,
   if_set,    ///< omitted if empty, zero or false
   if_known,  ///< omitted if negative
   unless_default,
-  by_hand,   ///< by separate code
+  by_hand,   ///< shown by separate code
   in_input,  ///< accepted only in requests
   never,
 };
 
-/// The description of a field besides its type.
 struct field_facts {
   std::uint32_t number = 0;  ///< in the journal; 0: not stored
   std::string_view name{};
   std::int64_t least = 0;   ///< of a number
-  std::uint64_t most = 0;   ///< of a number, of characters, or of microseconds; 0: not in requests
-  std::uint64_t names = 0;  ///< most names in a map; 0: any number
-  std::string_view help{};  ///< description for /openapi.json
+  std::uint64_t most = 0;   ///< of a number, of characters or of microseconds; 0: not in requests
+  std::uint64_t names = 0;  ///< most names in a map; 0: unlimited
+  std::string_view help{};  ///< for /openapi.json
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< each number is stored in eight bytes
-  bool bytes = false;          ///< text that may not be UTF-8
-  bool can_be_absent = false;  ///< stored unless it equals `absent`, even if it is zero
+  bool bytes = false;          ///< text that may be invalid UTF-8
+  bool can_be_absent = false;  ///< stored, even if zero, unless it equals `absent`
   std::uint64_t absent = 0;
 };
 
-/// `Access` is a member pointer, or a composition of several.
 template <class Access>
 struct described_field : field_facts {
   Access access;
@@ -133,16 +129,15 @@ concept described = requires {
   fields_of(std::type_identity<T>{});
 };
 
-/// The fields of `T`, in the order of its description.
 template <described T>
 inline constexpr auto table_of = fields_of(std::type_identity<T>{});
 
-/// Whether a list of `T` is stored as one column for each field of `T`. The numbers of the columns
-/// belong to the struct that contains the list.
+/// True if each field of `T` is one column in a list of `T`. Column numbers belong to the struct
+/// that contains the list.
 template <class T>
 inline constexpr bool in_columns = false;
 
-/// Returns the fields of a member, as if they were the struct's own.
+/// Returns the fields of a member as if they were fields of the outer struct.
 template <class T, class M>
 constexpr auto flat(M T::*member) {
   return std::apply(
@@ -167,14 +162,14 @@ constexpr auto fields(Rows const&... rows) {
   return std::tuple_cat(rows_of(rows)...);
 }
 
-/// Calls `f(field)` for each field in the order of the description.
+/// Calls `f(field)` for each field, in the order of the description.
 template <described T, class F>
 constexpr void each_field(F&& f) {
   std::apply([&f](auto const&... one) { (f(one), ...); }, table_of<T>);
 }
 
-/// Returns the indices of the stored fields, ordered by number. Does not compile if two have the
-/// same number.
+/// Returns the indices of the stored fields, ordered by number. Two equal numbers are a
+/// compile-time error.
 template <described T>
 consteval auto by_number() {
   constexpr auto numbers =
@@ -194,7 +189,7 @@ consteval auto by_number() {
 template <described T>
 inline constexpr auto stored_order = by_number<T>();
 
-/// Calls `f(field)` for each stored field in the order of the numbers.
+/// Calls `f(field)` for each stored field, ordered by number.
 template <described T, class F>
 constexpr void each_stored(F&& f) {
   [&]<std::size_t... i>(std::index_sequence<i...>) {

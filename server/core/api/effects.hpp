@@ -1,5 +1,4 @@
-// The output of a step: messages, orders and replies for the shells. Plain data; valid until the
-// next step.
+// The output of a step, which the I/O layer sends. Valid until the next step.
 #pragma once
 
 #include <memory>
@@ -20,13 +19,13 @@ struct welcome {
   std::int64_t index = 0;
   std::uint32_t credits = 0;
   duration heartbeat_interval{};
-  /// Ascending indices into worker_attached::held of closures that continue.
+  /// Ascending indices into worker_attached::held of the closures that continue.
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
-  // Closures that may wait for values at one time.
+  // Maximum closures that can wait for values at the same time.
   std::uint32_t nested_max = 0;
-  /// Indices into programs_offer::held of ranks that continue, or whose end was recorded. None: no
-  /// offer.
+  /// Indices into programs_offer::held of ranks that continue, or whose exit was recorded. None if
+  /// there was no offer.
   std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
   bool operator==(welcome const&) const = default;
@@ -38,15 +37,15 @@ struct assignment {
   function_id function{};
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
-  std::shared_ptr<closure_extras const> extras{};     // with inputs or per-worker values
-  per_worker_id builds{};                             // keep the output under this handle
-  std::uint32_t num_workers = 0;  // for the function; 0: coordinator::tasks_of its job
+  std::shared_ptr<closure_extras const> extras{};  // set if there are inputs or per-worker values
+  per_worker_id builds{};                          // handle under which the output is kept
+  std::uint32_t num_workers = 0;  // passed to the function; 0: the number of tasks in its job
 
   bool operator==(assignment const&) const = default;
 };
 
-/// `count` assignments from `first` on in effects::assignments. The first `running` run at once,
-/// the others are prefetched.
+/// `count` assignments, starting at effects::assignments[first]. The first `running` start
+/// immediately; the others are prefetched.
 struct dispatch {
   stream_id stream{};
   std::uint32_t first = 0;
@@ -57,7 +56,7 @@ struct dispatch {
   bool operator==(dispatch const&) const = default;
 };
 
-/// Asks the worker to stop a closure; the worker still answers it.
+/// Requests that the worker stop a closure. The worker still sends the result.
 struct stop_request {
   stream_id stream{};
   closure_id closure{};
@@ -66,7 +65,8 @@ struct stop_request {
   bool operator==(stop_request const&) const = default;
 };
 
-/// Asks the worker to return a closure that it has not started. It answers only by returning it.
+/// Requests that the worker return a closure that it has not started. The worker replies only by
+/// returning the closure.
 struct retract_request {
   stream_id stream{};
   closure_id closure{};
@@ -88,7 +88,7 @@ struct drain_request {
   bool operator==(drain_request const&) const = default;
 };
 
-/// Ends the stream. `final`: the worker should not reconnect by itself.
+/// Closes the stream. `final`: the worker should not reconnect automatically.
 struct disconnect {
   stream_id stream{};
   muster::status status;
@@ -97,15 +97,15 @@ struct disconnect {
   bool operator==(disconnect const&) const = default;
 };
 
-/// The end of a closure, for a session with streamed outcomes.
+/// The result of a closure, for a session with streamed outcomes.
 struct outcome {
   session_id session{};
   std::uint64_t token = 0;
   bool ok = true;
   blob value;
-  // Unless ok. An optional, because most outcomes have none.
+  // Set unless `ok`. Optional, because most outcomes have no failure.
   std::optional<core::failure> failure{};
-  closure_id closure{};  // resumable session: the record that is kept
+  closure_id closure{};  // set for a resumable session, which keeps the record
 
   bool operator==(outcome const&) const = default;
 };
@@ -121,15 +121,15 @@ struct session_notification {
   session_id session{};
   notice_kind kind{};
   std::uint32_t generation = 0;
-  // For `suspect`, `type` is the function and `attempt` the number of lost workers.
+  // For `suspect`, `type` is the function, and `attempt` is the number of lost workers.
   core::failure failure{};
-  closure_id closure{};  // if suspect
+  closure_id closure{};
 
   bool operator==(session_notification const&) const = default;
 };
 
-/// Writes a value to disk, reads it or removes it. Moves of one value must be done in order.
-/// `write` and `read` are each answered by one values_moved.
+/// Writes a value to disk, reads it or removes it. Moves of the same value must be executed in
+/// order. Each `write` and `read` is answered by one values_moved.
 struct value_move {
   move_kind kind{};
   closure_id closure{};
@@ -140,13 +140,14 @@ struct value_move {
 
 struct session_reply {
   session_id session{};
-  bool created = true;  // false: found by its idempotency key
+  bool created = true;  // false: an existing session was found by its idempotency key
   std::vector<closure_id> closures;
 
   bool operator==(session_reply const&) const = default;
 };
 
-/// Numbers in the order of the names. After an error, only those before the refused name.
+/// Function numbers in the order of the names. After an error, contains only the numbers before the
+/// refused name.
 struct functions_reply {
   std::vector<function_id> ids;
 
@@ -161,7 +162,7 @@ struct per_worker_reply {
 
 struct resume_reply {
   std::uint32_t generation = 0;
-  std::uint32_t failed_generation = 0;  // the newest failed one; 0: none
+  std::uint32_t failed_generation = 0;  // 0: none
   core::failure failure;
 
   bool operator==(resume_reply const&) const = default;
@@ -172,7 +173,7 @@ struct join_reply {
   job_state state = job_state::running;
   bool has_error = false;
   core::failure error;
-  std::uint32_t generation = 0;  // of a stream: the current one
+  std::uint32_t generation = 0;  // of a stream
 
   bool operator==(join_reply const&) const = default;
 };
@@ -186,7 +187,7 @@ struct value_reply {
   bool operator==(value_reply const&) const = default;
 };
 
-/// The only reply to an event with a call; none after call_abandoned.
+/// The only reply to a call. Not sent after call_abandoned.
 struct reply {
   call_id call{};
   muster::status status;
@@ -209,10 +210,10 @@ struct effects {
   std::vector<core::rank_orders> rank_orders;
   std::vector<outcome> outcomes;
   std::vector<session_notification> notices;
-  std::vector<session_id> released;  // forgotten sessions
+  std::vector<session_id> released;
   std::vector<value_move> value_moves;
-  // Must be durable before replies are sent. Those of programs also precede orders about ranks,
-  // except lease renewals.
+  // Facts must be durable before replies are sent. Program facts must also be durable before rank
+  // orders are sent, except lease renewals.
   std::vector<fact> facts;
   std::vector<programs::fact> program_facts;
   std::vector<reply> replies;

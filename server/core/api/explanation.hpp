@@ -1,5 +1,4 @@
-// Why a closure waits, moved or failed: the result of `coordinator::explain`.
-// texts/explanation_texts.hpp makes a sentence of it; clients also get the reason's name.
+// Why a closure waits, was moved or failed: the result of `coordinator::explain`.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +17,38 @@ namespace muster::core {
 
 using muster::name;
 
-/// Why a closure is in its state. The names are those of REST's `reason`.
+/// REST reports the name as `reason`.
 enum class closure_reason : std::uint8_t {
   // BLOCKED
-  input_not_ready = 0,   ///< an input has not ended
-  input_read_back = 1,   ///< an input's value is being read from disk
-  input_made_again = 2,  ///< an input's value was lost, and its closure runs again; also RUNNING
+  input_not_ready = 0,
+  input_read_back = 1,   ///< the value of an input is being read from disk
+  input_made_again = 2,  ///< an input's lost value is being recomputed; also while RUNNING
   // QUEUED
   delay = 3,
   retry = 4,           ///< the function raised; retried after a pause
-  pause = 5,           ///< requeued, and dispatched after a pause
-  may_return = 6,      ///< it ran before a restart, and its worker may return with it
-  prefetched = 7,      ///< held by a worker whose slots are busy
-  gang_not_ready = 8,  ///< closures of its gang are not ready
-  gang_too_large = 9,  ///< the connected workers cannot hold its gang, even if idle
+  pause = 5,           ///< requeued; dispatched after a pause
+  may_return = 6,      ///< it ran before a server restart, and its worker may reconnect
+  prefetched = 7,      ///< sent to a worker whose slots are busy
+  gang_not_ready = 8,  ///< other closures of its gang are not ready
+  gang_too_large = 9,  ///< the connected workers are too small for its gang, even when idle
   gang_waits = 10,     ///< its gang waits for enough idle slots
-  exclusive = 11,      ///< waits for a worker of its own
+  exclusive = 11,      ///< waits for a worker that runs nothing else
   server_stops = 12,
   no_worker = 13,
-  function_unseen = 14,    ///< never provided by a worker
-  function_absent = 15,    ///< not provided by a connected worker
-  workers_closed = 16,     ///< workers with the function: draining, cordoned or disconnected
-  workers_start = 17,      ///< recently attached; staggered start
+  function_unseen = 14,    ///< no worker has ever provided the function
+  function_absent = 15,    ///< no connected worker provides the function
+  workers_closed = 16,     ///< the workers with the function are draining, cordoned or disconnected
+  workers_start = 17,      ///< the workers are in their start delay
   unsatisfiable = 18,      ///< no connected worker meets all requirements
-  workers_held_back = 19,  ///< workers that meet all requirements: draining or cordoned
-  busy = 20,               ///< workers that could run it are busy
-  // The other states.
+  workers_held_back = 19,  ///< the workers that meet all requirements are draining or cordoned
+  busy = 20,
+  // Other states.
   running = 21,
   succeeded = 22,
   failed = 23,
   cancelled = 24,
-  // RUNNING, waiting for a value.
-  input_elsewhere = 25,  ///< an input is in other processes' memory
+  // RUNNING, but waiting for a value.
+  input_elsewhere = 25,  ///< an input is in the memory of other processes
 };
 constexpr auto enum_names(closure_reason) {
   using enum closure_reason;
@@ -75,12 +74,12 @@ constexpr closure_reason reason_of(closure_state s) {
 /// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< to name its task, because these workers hold state
-    task,      ///< to be the task `name`
+    by_name,   ///< must name its task, because these workers hold state
+    task,      ///< must run on the task `name`
     label,     ///< `name`=`value`
     resource,  ///< `amount` of `name`
     free,      ///< `amount` of `name`, which exists but is in use
-    /// To have built the per-worker value `name`; `value` is the build's error, if any.
+    /// Must have built the per-worker value `name`. `value` is the build error, if any.
     per_worker,
   };
   kind what{};
@@ -92,37 +91,35 @@ struct unmet_need {
   bool operator==(unmet_need const&) const = default;
 };
 
-/// Why no worker can take a queued closure.
 struct worker_shortage {
   closure_reason why = closure_reason::no_worker;
   std::string function{};
   bool ever_had = true;
   std::uint64_t connected = 0;
-  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< of the workers that could run it
-  std::string cordoned_task{};                         ///< the first cordoned one
-  std::uint64_t starting = 0;                          ///< workers that start later
-  duration starts_in{};                                ///< time until the first of them does
-  std::optional<unmet_need> need{};                    ///< if unsatisfiable
+  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< among the workers that could run it
+  std::string cordoned_task{};                         ///< the first cordoned task
+  std::uint64_t starting = 0;                          ///< workers in their start delay
+  duration starts_in{};                                ///< time until the first start delay ends
+  std::optional<unmet_need> need{};
 
   bool operator==(worker_shortage const&) const = default;
 };
 
-/// A gang that has not started.
 struct gang_wait {
   std::string name{};
   std::size_t size = 0;
-  std::size_t ready = 0;  ///< that wait only for the others and for workers
-  bool possible = true;   ///< the connected workers could hold it when idle
+  std::size_t ready = 0;  ///< closures that wait only for the rest of the gang and for workers
+  bool possible = true;   ///< the connected workers could run it when idle
 
   bool operator==(gang_wait const&) const = default;
 };
 
-/// A function such as "python:3.11" that is only provided in other versions.
+/// A function, such as "python:3.11", that workers provide only in other versions.
 struct version_wait {
   std::string family{};
   std::string wanted{};
-  std::vector<std::string> present{};  ///< empty: no worker of the family is connected
-  duration fails_in{};  ///< the closure fails then, unless a worker with the function attaches
+  std::vector<std::string> present{};  ///< empty if no worker of the family is connected
+  duration fails_in{};  ///< time until the closure fails if the version stays missing
 
   bool operator==(version_wait const&) const = default;
 };
@@ -130,18 +127,19 @@ struct version_wait {
 struct input_place {
   std::uint64_t bytes = 0;
   bool at_server = false;
-  /// Tasks that hold it in memory; for input_made_again, that held it.
+  /// Tasks that have the value in memory. For input_made_again, tasks that had it.
   std::vector<std::string> holders{};
-  closure_id made_by{};        ///< input_made_again: the closure that computes it…
-  duration recomputing_for{};  ///< …and how long it has run
+  closure_id made_by{};        ///< set for input_made_again
+  duration recomputing_for{};  ///< run time of `made_by`
 
   bool operator==(input_place const&) const = default;
 };
 
-/// A running closure waits for a value. Its slot is free.
+/// A running closure waits for a value and has released its slot.
 struct value_wait {
   static constexpr std::size_t large_max = 16;
-  /// Inputs that refer to large values, by hexadecimal digits. The core does not know their places.
+  /// Inputs with large values, and the hexadecimal digests. The core does not know where these
+  /// values are stored.
   std::vector<std::pair<closure_id, std::string>> large{};
 
   bool operator==(value_wait const&) const = default;
@@ -151,15 +149,15 @@ struct explanation {
   closure_id closure{};
   closure_state state{};
   closure_reason why{};
-  duration lasted{};  ///< waiting: since its creation; otherwise execution time
+  duration lasted{};  ///< while waiting: since creation; otherwise execution time
   std::string worker{};
   std::uint32_t attempt = 0;
 
   // Inputs.
   std::uint64_t inputs = 0, inputs_missing = 0;
-  closure_id input{};                  ///< the first missing one
-  closure_state input_state{};         ///< if input_not_ready
-  std::optional<input_place> place{};  ///< of `input`, if known
+  closure_id input{};  ///< first missing input
+  closure_state input_state{};
+  std::optional<input_place> place{};  ///< place of `input`, if known
   // Start time.
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
@@ -168,25 +166,25 @@ struct explanation {
   std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;              ///< prefetched: slots of its worker
-  bool retracted = false;               ///< prefetched: it was asked back
-  std::string draining_worker{};        ///< exclusive: the worker that is drained for it…
-  std::uint64_t draining_closures = 0;  ///< …and the number of closures it still holds
-  std::string function{};               ///< busy
+  std::uint32_t slots = 0;              ///< prefetched: slots of the worker
+  bool retracted = false;               ///< prefetched: the worker was asked to return it
+  std::string draining_worker{};        ///< exclusive: the worker that is being drained for it
+  std::uint64_t draining_closures = 0;  ///< exclusive: closures left on draining_worker
+  std::string function{};
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
   // Running.
   std::optional<value_wait> waits{};
   bool stop_requested = false;
-  std::optional<duration> away_for{};  ///< since its worker's disconnection
-  duration requeue_in{};  ///< the closure is requeued then, unless that worker reconnects
+  std::optional<duration> away_for{};  ///< since its worker disconnected
+  duration requeue_in{};               ///< time until it is requeued unless that worker reconnects
   // Ended.
   std::optional<core::failure> error{};
-  std::string released{};  ///< why its value was dropped; or empty
-  bool is_row = false;     ///< only a row is left
+  std::string released{};  ///< why its value was dropped; may be empty
+  bool is_row = false;     ///< the record was removed, and only the row is left
 
-  std::uint32_t workers_lost = 0;  ///< if it must run alone
-  // The attempt before the last.
+  std::uint32_t workers_lost = 0;
+  // The previous attempt.
   std::uint32_t lost_attempt = 0;  ///< 0: none
   std::string lost_worker{};
   duration lost_ago{};

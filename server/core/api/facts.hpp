@@ -1,8 +1,8 @@
-// The state of durable jobs and sessions that a restart needs: changes of each step for the
-// journal, and the same data for restoring. A fact replaces the previous one about the same thing.
-// "Job" also means a session here.
+// Durable state of jobs and sessions, for the journal and for a restart. A fact replaces the
+// previous fact about the same object. "Job" also means a session here.
 //
-// Workers, running closures and waiting calls are learned from reconnecting workers and clients.
+// Workers, running closures and waiting calls are not stored. Reconnecting workers and clients
+// report them.
 #pragma once
 
 #include <memory>
@@ -16,21 +16,20 @@
 
 namespace muster::core {
 
-/// The stored part of a session, also a member of the core's sessions.
 struct job_fact {
   session_id id{};
   session_spec spec{};
   job_state state = job_state::running;
   bool sealed = false;
-  bool stopping = false;  ///< an error or a cancel is being processed
+  bool stopping = false;  ///< an error or a cancel request is being processed
   bool user_cancelled = false;
-  bool closed = false;  ///< the client has left; removed when drained
+  bool closed = false;  ///< the client has left; the session is removed when drained
   std::uint32_t generation = 1;
-  std::optional<failure> first_error{};  ///< of this generation
+  std::optional<failure> first_error{};  ///< of the current generation
   /// Of the newest failed generation that has drained.
   std::optional<failure> raised{};
   std::uint32_t raised_generation = 0;
-  std::string client{};  ///< the client's last address
+  std::string client{};  ///< last address
   time_point created{};
   time_point finished{};
 
@@ -39,11 +38,11 @@ struct job_fact {
 
 struct accepted_closure {
   closure_id id{};
-  std::uint32_t function = 0;  ///< index into the fact's functions
+  std::uint32_t function = 0;  ///< index into accepted_fact::functions
   blob args{};
-  std::shared_ptr<closure_extras const> extras{};  ///< inputs by id; null: none
+  std::shared_ptr<closure_extras const> extras{};  ///< inputs refer to closures by id; may be null
   std::uint64_t token = 0;
-  bool forgotten = false;  ///< restored: see closure_removed
+  bool forgotten = false;  ///< only in restored facts; see closure_removed
   bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
@@ -53,20 +52,21 @@ struct accepted_closure {
   }
 };
 
-/// One request's closures, in schedule order.
+/// The closures of one request, in schedule order.
 struct accepted_fact {
   session_id job{};
   std::uint32_t first = 0;
   time_point created{};
   std::vector<std::string> functions{};
   std::vector<accepted_closure> closures{};
-  /// Callables, by index of the function; an empty one if it has no name. Empty if none has.
+  /// By function index; an entry is empty if the function has no callable. Empty if no function has
+  /// one.
   std::vector<callable_name> callables{};
 
   bool operator==(accepted_fact const&) const = default;
 };
 
-/// The closure has ended, has run for a while (see `newest`), or was requeued or released.
+/// A closure has ended, has run for a while (see `newest`), or was requeued or released.
 struct closure_fact {
   session_id job{};
   std::uint32_t order = 0;
@@ -79,17 +79,17 @@ struct closure_fact {
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
   std::uint32_t processes_ended = 0;
-  bool released = false;   ///< by a session's client
-  bool exclusive = false;  ///< it runs alone on its worker
+  bool released = false;  ///< released by the session's client
+  bool exclusive = false;
   time_point started{};
   time_point finished{};
   std::vector<attempt_view> lost{};      ///< oldest first
-  std::optional<attempt_view> newest{};  ///< where the last attempt ran
+  std::optional<attempt_view> newest{};  ///< the last attempt
 
   bool operator==(closure_fact const&) const = default;
 };
 
-/// A closure that its session's client has released, while others of its request remain.
+/// A session's client released a closure, while other closures of the request remain.
 struct closure_removed {
   session_id job{};
   std::uint32_t order = 0;
@@ -97,7 +97,7 @@ struct closure_removed {
   bool operator==(closure_removed const&) const = default;
 };
 
-/// A request whose last closure was released.
+/// The last closure of a request was released.
 struct request_removed {
   session_id job{};
   std::uint32_t first = 0;
@@ -106,15 +106,14 @@ struct request_removed {
   bool operator==(request_removed const&) const = default;
 };
 
-/// A value that each worker builds for itself.
 struct per_worker_fact {
-  session_id job{};  ///< none: exists until deleted
+  session_id job{};  ///< none: exists until it is deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
   blob args{};
   std::uint64_t token = 0;
-  bool released = false;  ///< removed when unused
+  bool released = false;  ///< removed when it is no longer used
   time_point created{};
   std::string submitted_by{};
 
@@ -137,7 +136,7 @@ struct job_removed {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_removed, request_removed,
                           per_worker_fact, per_worker_removed, job_removed>;
 
-/// Returns the owner; none: a per-worker value without an owner.
+/// Returns none for a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {
@@ -149,7 +148,7 @@ inline session_id session_of(fact const& f) {
       f);
 }
 
-/// All facts about a job. Without id: the per-worker values without an owner.
+/// All facts about a job. Without an id: the per-worker values without an owner.
 struct restored_job {
   job_fact job;
   std::vector<per_worker_fact> per_worker;
@@ -157,9 +156,9 @@ struct restored_job {
   std::vector<closure_fact> closures;  ///< at most one per position
 };
 
-/// The first event of a coordinator: restores jobs with their ids, which must be unused, in any
-/// order. Deadlines count from when they were set. Work that needs something lost fails with that
-/// reason.
+/// The first event of a coordinator. Restores jobs, in any order, under their ids, which must be
+/// unused. Deadlines count from the time when they were set. Work that needs lost data fails with
+/// the reason of the loss.
 struct restore_jobs {
   std::vector<restored_job> jobs;  // consumed
 };

@@ -1,5 +1,5 @@
-// Ranges of slot generations for each start of the server, so that the id of an earlier start is
-// never given to another closure.
+// Ranges of slot generations for each server start, so that closure ids of earlier starts are not
+// reused.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ inline constexpr std::uint64_t generations_per_start = 1 << 20;
 
 struct generations {
   std::uint32_t first = 1;
-  std::uint32_t end = 0;  ///< the first of the next start
+  std::uint32_t end = 0;  ///< first generation of the next start
 };
 
-/// Returns the generations of a start; starts count from 1. Each start has about a million of its
-/// own. The ranges repeat after 4,095 starts.
+/// Returns the generations of a start. Starts are numbered from 1. The ranges repeat after 4,095
+/// starts.
 inline generations generations_of(std::uint64_t epoch) {
   constexpr std::uint64_t starts = 4'095;
   generations g;
@@ -23,7 +23,7 @@ inline generations generations_of(std::uint64_t epoch) {
   return g;
 }
 
-/// Returns the start, 1 to 4,095, that a generation belongs to.
+/// Returns the start, from 1 to 4,095, to which a generation belongs.
 inline std::uint64_t epoch_of(std::uint32_t generation) {
   return (generation - 1) / generations_per_start + 1;
 }

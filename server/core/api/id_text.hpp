@@ -1,4 +1,4 @@
-// Converts ids to strings for display. Pure functions.
+// Converts ids to strings for display.
 #pragma once
 
 #include <string>

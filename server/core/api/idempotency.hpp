@@ -1,4 +1,4 @@
-// Compares a request with the earlier one that carried the same idempotency key. Pure; any thread.
+// Compares a request with an earlier request that had the same idempotency key.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace muster::core {
 
-/// Longest idempotency key of a job or a program; longer ones are refused.
+/// Longer keys of jobs and programs are refused.
 inline constexpr std::size_t idempotency_key_bytes_max = 256;
 
-/// Returns OK if both digests are equal, or if one of them is unknown, as for jobs and programs of
-/// older servers. Otherwise returns INVALID_ARGUMENT on the field `idempotency_key`. `known` is the
-/// id that the earlier request created.
+/// Returns OK if the digests are equal or if either is empty, as in records of older servers.
+/// Otherwise returns INVALID_ARGUMENT for the field `idempotency_key`. `known` is the id that the
+/// earlier request created.
 inline status same_request(std::string const& known, std::string_view earlier,
                            std::string_view now) {
   if (earlier.empty() || now.empty() || earlier == now) return {};

@@ -1,4 +1,4 @@
-// Strong id types. In all of them 0 means "none".
+// Strong id types. In all of them, 0 means "none".
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace muster::core {
 
-enum class stream_id : std::uint64_t {};   ///< one attached worker stream; assigned by the shell
-enum class session_id : std::uint64_t {};  ///< one session; over REST a job (`job_…`)
+enum class stream_id : std::uint64_t {};   ///< an attached worker stream; assigned by the I/O layer
+enum class session_id : std::uint64_t {};  ///< a session; called a job in REST (`job_…`)
 enum class closure_id : std::uint64_t {};  ///< slot in the low half, generation in the high half
-enum class call_id : std::uint64_t {};  ///< one parked or immediate request; assigned by the shell
-enum class function_id : std::uint32_t {};  ///< an interned function name
-/// One program (`prog_…`); never reused, even after a restart.
+enum class call_id : std::uint64_t {};     ///< a request; assigned by the I/O layer
+enum class function_id : std::uint32_t {};
+/// A program (`prog_…`). Never reused, even after a restart.
 enum class program_id : std::uint64_t {};
 enum class per_worker_id : std::uint64_t {};  ///< a PerWorkerValue (`pw_…`)
-/// A worker's stream while it is attached: small, dense and reused. Other modules get it only from
-/// changes (worker_changed).
+/// Number of an attached worker: small, dense and reused. Other modules learn it only from
+/// worker_changed.
 enum class worker_number : std::uint32_t {};
-enum class incarnation : std::uint64_t {};  ///< random; distinguishes a restarted task from a retry
+enum class incarnation : std::uint64_t {};  ///< random; changes when a task restarts
 
 template <class Id>
 constexpr auto raw(Id id) {

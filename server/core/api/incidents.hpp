@@ -1,5 +1,4 @@
-// Events that people should know and that other changes do not describe. Listeners decide what to
-// report, and how. Values released because of a limit are reported by value_place_changed.
+// Events for operators that no other change describes. Listeners decide what to report and how.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,6 @@
 
 namespace muster::core {
 
-/// One of the closures that have run longest.
 struct stalled_closure {
   closure_id closure{};
   std::string function;
@@ -25,7 +23,7 @@ struct stalled_closure {
 
 namespace incidents {
 
-/// A worker's connection broke. Its closures are kept for a while.
+/// Its closures are kept for a limited time.
 struct worker_away {
   std::string task;  ///< "worker:3"
   std::string why;
@@ -34,7 +32,7 @@ struct worker_away {
   bool operator==(worker_away const&) const = default;
 };
 
-/// A worker's first closure is delayed because of its index.
+/// The worker's first closure is delayed because of the worker's index.
 struct worker_start_delayed {
   std::string task;
   duration delay{};
@@ -44,8 +42,8 @@ struct worker_start_delayed {
 
 struct worker_returned {
   std::string task;
-  std::uint64_t kept = 0;  ///< closures that continue…
-  std::uint64_t had = 0;   ///< …of those it had
+  std::uint64_t kept = 0;  ///< closures that continue
+  std::uint64_t had = 0;   ///< all closures before the disconnection
 
   bool operator==(worker_returned const&) const = default;
 };
@@ -58,13 +56,13 @@ struct worker_lost {
   bool operator==(worker_lost const&) const = default;
 };
 
-/// A worker was lost or disconnected for longer than recovery_timeout.
+/// A worker was lost or deregistered for longer than recovery_timeout.
 struct worker_given_up {
   std::string task;
   bool lost = true;  ///< false: deregistered
   duration away{};
   std::string why;
-  std::uint64_t waited = 0;  ///< closures that only it can run
+  std::uint64_t waited = 0;  ///< closures that only this worker can run
 
   bool operator==(worker_given_up const&) const = default;
 };
@@ -76,7 +74,6 @@ struct task_cordoned {
   bool operator==(task_cordoned const&) const = default;
 };
 
-/// A function reports that one of its dependencies is lost.
 struct dependency_reported {
   std::string name;  ///< "ps:1"
   std::string by;
@@ -96,7 +93,6 @@ struct state_lost {
   bool operator==(state_lost const&) const = default;
 };
 
-/// A closure that lost several workers runs alone from now on.
 struct closure_exclusive {
   closure_id closure{};
   std::string function;
@@ -106,15 +102,15 @@ struct closure_exclusive {
   bool operator==(closure_exclusive const&) const = default;
 };
 
-/// A per-worker value's builder has lost too many workers in a row; further builds are delayed.
+/// The builder of a per-worker value lost too many workers in a row, so its next build is delayed.
 struct builder_quarantined {
   per_worker_id value{};
-  std::string name;  ///< may be empty
+  std::string name;
   std::uint32_t workers_lost = 0;
   std::string worker;
   std::string why;
   duration again_in{};
-  bool fails = false;  ///< until it is built
+  bool fails = false;  ///< closures that use the component fail until it is built
 
   bool operator==(builder_quarantined const&) const = default;
 };
@@ -129,7 +125,7 @@ struct no_progress {
   bool operator==(no_progress const&) const = default;
 };
 
-/// A value could not be written, for the first time in a while.
+/// A value could not be written to disk. Not reported for each failed write.
 struct spill_failed {
   std::string error;
 
@@ -143,7 +139,6 @@ struct value_unreadable {
   bool operator==(value_unreadable const&) const = default;
 };
 
-/// A closure runs again because its value was released but is needed.
 struct closure_runs_again {
   closure_id closure{};
   closure_id by{};
@@ -158,9 +153,9 @@ struct session_failed {
   session_id session{};
   bool job = true;
   std::string name;
-  std::string type;  ///< of the first error
+  std::string type;  ///< class of the first error
   std::string message;
-  std::uint64_t failed = 0;  ///< closures, of a job
+  std::uint64_t failed = 0;  ///< failed closures of a job
   std::uint64_t closures = 0;
 
   bool operator==(session_failed const&) const = default;

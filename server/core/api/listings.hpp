@@ -1,7 +1,6 @@
-// Queries of listings, and the results of their steps. A listing scans many records, so it is done
-// in steps. Each step examines a bounded number of records from a cursor on and returns little more
-// than ids; the reader keeps the first of them in the query's order. Plain data that may leave the
-// engine thread.
+// Queries of listings and the results of their steps. A listing scans many records, so it is split
+// into steps. Each step examines a bounded number of records and returns little more than ids. The
+// data may be passed to other threads.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +18,11 @@ namespace muster::core {
 
 using muster::name;
 
-/// Cost limit of one step. Skipping a record costs 1 unit, examining one 4, and searching its texts
-/// 16.
+/// Maximum cost of one step. Skipping a record costs 1 unit, examining a record 4, and searching
+/// its text 16.
 inline constexpr std::size_t step_units = 40'000;
 
-/// A set of states.
+/// Bit set of closure states.
 using closure_states = std::uint8_t;
 constexpr closure_states bit(closure_state s) {
   return static_cast<closure_states>(1u << static_cast<unsigned>(s));
@@ -34,7 +33,6 @@ inline constexpr closure_states unfinished_states =
 inline constexpr closure_states ended_badly_states =
     bit(closure_state::failed) | bit(closure_state::cancelled);
 
-/// Where the value of a closure is.
 enum class value_whereabouts : std::uint8_t { none = 0, memory = 1, disk = 2, released = 3 };
 constexpr auto enum_names(value_whereabouts) {
   using enum value_whereabouts;
@@ -44,38 +42,37 @@ constexpr auto enum_names(value_whereabouts) {
 value_whereabouts whereabouts(closure_view const& c);
 
 enum class listing_order : std::uint8_t {
-  by_index,     ///< in schedule order; over all sessions by number
-  by_start,     ///< of the newest attempt
-  by_duration,  ///< from the start to the end, or to the query's time
-  by_age,       ///< since the value was stored, or since the closure was scheduled
+  by_index,
+  by_start,     ///< start of the newest attempt
+  by_duration,  ///< run time; for unfinished closures, until the query's `at`
+  by_age,       ///< time since its end, or since its creation if it is unfinished
   by_size,      ///< bytes of the value
 };
 
 struct closure_query {
-  session_id session{};  // none: all sessions
+  session_id session{};
   closure_states states = any_state;
-  std::string function{}, worker{};    // empty: any; "worker:3"
-  std::string text{};                  // lower case; searched in function, error and id. Empty: any
-  std::optional<value_state> value{};  // only closures with this value state
-  std::optional<value_whereabouts> place{};  // only closures whose value is there
-  bool rows = true;                          // of a gRPC session: include rows of removed records
+  std::string function{}, worker{};  // empty: any; worker: "worker:3"
+  std::string text{};                // lower case; searched in function, error and id; may be empty
+  std::optional<value_state> value{};
+  std::optional<value_whereabouts> place{};
+  bool rows = true;  // include rows of removed records of gRPC sessions
   listing_order order = listing_order::by_index;
   bool descending = false;
   time_point at{};  // end of durations and ages of unfinished closures
 };
 
-/// Where a step begins. Records precede rows, so that a record that becomes a row between two steps
-/// is seen twice rather than missed.
+/// Records precede rows, so that a record that becomes a row between two steps is listed twice
+/// rather than missed.
 struct closure_cursor {
   enum part_kind : std::uint8_t { records, rows, old_failures, end };
   part_kind part = records;
-  std::uint64_t at = 0;  // position in the job, slot, or number of a row
+  std::uint64_t at = 0;  // position in the job, slot, or row number, depending on `part`
 
   bool operator==(closure_cursor const&) const = default;
 };
 
-/// A result. `key` follows the query's order; the smallest is the first. Closures without the
-/// property come last.
+/// Results are sorted by `key`. Closures without the sorted property are last.
 struct found_closure {
   std::uint64_t key = 0;
   closure_id id{};
@@ -83,11 +80,10 @@ struct found_closure {
   auto operator<=>(found_closure const&) const = default;
 };
 
-/// The range of results that a step may return.
 struct closure_bounds {
-  found_closure after{};  // default: from the first
+  found_closure after{};
   found_closure before{UINT64_MAX, closure_id{UINT64_MAX}};
-  std::size_t room = SIZE_MAX;  // a scan in order ends after this many
+  std::size_t room = SIZE_MAX;  // a scan in order ends after this many results
 };
 
 struct search_step {
@@ -98,20 +94,19 @@ struct search_step {
   std::uint64_t of = 0;         // total
 };
 
-/// A session's closures by function, and the number of waits of closures of one function for
-/// closures of another.
+/// Closure counts of a session by function, and the number of dependencies between each pair of
+/// functions.
 struct closure_groups {
   static constexpr std::size_t groups_max = 1'000;  // further functions form one group, ""
-  static constexpr std::size_t edges_max = 10'000;  // further edges are left out
+  static constexpr std::size_t edges_max = 10'000;  // further edges are omitted
 
   std::vector<std::pair<std::string, closure_counts>> groups;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> edges;  // by index into `groups`
-  std::unordered_map<std::uint32_t, std::uint32_t> place_of;               // of functions
+  std::unordered_map<std::uint32_t, std::uint32_t> place_of;  // index into `groups`, by function
   std::uint64_t next = 0, looked_at = 0, of = 0;
   bool done = false;
 };
 
-/// A session's closures and their inputs.
 struct graph_nodes {
   static constexpr std::size_t nodes_max = 2'000;
   struct node {
@@ -135,20 +130,19 @@ struct value_holder {
   bool streaming = false;
   job_state state{};
   std::uint64_t values = 0, bytes = 0, spilled_bytes = 0;
-  std::uint64_t blob_bytes = 0;  // of the blobs that values refer to
+  std::uint64_t blob_bytes = 0;  // of blobs that the values refer to
 };
 
-/// The closures that a worker holds.
 struct worker_contents {
   struct held {
     closure_id id{};
-    session_id job{};  // none: the core's own
+    session_id job{};  // none: internal closure
     std::uint32_t index = 0;
     std::string function;
-    time_point since{};  // when it was started; for prefetched ones, when it was sent
+    time_point since{};  // start or, if prefetched, dispatch time
   };
   std::vector<held> running, prefetched;
-  std::uint64_t more = 0;  // number of further ones
+  std::uint64_t more = 0;  // closures that are not listed
 };
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
-// Closures, tasks, jobs, and the events that the core processes. Plain data. coordinator.hpp
-// describes the effect of each event, effects.hpp the output.
+// Closures, tasks, jobs, and the events that the core processes. coordinator.hpp describes the
+// effect of each event; effects.hpp defines the output.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@
 
 namespace muster::core {
 
-/// How outcomes reach a session's client, and how long records are kept.
+/// How a client receives outcomes, and how long records are kept.
 enum class delivery : std::uint8_t {
-  job,     ///< over REST: records and values are kept until the job is forgotten
-  stream,  ///< outcomes are delivered and forgotten
-  /// As `stream`, but records are kept until the client releases them.
+  job,     ///< REST: records and values are kept until the job is forgotten
+  stream,  ///< outcomes are sent and then forgotten
+  /// Like `stream`, but records are kept until the client releases them.
   resumable,
-  unary,    ///< as resumable, for a client that makes calls instead of opening a stream
+  unary,    ///< like `resumable`, but the client makes unary calls
   build,    ///< internal: builds components of PerWorkerValues
   rebuild,  ///< internal: recomputes lost values
 };
 
-/// Differences between kinds of sessions. Transitions test these traits, never the kind.
+/// Differences between kinds of sessions. Code tests these traits instead of the kind.
 struct session_traits {
-  bool listed = false;         ///< closures have positions, and are kept as long as the session
-  bool keeps_records = false;  ///< ended closures keep their records, values and arguments
-  /// Outcomes are sent to a client. An error ends a generation.
+  bool listed = false;         ///< closures have positions and are kept as long as the session
+  bool keeps_records = false;  ///< records, values and arguments of ended closures are kept
+  /// Outcomes are sent to a client, and an error ends a generation.
   bool generations = false;
-  bool resumable = false;  ///< values are kept until released by the client, which may reconnect
+  bool resumable = false;  ///< values are kept until the client releases them; it may reconnect
   bool unary = false;      ///< resumable, and each call of the client renews its lease
 };
 /// Indexed by `delivery`.
@@ -51,18 +51,17 @@ constexpr session_traits const& traits_of(delivery d) {
   return traits_by_delivery[static_cast<std::size_t>(d)];
 }
 
-/// Options of a closure; by default it runs once, as soon as possible.
 struct closure_options {
-  std::int32_t priority = 0;      // within the session; higher ones first
+  std::int32_t priority = 0;      // within the session; higher priorities run first
   duration delay{};               // from scheduling to the earliest start
   duration deadline{};            // from scheduling to failure with TIMEOUT; 0: none
-  std::uint32_t max_retries = 0;  // after user errors
+  std::uint32_t max_retries = 0;  // after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // doubled with each retry
   // Actual pauses are up to a quarter shorter.
   duration retry_max = std::chrono::minutes(1);
-  std::string gang{};      // closures of a request with the same gang start together or not at all
-  std::string task_job{};  // run only on tasks of this job; empty: any
-  std::int64_t task_index = -1;  // run only on this task of the job; -1: any
+  std::string gang{};  // closures of one request with the same gang start together or not at all
+  std::string task_job{};        // allowed tasks; empty: any job
+  std::int64_t task_index = -1;  // -1: any task of the job
   // Required labels of the worker.
   std::vector<std::pair<std::string, std::string>> labels{};
   std::vector<std::pair<std::string, std::uint32_t>> resources{};  // occupied while it runs
@@ -70,20 +69,19 @@ struct closure_options {
   bool operator==(closure_options const&) const = default;
 };
 
-/// Another closure's output as an argument.
 struct input_ref {
-  closure_id closure{};        // a known closure; none: see `position`
+  closure_id closure{};        // none: see `position`
   std::uint32_t position = 0;  // of an earlier closure in the same request
-  std::uint32_t offset = 0;    // where the value is inserted into the arguments' text
+  std::uint32_t offset = 0;    // where the value is inserted into the arguments
 
   bool operator==(input_ref const&) const = default;
 };
 
-/// Rarely used parts of a closure. Equal ones are shared.
+/// Equal extras are shared.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;            // in order of their gaps; see placeholders.hpp
-  std::vector<per_worker_id> per_worker{};  // that the arguments refer to
+  std::vector<input_ref> inputs;            // in the order of their gaps; see placeholders.hpp
+  std::vector<per_worker_id> per_worker{};  // used in the arguments
 
   bool operator==(closure_extras const&) const = default;
 };
@@ -91,7 +89,7 @@ struct closure_extras {
 /// The callable that a function such as "python:3.11" calls, for display.
 struct callable_name {
   std::string name;
-  std::string hash{};  // callable_hash_bytes of it; or empty
+  std::string hash{};  // callable_hash_bytes long, or empty
 
   bool operator==(callable_name const&) const = default;
 };
@@ -100,13 +98,13 @@ inline constexpr std::size_t callable_hash_bytes = 32;
 
 struct closure_spec {
   function_id function{};
-  /// In an event, 1-based index into the event's callables; afterwards the number assigned by the
-  /// core. 0: none.
+  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0:
+  /// none.
   std::uint32_t callable = 0;
   std::uint64_t token = 0;  // assigned by the client
   blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
   std::shared_ptr<closure_extras const> extras{};
-  // On a stream: errors do not spread from this closure or to it.
+  // On a stream: errors spread neither from this closure nor to it.
   bool own_error = false;
 };
 
@@ -114,26 +112,26 @@ struct session_spec {
   std::string name;
   core::on_error on_error = on_error::fail_fast;
   core::delivery delivery = delivery::job;
-  // A job accepts closures until it is sealed; other sessions always do.
+  // If true, the job accepts closures until it is sealed. Other sessions always accept closures.
   bool open = false;
-  // Resumable: time to keep it without its client. 0: the default.
+  // Resumable: time until it is cancelled without its client. 0: the default.
   duration grace{};
   bool detached = false;                  // resumable: finishes its work without its client
   bool require_function = false;          // refuse functions that no connected worker provides
   std::size_t queue_capacity = 0;         // 0: the default
-  std::uint32_t max_worker_failures = 0;  // 0: the default, unless the next member is set
+  std::uint32_t max_worker_failures = 0;  // 0: the default, unless unlimited_worker_failures is set
   bool unlimited_worker_failures = false;
-  std::uint32_t num_workers = 0;  // of each stateless job; 0: tasks_of
-  std::uint32_t weight = 1;       // share of the workers relative to other sessions, 1 to 1000
+  std::uint32_t num_workers = 0;  // of each stateless job; 0: its tasks
+  std::uint32_t weight = 1;       // relative share of the workers, 1 to 1000
   duration deadline{};            // from opening to failure with TIMEOUT; 0: none
   std::string idempotency_key;    // a repeated key returns the first session
-  std::string request_digest;     // of the request that carries the key; empty: not compared
+  std::string request_digest;     // of the request with the key; empty: not compared
   std::string metadata;           // JSON object as text, returned unchanged
-  // Id of a token; empty: no authentication. Idempotency keys belong to it.
+  // Id of an access token; empty without authentication. Idempotency keys are scoped to it.
   std::string submitted_by;
-  // The job that this job retries; see retry_job.
+  // See retry_job.
   session_id retry_of{};
-  // Whether a job survives a restart. None: as config::durable.
+  // Whether a job survives a server restart. None: as config::durable.
   std::optional<bool> durable{};
 
   bool operator==(session_spec const&) const = default;
@@ -141,19 +139,19 @@ struct session_spec {
 
 struct worker_spec {
   std::string job = "worker";
-  std::int64_t index = -1;       // -1: the server chooses
-  std::int64_t last_index = -1;  // its previous index, used if it is free
+  std::int64_t index = -1;       // -1: assigned by the server
+  std::int64_t last_index = -1;  // previous index, used if it is free
   core::incarnation incarnation{};
-  core::incarnation replaces{};      // process whose task it takes over; 0: none
+  core::incarnation replaces{};      // process whose task is taken over; 0: none
   std::uint64_t group = 0;           // worker program; 0: none
-  std::uint32_t group_size = 0;      // tasks of the program
-  std::uint32_t group_position = 0;  // of this task
-  std::uint32_t stream = 0;          // number of the stream of this incarnation, from 1; 0: unknown
+  std::uint32_t group_size = 0;      // tasks in the worker program
+  std::uint32_t group_position = 0;  // position of this task in the group
+  std::uint32_t stream = 0;          // number within this incarnation, from 1; 0: unknown
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;
-  std::vector<per_worker_id> per_worker;  // that it still keeps
+  std::vector<per_worker_id> per_worker;  // values that the worker still has
   std::string host;
   std::string version;  // of the worker library
   std::uint32_t pid = 0;
@@ -161,7 +159,7 @@ struct worker_spec {
 
 // Events.
 
-/// A closure that a worker still holds: running, queued, or with an unacknowledged result.
+/// A closure that is running, queued, or has an unacknowledged result on a worker.
 struct held_closure {
   closure_id closure{};
   std::uint32_t attempt = 0;
@@ -173,7 +171,7 @@ struct worker_result {
   std::uint32_t attempt = 0;
   bool ok = true;
   blob value;  // if ok
-  // Unless ok. An optional, because most results have none.
+  // Set unless `ok`. Optional, because most results have no failure.
   std::optional<core::failure> failure{};
   duration execution{-1};  // measured by the worker; negative: unknown
 };
@@ -182,66 +180,65 @@ struct worker_attached {
   stream_id stream{};
   worker_spec spec;
   std::vector<held_closure> held{};  // from before a disconnection
-  // From before a disconnection, perhaps already processed; consumed.
+  // Results from before a disconnection. Some may already have been processed. Consumed.
   std::vector<worker_result> answers{};
-  std::optional<programs_offer> programs{};  // none: it does not run ranks
+  std::optional<programs_offer> programs{};  // none if it does not run ranks
 };
 
-/// A slot has executed the closure for the time `ran`.
+/// A slot has executed the closure for the duration `ran`.
 struct started_closure {
   closure_id closure{};
   std::uint32_t attempt = 0;
   duration ran{};
 };
 
-/// A closure begins or ends waiting for a value. Its slot is free while it waits.
+/// A closure begins or ends a wait for a value. Its slot is free during the wait.
 struct closure_wait {
   closure_id closure{};
   std::uint32_t attempt = 0;
   bool begins = true;
 };
 
-/// One message of a worker, oldest entries first. `returned` closures were never started. Consumed
-/// (the blobs are moved from).
+/// One worker message, oldest entries first. `returned` closures were never started. Consumed.
 struct worker_results {
   stream_id stream{};
   std::vector<worker_result> results;
   std::vector<started_closure> started{};
   std::vector<held_closure> returned{};
-  std::vector<closure_wait> waits{};  // in chronological order
+  std::vector<closure_wait> waits{};
 };
 
-/// Any other message; proves that the worker is alive.
+/// Any other worker message. Proves that the worker is alive.
 struct worker_alive {
   stream_id stream{};
 };
 
 struct worker_disconnected {
   stream_id stream{};
-  bool clean = false;  // closed by the worker while it held nothing
-  std::string reason;  // shown on the task
-  // The worker may be alive; see reconnect_grace.
+  bool clean = false;  // closed by a worker without closures
+  std::string reason;  // shown for the task
+  // The worker may be alive; see config::reconnect_grace.
   bool may_return = false;
-  // Set if only the process that executes closures has ended; `reason` describes how. Contains the
-  // closure that it executed, or an empty one.
+  // Set if only the process that executes closures has ended. Contains the closure that the process
+  // executed, or an empty closure.
   std::optional<held_closure> process_ended{};
 };
 
-/// Stops dispatching to this worker. `tell`: ask it to leave when it has finished.
+/// Stops dispatching to this worker. `tell`: the worker is asked to leave when it has finished.
 struct worker_drain {
   stream_id stream{};
   bool tell = false;
 };
 
-/// As worker_drain, by name, for operators.
+/// Drains a worker by name, for an operator; see worker_drain.
 struct drain_task {
   call_id call{};
   std::string job;
   std::int64_t index = 0;
 };
 
-/// Stops (`on`) or resumes new closures and builds for a task. Running closures continue;
-/// prefetched ones are retracted. A cordon belongs to the task's row, whichever worker serves it,
+/// Stops (`on`) or resumes new closures and builds on a task. Running closures continue; prefetched
+/// closures are retracted. The cordon belongs to the task's row, whichever worker serves it,
 /// connected or not.
 struct cordon_task {
   call_id call{};
@@ -250,8 +247,8 @@ struct cordon_task {
   bool on = true;
 };
 
-/// Assigns permanent numbers to function names. Fails at the first invalid name; the names before
-/// it stay registered.
+/// Assigns permanent numbers to function names. Fails at the first invalid name; earlier names stay
+/// registered.
 struct learn_functions {
   call_id call{};
   std::vector<std::string> names;
@@ -261,22 +258,22 @@ struct open_session {
   call_id call{};
   session_spec spec;
   std::vector<closure_spec> closures;
-  std::string client{};                    // address such as "ipv4:10.0.0.7:51234"; only displayed
-  std::vector<callable_name> callables{};  // that the closures refer to
+  std::string client{};                    // address such as "ipv4:10.0.0.7:51234", for display
+  std::vector<callable_name> callables{};  // referenced by the closures
 };
 
-/// Appends closures, which are consumed. With a call, the reply accepts all or none; without one
-/// (streams), errors are reported as outcomes. A resumable session schedules a token once; a
-/// repeated one only repeats the outcome, if any.
+/// Appends closures, which are consumed. If `call` is set, the reply accepts all closures or none.
+/// Otherwise (streams), errors are reported as outcomes. A resumable session schedules each token
+/// once; a repeated token only repeats the outcome, if there is one.
 struct schedule {
   call_id call{};
   session_id session{};
   std::vector<closure_spec> closures;
-  // Closures of an earlier generation are CANCELLED. 0: the current one.
+  // Closures of an earlier generation are CANCELLED. 0: the current generation.
   std::uint32_t generation = 0;
-  // Position of the first closure of a job; existing positions are skipped.
+  // Position of the first closure in a job. Closures at existing positions are skipped.
   std::optional<std::uint64_t> first{};
-  std::vector<callable_name> callables{};  // that the closures refer to
+  std::vector<callable_name> callables{};  // referenced by the closures
 };
 
 struct seal_session {
@@ -289,30 +286,31 @@ struct cancel_session {
   session_id session{};
 };
 
-/// The client has left: cancel unfinished closures, and forget the session when none runs.
+/// The client has left. Unfinished closures are cancelled, and the session is then forgotten.
 struct close_session {
   session_id session{};
 };
 
-/// A resumable session's stream broke: keep the session for its grace period.
+/// The stream of a resumable session broke. The session is kept for its grace period.
 struct suspend_session {
   session_id session{};
 };
 
-/// A resumable session's client has reconnected. Closures and values that it does not list are
+/// The client of a resumable session has reconnected. Closures and values that it does not list are
 /// released.
 struct resume_session {
   call_id call{};
   session_id session{};
-  std::vector<std::uint64_t> tokens;  // whose value or outcome it needs
-  // Of the PerWorkerValues that it needs.
+  std::vector<std::uint64_t> tokens;  // values or outcomes that the client needs
+  // Tokens of per-worker values that the client needs.
   std::vector<std::uint64_t> per_worker{};
-  std::string client{};  // as open_session::client
+  std::string client{};
 };
 
-/// A resumable session's client no longer needs these values. An unfinished closure still runs; its
-/// value is dropped. Its record stays until the token is released again after its outcome was
-/// received; in a unary session, until it ends. Ignores unknown ones.
+/// The client of a resumable session no longer needs these values. An unfinished closure still
+/// runs, but its value is dropped. The record is kept until the token is released again after the
+/// outcome was received; in a unary session, until the closure ends. Unknown tokens and closures
+/// are ignored.
 struct release_values {
   call_id call{};
   session_id session{};
@@ -326,15 +324,15 @@ struct delete_session {
   session_id session{};
 };
 
-/// Repeats the closures of an ended job that failed or were cancelled, as a new job, with the same
-/// arguments and options and the present values of inputs. Answered like open_session.
-/// FAILED_PRECONDITION: it has not ended, nothing failed, it is a stream, or arguments or an
-/// input's value are no longer kept.
+/// Repeats the failed and cancelled closures of an ended job as a new job, with the same arguments
+/// and options and the current input values. Answered like open_session. Fails with
+/// FAILED_PRECONDITION if the job is unfinished or a stream, nothing failed, or arguments or input
+/// values are no longer kept.
 struct retry_job {
   call_id call{};
   session_id session{};
-  std::string name{};          // empty: as the old one
-  std::string submitted_by{};  // see session_spec
+  std::string name{};  // empty: the name of the old job
+  std::string submitted_by{};
 };
 
 /// Creates a value that each worker with the function builds; see component_builds.hpp.
@@ -343,18 +341,18 @@ struct create_per_worker {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // none: released by delete_per_worker
-  /// Assigned by the owner; a repeated one only repeats the reply. 0: none.
+  session_id owner{};  // none: kept until delete_per_worker
+  /// Assigned by the owner. A repeated token only repeats the reply. 0: none.
   std::uint64_t token = 0;
-  // Id of a token, if no session owns it; empty: no authentication.
+  // Id of an access token, if no session owns the value.
   std::string submitted_by{};
 };
 
-/// Refuses further uses of the value, which is removed after the present ones have ended.
+/// Refuses further uses of the value, and removes it after its present uses have ended.
 struct delete_per_worker {
   call_id call{};
   per_worker_id id{};
-  session_id owner{};  // NOT_FOUND if another session owns it; none: any
+  session_id owner{};  // NOT_FOUND if another session owns the value; none: any owner
 };
 
 struct cancel_closure {
@@ -368,9 +366,9 @@ enum class join_mode : std::uint8_t {
   settle,  ///< of a stream: until it is not stopping
 };
 
-/// Parked until the condition of `mode`, or the deadline (DEADLINE_EXCEEDED). `watch` of a stream
-/// ends only with NOT_FOUND, when its client closes it. The error of a unary session is raised
-/// once, by `drain` or `settle`, when no closure of its generation runs.
+/// Waits until the condition of `mode` is met, or until the deadline (DEADLINE_EXCEEDED). For a
+/// stream, `watch` ends only when the client closes the stream, with NOT_FOUND. In a unary session,
+/// `drain` or `settle` raises the error once, when no closure of its generation is running.
 struct join_session {
   call_id call{};
   session_id session{};
@@ -378,27 +376,26 @@ struct join_session {
   join_mode mode = join_mode::watch;
 };
 
-/// Parked until the closure ends, or the deadline.
 struct await_value {
   call_id call{};
   closure_id closure{};
   time_point deadline = never;
 };
 
-/// The caller of a parked call has disconnected; no reply is sent.
+/// The caller of a waiting call has disconnected. No reply is sent.
 struct call_abandoned {
   call_id call{};
 };
 
 enum class move_kind : std::uint8_t { write, read, forget, lost, copy };
-/// The result of a write or read; a `forget` has none. Also reports, mostly unsolicited, that the
-/// value's blob is lost, or was copied to the server (`copy`).
+/// Result of a write or read; `forget` has no result. `lost` and `copy` are usually unsolicited:
+/// the value's blob was lost, or was copied to the server.
 struct value_moved {
   move_kind kind{};
   closure_id closure{};
   bool ok = true;
-  blob value;         // if read
-  std::string error;  // one line; unless ok
+  blob value;
+  std::string error;  // one line
 };
 struct values_moved {
   std::vector<value_moved> moves;
@@ -406,7 +403,7 @@ struct values_moved {
 
 struct tick {};
 
-/// Shutdown: answers parked and new calls with UNAVAILABLE and the reason.
+/// Shuts down: waiting and new calls are answered with UNAVAILABLE and `why`.
 struct stop {
   std::string why = "the server is shutting down";
 };

@@ -39,7 +39,7 @@ void effects::clear() {
 
 void changes::clear() {
   auto const empty = [](auto&... lists) {
-    constexpr std::size_t kept = 16'384;  // frees lists that one exceptionally large step has grown
+    constexpr std::size_t kept = 16'384;
     ((lists.clear(),
       lists.capacity() > kept ? std::decay_t<decltype(lists)>().swap(lists) : void()),
      ...);

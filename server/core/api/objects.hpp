@@ -1,4 +1,4 @@
-// Objects on tasks: requests, orders to workers and their reports, and views. Plain data.
+// Objects on tasks: requests, worker orders and reports, and views.
 #pragma once
 
 #include <array>
@@ -15,14 +15,13 @@
 
 namespace muster::core {
 
-/// The id of an object (`obj_…`). Never reused, so it also identifies the incarnation that has the
-/// object.
+/// Object id (`obj_…`). Never reused, so it also identifies the incarnation that hosts the object.
 enum class object_id : std::uint64_t {};
 
 std::string text(object_id id);
 
-/// The session relies on the present state of a task. An event if the task's job is one of
-/// config::stateful_jobs, whose losses the coordinator detects.
+/// Event: a session relies on the present state of a task of a job in config::stateful_jobs. The
+/// coordinator detects losses of this state.
 struct use_task {
   session_id session{};
   std::string job{};
@@ -30,7 +29,7 @@ struct use_task {
 
   bool operator==(use_task const&) const = default;
 };
-/// An event about a task of another job: state that the session relied on is lost.
+/// Event: a session relied on a task of any other job, and its state is lost.
 struct task_state_lost {
   session_id session{};
   std::string job{};
@@ -44,8 +43,7 @@ namespace objects {
 
 using muster::name;
 
-/// A caller that numbers its calls: a session (by id), or the functions of a worker (by
-/// incarnation).
+/// A caller that numbers its calls: a session, or the functions of a worker (by incarnation).
 struct caller_id {
   std::uint64_t number = 0;
   bool of_worker = false;
@@ -69,15 +67,15 @@ struct call_name {
 };
 
 struct object_spec {
-  std::string name{};        // may be empty
+  std::string name{};
   std::string class_name{};  // for display
   std::string job{};
   std::int64_t index = 0;
   bool detached = false;
   std::uint32_t concurrency = 1;
-  std::string function{};  // creates the object; its worker must provide it
+  std::string function{};  // creates the object; its worker must provide the function
   blob args{};
-  bool json = false;  // arguments of its creation and calls are JSON
+  bool json = false;  // arguments of the constructor and of calls are JSON
 
   bool operator==(object_spec const&) const = default;
 };
@@ -89,31 +87,30 @@ struct call_spec {
   blob args{};
 };
 
-/// Limits of objects. Each states what happens at the limit.
+/// Limits of objects, with the behaviour at each limit.
 struct object_limits {
-  std::size_t objects_max = 10'000;  // with lost ones; above it, refused
-  std::size_t lost_max = 1'000;      // kept lost ones; above it, the oldest is forgotten
-  // Unanswered or unacknowledged calls of one caller. Above it, calls fail.
+  std::size_t objects_max = 10'000;  // includes lost objects; above it, new objects are refused
+  std::size_t lost_max = 1'000;      // above it, the oldest lost object is forgotten
+  // Unanswered or unacknowledged calls per caller. Above it, calls fail.
   std::size_t calls_max = 16'384;
-  // Arguments and values of all callers; twice that with values of acknowledged calls. Above it,
-  // calls fail.
+  // Bytes of all arguments and values. With values of acknowledged calls, the limit is twice as
+  // high. Above it, calls fail.
   std::size_t waiting_bytes_max = 256u << 20;
-  // Calls of ended sessions that detached objects have to execute. Above it, those of the next
-  // session are dropped.
+  // Calls of ended sessions that detached objects still have to execute. Above it, the next
+  // session's calls are dropped.
   std::size_t left_max = 16'384;
-  std::size_t waits_max =
-      1'000;  // known waits of a call for others; above it, cycles are not found
-  std::size_t name_bytes_max = 256;        // names, classes, methods; above it, refused
-  std::size_t args_bytes_max = 32u << 20;  // above it, refused
-  std::uint32_t concurrency_max = 1'000;   // above it, refused
+  std::size_t waits_max = 1'000;     // known waits between calls; above it, cycles are not detected
+  std::size_t name_bytes_max = 256;  // names, classes and methods; longer ones are refused
+  std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
+  std::uint32_t concurrency_max = 1'000;   // higher values are refused
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
-  duration grace{};  // time for an object's task to return
-  /// Time for which a disconnected client's names stay reserved.
+  duration grace{};  // time for an object's task to reconnect
+  /// Time for which a disconnected client's names remain reserved.
   duration name_grace = std::chrono::seconds(3);
 };
 
 enum class object_state : std::uint8_t {
-  pending = 0,  ///< its task is not connected yet
+  pending = 0,  ///< the task is not connected yet
   starting = 1,
   ready = 2,
   failed = 3,
@@ -125,15 +122,14 @@ constexpr auto enum_names(object_state) {
                                    "FAILED", lost, "LOST");
 }
 
-/// Why an object failed or was lost.
 enum class object_end : std::uint8_t {
   none = 0,
-  raised = 1,     ///< by its class, on creation
-  unable = 2,     ///< its worker cannot hold objects
-  slow = 3,       ///< its worker did not accept messages in time
-  task_left = 4,  ///< its worker has ended
-  task_away = 5,  ///< its task did not return in time
-  replaced = 6,   ///< another process has taken over its task
+  raised = 1,
+  unable = 2,  ///< the worker cannot host objects
+  slow = 3,    ///< the worker did not accept messages in time
+  task_left = 4,
+  task_away = 5,  ///< the task did not reconnect in time
+  replaced = 6,   ///< another process has taken over the task
 };
 constexpr auto enum_names(object_end) {
   using enum object_end;
@@ -147,23 +143,20 @@ constexpr auto enum_names(call_end) {
   using enum call_end;
   return enumerators<call_end>(ok, "OK", failed, "FAILED", cancelled, "CANCELLED", lost, "LOST");
 }
-/// Returns `of` with `reason` set.
 inline failure because(failure_reason reason, failure of) {
   of.reason = reason;
   return of;
 }
 
-/// The result of a call or of an object's creation.
 struct call_answer {
   call_name name{};
   bool ok = true;
   blob value{};
-  failure why{};  // unless ok
+  failure why{};
 
   bool operator==(call_answer const&) const = default;
 };
 
-/// Orders to an object's worker, in sequence.
 struct build_order {
   stream_id stream{};
   object_id object{};
@@ -183,7 +176,7 @@ struct drop_order {
 
   bool operator==(drop_order const&) const = default;
 };
-/// The first message on a worker's stream: keep only these objects.
+/// The first message on a worker's stream. The worker keeps only these objects.
 struct begin_order {
   stream_id stream{};
   std::vector<object_id> kept{};
@@ -224,8 +217,8 @@ struct object_view {
   object_state state{};
   object_end end{};
   session_id owner{};
-  std::string submitter{};          // id of a token; empty: no authentication
-  core::incarnation incarnation{};  // of the process that has or creates it; none: away
+  std::string submitter{};
+  core::incarnation incarnation{};  // process that hosts or creates the object; none: disconnected
   time_point created{}, since{};    // `since`: when the object entered its state
   std::uint64_t waiting = 0;        // queued calls
   std::uint64_t executing = 0;      // as reported by the worker
@@ -235,18 +228,18 @@ struct object_view {
 };
 
 struct object_query {
-  std::string submitter{};  // objects of this token or without a submitter; empty: all
+  std::string submitter{};  // only objects of this token or without a submitter; empty: all
   std::string job{};        // empty: any
   std::optional<std::int64_t> index{};
   std::string class_name{};  // empty: any
-  session_id owner{};        // none: any
+  session_id owner{};
   std::optional<object_state> state{};
-  std::string text{};  // text in the name or id, ignoring case
+  std::string text{};  // searched in name and id, ignoring case
 };
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the start
+  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the server started
 };
 
 }  // namespace objects

@@ -1,4 +1,4 @@
-// Phases of a closure, more detailed than the states that clients see, and the place of its value.
+// Phases of a closure, finer than the states that clients see, and the place of its value.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,13 @@
 
 namespace muster::core {
 
-/// The phase of an unfinished or ended closure. All phases between `blocked` and `running` are
-/// counted and shown as QUEUED.
+/// Phases between `blocked` and `running` are counted and shown as QUEUED.
 enum class closure_phase : std::uint8_t {
-  blocked,     ///< waits for an input
-  delayed,     ///< waits for its start time
-  gathering,   ///< waits for its gang, or for a worker of its own
-  queued,      ///< waits for a worker
-  prefetched,  ///< a worker holds it, but no slot executes it
+  blocked,
+  delayed,    ///< waits for its start time
+  gathering,  ///< waits for its gang, or for a worker that runs nothing else
+  queued,
+  prefetched,  ///< sent to a worker, but not executed by a slot
   running,
   succeeded,
   failed,
@@ -40,14 +39,13 @@ constexpr closure_state state_of(closure_phase p) {
       return closure_state::queued;
   }
 }
-/// REQUIRES: `s` is the state of an ended closure.
+/// REQUIRES: ended(s).
 constexpr closure_phase phase_of(closure_state s) {
   return s == closure_state::succeeded ? closure_phase::succeeded
          : s == closure_state::failed  ? closure_phase::failed
                                        : closure_phase::cancelled;
 }
 
-/// Where the value of an ended closure is.
 enum class value_place : std::uint8_t { memory, writing, disk, gone };
 
 }  // namespace muster::core

@@ -1,7 +1,6 @@
-// Arguments that contain outputs of other closures. The references are cut out of the text when a
-// closure is scheduled and leave gaps, so that inserting the values needs no parser. Arguments in
-// bytes have no gaps: the values are sent separately, in the order of the inputs, and an input's
-// offset gives the encoding of a value in bytes.
+// Arguments that contain outputs of other closures. When a closure is scheduled, the references are
+// cut out of the text and leave gaps, so that values can be inserted without a parser. Arguments in
+// bytes have no gaps: values are sent separately, in input order, and `offset` states the encoding.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace muster::core {
 
-/// Offsets for arguments in bytes: the value is opaque, or a Python pickle.
+/// Offsets for arguments in bytes. The value is either opaque or a Python pickle.
 inline constexpr std::uint32_t beside_opaque = 0;
 inline constexpr std::uint32_t beside_pickled = 1;
 
-/// Returns `args` with text_of(i) inserted into the gap of inputs[i]. REQUIRES: offsets ascend and
-/// are within `args`.
+/// Returns `args` with text_of(i) inserted into the gap of inputs[i]. REQUIRES: offsets are
+/// ascending and within `args`.
 template <class TextOf>
 std::string fill_gaps(std::string_view args, std::vector<input_ref> const& inputs,
                       TextOf&& text_of) {

@@ -1,8 +1,7 @@
-// Facts about programs that a restart needs: the changes of each step, written to the journal, and
-// the same data when it is restored. A fact replaces the previous fact about the same thing; the
-// facts of a step are written together.
+// Durable state of programs, for the journal and for a restart. A fact replaces the previous fact
+// about the same object. The facts of a step are written together.
 //
-// Running ranks and their pids are not stored. They are learned from workers that reconnect.
+// Running ranks and their pids are not stored. Reconnecting workers report them.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@ namespace muster::core::programs {
 
 using muster::name;
 
-/// The next step of a program when no rank of its attempt is alive any longer.
+/// The next step of a program when no rank of its attempt is alive.
 enum class goal : std::uint8_t {
-  run = 0,  ///< it continues
+  run = 0,
   again = 1,
   succeed = 2,
   fail = 3,
   cancel = 4,
-  stop = 5,  ///< as its ranks' exit statuses decide
+  stop = 5,  ///< depends on the exit statuses of the ranks
 };
 constexpr auto enum_names(goal) {
   using enum goal;
@@ -70,7 +69,6 @@ struct attempt_fact {
   bool operator==(attempt_fact const&) const = default;
 };
 
-/// The oldest attempt was removed, because only a limited number is kept.
 struct attempt_removed {
   program_id program{};
   std::uint32_t attempt = 0;
@@ -78,8 +76,7 @@ struct attempt_removed {
   bool operator==(attempt_removed const&) const = default;
 };
 
-/// Where the ranks of the last attempt run. A new one replaces the facts about ranks of the
-/// previous attempt.
+/// Where the ranks of the last attempt run. Also replaces the rank facts of the previous attempt.
 struct placement_fact {
   struct place {
     std::string job{};
@@ -104,18 +101,17 @@ struct placement_fact {
   std::vector<place> places{};
   std::vector<seat> ranks{};  // by rank
   std::string own_service{}, meeting_point{};
-  bool tunnels = false;  // all its workers open tunnels
-  bool store = false;    // as attempt_sheet::store
-  // Of own_service and meeting_point: address, port.
+  bool tunnels = false;  // all workers open tunnels
+  bool store = false;    // see attempt_sheet::store
+  // Addresses and ports of own_service and meeting_point.
   std::vector<std::pair<std::string, std::uint16_t>> ports{};
 
   bool operator==(placement_fact const&) const = default;
 };
 
-/// A rank has ended.
 struct rank_fact {
   rank_name name{};
-  bool well = false;  // it ended by itself or on request, with status 0
+  bool well = false;  // exited with status 0, by itself or on request
   rank_state state{};
   std::uint32_t pid = 0;
   time_point started = never, ended = never;
@@ -126,7 +122,7 @@ struct rank_fact {
   bool operator==(rank_fact const&) const = default;
 };
 
-/// The program was forgotten, with all facts about it.
+/// The program and all its facts were removed.
 struct program_removed {
   program_id program{};
 
@@ -136,18 +132,17 @@ struct program_removed {
 using fact = std::variant<submitted_fact, course_fact, attempt_fact, attempt_removed,
                           placement_fact, rank_fact, program_removed>;
 
-/// All stored facts about a program.
 struct restored_program {
   submitted_fact submitted;
   course_fact course;
-  std::vector<program_attempt_view> attempts;  // kept ones, the last one last
-  std::optional<placement_fact> placement;     // of the last attempt; none: nothing was placed
-  std::vector<rank_fact> ended;                // of the last attempt, at most one for each rank
+  std::vector<program_attempt_view> attempts;  // oldest first
+  std::optional<placement_fact> placement;     // of the last attempt
+  std::vector<rank_fact> ended;                // of the last attempt; at most one per rank
 };
 
-/// An event, before all events of workers and clients: restores programs of an earlier process with
-/// their ids, which are not in use. Workers that may still run their ranks are away until they
-/// reconnect. REQUIRES: each program is consistent, see server/journal/fact_encoding.hpp.
+/// The first event: restores programs under their ids, which must be unused. Workers that may still
+/// run ranks count as away until they reconnect. REQUIRES: each program is consistent; see
+/// server/journal/fact_encoding.hpp.
 struct restore_programs {
   std::vector<restored_program> programs;  // consumed
 };

@@ -1,5 +1,4 @@
-// Field descriptions of programs; see described.hpp. The numbers are those of the journal's
-// entries.
+// Field descriptions of programs; see described.hpp. Field numbers are those of journal entries.
 #pragma once
 
 #include "server/core/api/described.hpp"

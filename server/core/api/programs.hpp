@@ -1,5 +1,4 @@
-// Programs, which run as ranks on workers: specification, state and events. Plain data. See
-// ranks.hpp for offers, orders and reports of workers.
+// Programs, which run as ranks on workers: specification, state and events.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ enum class program_state : std::uint8_t {
   pending = 0,
   starting = 1,
   running = 2,
-  restarting = 3,  ///< an attempt has ended or is being stopped, and another follows
+  restarting = 3,  ///< an attempt has ended or is being stopped, and another will follow
   stopping = 4,
   succeeded = 5,
   failed = 6,
@@ -46,14 +45,13 @@ constexpr bool ended(program_state s) {
   return s >= program_state::succeeded;
 }
 
-/// How an attempt has ended.
 enum class program_end : std::uint8_t {
   none = 0,
   succeeded = 1,
   failed = 2,
   lost = 3,       ///< a worker was lost or left
   cancelled = 4,  ///< stopped or restarted on request
-  preempted = 5,  ///< a worker was about to leave; the ranks ended by themselves after a step
+  preempted = 5,  ///< the ranks ended after a step, because a worker was about to leave
   hung = 6,       ///< no progress
 };
 constexpr auto enum_names(program_end) {
@@ -63,15 +61,15 @@ constexpr auto enum_names(program_end) {
                                   "HUNG");
 }
 enum class cause_kind : std::uint8_t {
-  exit_status = 0,  ///< a rank's exit status was not 0
+  exit_status = 0,  ///< not 0
   signal = 1,
-  out_of_memory = 2,  ///< a rank was killed by the kernel
+  out_of_memory = 2,  ///< the kernel killed a rank
   not_started = 3,
   worker_lost = 4,  ///< disconnected for longer than its lease
-  worker_left = 5,  ///< stopped by its worker, which left
+  worker_left = 5,  ///< the worker left and stopped its ranks
   deadline = 6,
   request = 7,       ///< cancelled, stopped or restarted on request
-  coordination = 8,  ///< its coordination service reported a failed task first
+  coordination = 8,  ///< the coordination service reported a failed task first
   hang = 9,
 };
 constexpr auto enum_names(cause_kind) {
@@ -82,16 +80,15 @@ constexpr auto enum_names(cause_kind) {
                                  request, "REQUEST", coordination, "COORDINATION", hang, "HANG");
 }
 
-/// A failure reported by the program's coordination service.
 struct coordination_failure {
   muster::code code = muster::code::unknown;
-  std::string task{};  // the failed task, "worker:3"; may be empty
+  std::string task{};  // such as "worker:3"; may be empty
   std::string message{};
 
   bool operator==(coordination_failure const&) const = default;
 };
 
-/// Why an attempt, or the program, ended: the first thing that went wrong.
+/// The first problem of the attempt or program.
 struct program_cause {
   cause_kind kind{};
   std::int64_t rank = -1;
@@ -101,7 +98,7 @@ struct program_cause {
   std::uint32_t signal = 0;
   std::string text{};  // one line, for display
   std::vector<std::string> stderr_lines{};
-  std::optional<coordination_failure> coordination{};  // reported before, in the attempt
+  std::optional<coordination_failure> coordination{};  // reported earlier in the attempt
   std::optional<core::hang> hang{};
 
   bool operator==(program_cause const&) const = default;
@@ -110,18 +107,16 @@ struct program_cause {
 using named_amounts = std::vector<std::pair<std::string, std::uint32_t>>;
 using named_texts = std::vector<std::pair<std::string, std::string>>;
 
-/// Tasks of one type.
 struct program_tasks {
   std::string type = "worker";
   std::uint32_t min = 1, max = 1;
   std::vector<std::string> command{};  // empty: the program's command
   named_amounts resources{};
-  named_texts labels{};  // required of their workers
+  named_texts labels{};  // required of the workers
 
   bool operator==(program_tasks const&) const = default;
 };
 
-/// Where the program's TCPStore runs.
 enum class store_place : std::uint8_t { rank0 = 0, server = 1 };
 constexpr auto enum_names(store_place) {
   using enum store_place;
@@ -132,31 +127,33 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // maximum ranks per worker; 0: as many as fit
+  std::uint32_t per_worker = 0;  // maximum ranks; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
-  // SHA-256, in hexadecimal, of the blob that working directories are made from.
+  // SHA-256, in hexadecimal, of the blob from which working directories are created.
   std::string upload{};
   std::vector<std::string> preload{};  // Python modules imported before ranks are forked
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
   duration deadline{};  // from submission to failure; 0: none
-  // How long before the deadline ranks are asked to end.
+  // Time before the deadline at which ranks are asked to end.
   duration notice{};
-  std::uint32_t spares = 0;  // additional places reserved while it runs
+  std::uint32_t spares = 0;  // reserved places for additional ranks
   std::int32_t priority = 0;
-  std::uint32_t weight = 1;              // relative share of the workers for its submitter; not 0
-  std::vector<std::string> ends_with{};  // types, or "worker:0"; empty: all except ps
+  std::uint32_t weight = 1;  // relative share of the workers for its submitter; at least 1
+  std::vector<std::string>
+      ends_with{};  // types or tasks ("worker:0") whose end ends the program; empty: all but ps
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
   duration hang_after = std::chrono::seconds(60);  // time without progress
-  /// RE2 whose first group is the step in a printed line. Empty: ranks report steps themselves.
+  /// RE2 pattern whose first group is the step in an output line. Empty: ranks report steps
+  /// themselves.
   std::string step_pattern{};
   std::string idempotency_key{};  // a repeated key returns the first program
-  std::string request_digest{};   // of the request that carries the key; empty: not compared
+  std::string request_digest{};   // of the request with the key; empty: not compared
   std::string metadata{};         // JSON object as text, returned unchanged
-  std::string submitted_by{};     // id of a token; empty: no authentication
+  std::string submitted_by{};     // id of an access token; empty without authentication
 
   bool operator==(program_spec const&) const = default;
 };
@@ -167,28 +164,28 @@ inline std::uint64_t most_ranks(program_spec const& spec) {
   return n;
 }
 
-/// Limits of programs. Each states what happens at the limit.
+/// Limits of programs, with the behaviour at each limit.
 struct program_limits {
-  // If none of them has ended, a new one is refused.
+  // Unfinished programs. At the limit, a new program is refused.
   std::size_t programs_max = 10'000;
   std::size_t finished_max = 1'000;        // above it, the oldest is forgotten
-  std::uint32_t ranks_max = 4'096;         // above it, refused
-  std::uint32_t spares_max = 64;           // above it, refused
-  std::uint32_t worker_ranks_max = 1'024;  // no more are placed on a worker
+  std::uint32_t ranks_max = 4'096;         // above it, the program is refused
+  std::uint32_t spares_max = 64;           // above it, the program is refused
+  std::uint32_t worker_ranks_max = 1'024;  // placed on one worker
   std::size_t types_max = 32;
-  // Resources, labels of a type, ends_with. Above it, refused; also for the limits below.
+  // Resources, labels of a type, or entries of ends_with. Above this or one of the following
+  // limits, the program is refused.
   std::size_t names_max = 64;
-  // Of one command, with the terminators of its arguments.
+  // Bytes of one command, including argument terminators.
   std::size_t command_bytes_max = 128u << 10;
-  std::size_t orders_bytes_max = 4u << 20;  // commands for all ranks on one worker
+  std::size_t orders_bytes_max = 4u << 20;  // commands of all ranks on one worker
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
-  duration hang_after_min = std::chrono::seconds(1);  // a shorter one is refused
-  std::size_t attempts_kept = 32;                     // above it, the oldest is forgotten
-  duration port_rest = std::chrono::seconds(60);      // a port is not reused for this long
+  duration hang_after_min = std::chrono::seconds(1);  // shorter times are refused
+  std::size_t attempts_kept = 32;                     // above it, the oldest attempt is forgotten
+  duration port_rest = std::chrono::seconds(60);      // until a released port is reused
 };
 
-/// Events about programs.
 struct submit_program {
   call_id call{};
   program_spec spec;
@@ -196,10 +193,10 @@ struct submit_program {
 
 enum class program_command : std::uint8_t {
   cancel,   ///< ends CANCELLED
-  stop,     ///< ends SUCCEEDED if all ranks then exit successfully; otherwise CANCELLED
-  restart,  ///< another attempt, not counted as a restart
-  forget,   ///< removes it after its end
-  stop_at,  ///< stores `at`, agreed on by the present ranks, for later attempts
+  stop,     ///< ends SUCCEEDED if all ranks exit successfully, otherwise CANCELLED
+  restart,  ///< starts another attempt that does not count as a restart
+  forget,   ///< removes an ended program
+  stop_at,  ///< stores `at` for later attempts, after the ranks agreed on it
 };
 
 /// The step after which all ranks end.
@@ -217,12 +214,10 @@ struct change_program {
   agreed_stop at{};
 };
 
-/// The blobs on the server that are some program's `upload`.
 struct uploads_present {
   std::vector<std::string> there{};
 };
 
-/// The attempt's coordination service has reported a failure.
 struct coordination_failed {
   program_id program{};
   std::uint32_t attempt = 0;
@@ -232,30 +227,29 @@ struct coordination_failed {
 /// How ranks of the attempt can be stopped.
 struct program_steps_reported {
   enum class kind : std::uint8_t {
-    some,       ///< ranks report steps, so they can end after one
-    preempted,  ///< all end after a step, because one of their workers leaves
-    none,       ///< they could not agree on a step, and are stopped by a signal
+    some,       ///< ranks report steps, so they can end after a step
+    preempted,  ///< all ranks end after a step, because a worker is leaving
+    none,       ///< the ranks could not agree on a step and are stopped by a signal
   };
   program_id program{};
   std::uint32_t attempt = 0;
   kind what{};
-  std::string text{};  // if preempted: the reason, for display
+  std::string text{};  // why it is preempted, for display
 };
 
 struct program_reply {
   program_id program{};
-  bool created = true;  // false: found by its idempotency key
+  bool created = true;  // false: an existing program was found by its idempotency key
 
   bool operator==(program_reply const&) const = default;
 };
 
-/// A program's state, for readers.
 struct program_changed {
   program_id program{};
   program_state state{};
   std::uint32_t attempt = 0;
   bool gone = false;
-  program_end end{};  // of the attempt that has just ended; or none
+  program_end end{};  // end of the attempt that has just ended, or none
 
   bool operator==(program_changed const&) const = default;
 };

@@ -1,4 +1,4 @@
-// Ranks, the processes of programs: offers and reports of workers, and orders to them. Plain data;
+// Ranks, the processes of programs: worker offers, worker reports and orders.
 // proto/muster/v1/programs.proto documents the fields.
 #pragma once
 
@@ -42,57 +42,57 @@ struct held_rank {
   std::string not_preloaded{};
 };
 
-/// A worker accepts ranks.
+/// A worker's offer to run ranks.
 struct programs_offer {
   std::uint32_t first_port = 0, last_port = 0;  // both inclusive
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
   bool unpacks = false;      // supports program_spec::upload
-  std::string tunnel_key{};  // for opening tunnels; may be empty
+  std::string tunnel_key{};  // may be empty
   bool preloads = false;     // supports program_spec::preload
-  bool torch = false;        // opens tunnels to TCPStores as well
+  bool torch = false;        // also opens tunnels to TCPStores
 };
 
-/// Event: a worker reports about its ranks.
+/// Event: a worker reports on its ranks.
 struct rank_reports {
   stream_id stream{};
   struct start {
     rank_name name{};
     std::uint32_t pid = 0;
-    std::string not_preloaded{};  // may be empty
+    std::string not_preloaded{};
   };
   std::vector<start> started{};
   std::vector<rank_end> ended{};
   std::uint64_t lease = 0;
 };
 
-/// Information for all ranks of an attempt, shared by its orders.
+/// Data for all ranks of an attempt, shared by its orders.
 struct attempt_sheet {
   std::shared_ptr<program_spec const> spec;
   program_id program{};
   std::uint32_t attempt = 0;
-  std::uint32_t restart = 0;  // earlier attempts
+  std::uint32_t restart = 0;  // number of earlier attempts
   struct task {
     std::uint32_t group = 0;  // index into spec->tasks
     std::uint32_t index = 0;  // among tasks of its type
     std::string address{};    // host:port
   };
-  std::vector<task> tasks{};  // by rank; those of a type are adjacent
+  std::vector<task> tasks{};  // by rank; tasks of the same type are adjacent
   std::string own_service{}, meeting_point{};
   bool tunnels = false;  // all workers open tunnels to a coordination cluster
-  bool store = false;    // and to its TCPStore on the server
+  bool store = false;    // all workers also open tunnels to its TCPStore
 };
 
-/// Effect: orders to a worker, in the sequence stops, forgets, starts, prepares.
+/// Effect: orders to a worker, executed in the sequence stops, forgets, starts, prepares.
 struct rank_orders {
   stream_id stream{};
   struct stop {
     program_id program{};
     std::uint32_t attempt = 0;
-    std::vector<std::uint32_t> ranks{};  // empty: all of the attempt
+    std::vector<std::uint32_t> ranks{};  // empty: all ranks of the attempt
     duration grace{};
-    bool by_step = false;  // ranks agree on a step to end after
+    bool by_step = false;  // the ranks agree on a step after which they end
 
     bool operator==(stop const&) const = default;
   };
@@ -102,7 +102,7 @@ struct rank_orders {
 
     bool operator==(start const&) const = default;
   };
-  /// Prepares for ranks that may be started there later.
+  /// Prepares the worker for ranks that may be started there later.
   struct prepare {
     program_id program{};
     std::string upload{};

@@ -1,6 +1,6 @@
-// State shared by all coordinators of a server (one for each cluster with closures): counters, so
-// that ids are unique in the server, and the budgets for values. Owned by the owner of the
-// coordinators, and outlives them; engine thread only.
+// State shared by all coordinators of a server: counters that make ids unique in the server, and
+// value budgets. There is one coordinator for each cluster with closures. Outlives the
+// coordinators. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace muster::core {
 
 struct server_wide {
-  /// Slots of closures are assigned in chunks; no chunk is assigned twice.
+  /// Closure slots are assigned in chunks. Each chunk is assigned only once.
   static constexpr std::uint32_t chunk_size = 4096;
   static constexpr std::uint32_t chunks_max = (std::uint64_t{1} << 32) / chunk_size;
 
-  /// Handles of per-worker values begin at the start time. Workers outlive a server, and a handle
-  /// of the previous server must not be valid in this one.
+  /// Handles of per-worker values are numbered from `start`, because a worker must not accept
+  /// handles of a previous server.
   explicit server_wide(time_point start)
       : first_per_worker(static_cast<std::uint64_t>(start.time_since_epoch().count())),
         last_per_worker(first_per_worker),
@@ -28,12 +28,12 @@ struct server_wide {
   // Of new slots, so that ids differ from those of an earlier process.
   std::uint32_t first_generation = 1;
   std::uint32_t end_generation = 0;   // of the next process; a slot that reaches it is not reused
-  std::uint32_t last_row = 0;         // last number of a row, for tasks
+  std::uint32_t last_row = 0;         // of tasks
   std::uint32_t activity_chunks = 0;  // of spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
-  std::uint64_t last_program;  // begins at the start time for the same reason
+  std::uint64_t last_program;  // numbered from `start` for the same reason
   shared_budget value_bytes, spilled_bytes, row_bytes;
 };
 

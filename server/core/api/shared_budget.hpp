@@ -1,8 +1,8 @@
-// A limit on bytes that several users share. Each user may have what the others leave, and always
-// an even share. A user can therefore exceed its share when another one is added; it then frees
-// memory in its next step.
+// A byte limit that several users share. Each user may use what the others leave, and always an
+// even share. A user that exceeds its share because another user was added frees memory in its next
+// step.
 //
-// The limits, the action at each limit, and the function that enforces it:
+// Limits, the action at each limit, and the function that enforces it:
 //
 //   --value-bytes-max         values in memory. The oldest are dropped: single values with a disk,
 //                             otherwise finished jobs. If there are none, submissions are refused
@@ -14,9 +14,9 @@
 //                             one is refused (429). blob_table::reserve
 //   --session-rows-bytes-max  rows. The oldest are removed. ended_rows
 //
-// If the disk is full earlier, values stay in memory (value_store::written), and blobs are refused
-// (507, blob_files). Owned by server_wide, except the one for blobs, owned by the blob_table; one
-// thread.
+// If the disk is full below these limits, values stay in memory (value_store::written), and blobs
+// are refused (507, blob_files). The blob_table owns the budget for blobs; server_wide owns the
+// others. One thread.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,6 @@ class shared_budget {
   void add(std::uint64_t bytes) { used_ += bytes; }
   void take(std::uint64_t bytes) { used_ -= bytes; }
   std::uint64_t used() const { return used_; }
-  /// Returns whether `bytes` more fit within `limit`.
   bool fits(std::uint64_t bytes, std::uint64_t limit) const { return used_ + bytes <= limit; }
 
  private:
@@ -38,8 +37,8 @@ class shared_budget {
   std::uint64_t shares_ = 0;
 };
 
-/// The part of one user, which is returned to the budget on destruction. REQUIRES: the budget
-/// outlives it.
+/// The share of one user, returned to the budget on destruction. REQUIRES: the budget outlives the
+/// share.
 class budget_share {
  public:
   explicit budget_share(shared_budget& all) : all_(all) { ++all_.shares_; }
@@ -49,7 +48,7 @@ class budget_share {
   void add(std::uint64_t bytes) { used_ += bytes, all_.add(bytes); }
   void take(std::uint64_t bytes) { used_ -= bytes, all_.take(bytes); }
   std::uint64_t used() const { return used_; }
-  /// Returns how much of `limit` this user may have now.
+  /// Returns how many of the `limit` bytes this user may use now.
   std::uint64_t most(std::uint64_t limit) const {
     auto const others = all_.used_ - used_;
     return std::max(limit / all_.shares_, limit - std::min(limit, others));

@@ -1,7 +1,7 @@
-// Time in the core: values that the shell passes in. The core never reads a clock.
+// Time in the core, which never reads a clock; callers pass in the time.
 //
-// A `time_point` counts microseconds since the Unix epoch. The shell anchors a steady clock to the
-// wall clock once at start, so values never decrease and can still be shown to people.
+// A `time_point` counts microseconds since the Unix epoch. It is derived from a steady clock, so it
+// never decreases.
 #pragma once
 
 #include <chrono>
@@ -14,15 +14,14 @@ using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
 inline constexpr time_point never = time_point::max();
 
-/// Sets each time of `past` that is later than `now` to `now`, except `never`. Restored times can
-/// be in the future if the previous server's clock was ahead. A pause or a deadline that counts
-/// from such a time would be too long.
+/// Sets each time in `past` that is later than `now` to `now`, except `never`. Restored times can
+/// be in the future if the previous server's clock was ahead.
 template <class... T>
 void limit_to(time_point now, T&... past) {
   ((past = past == never || past < now ? past : now), ...);
 }
 
-/// Returns milliseconds since the Unix epoch, the unit of all external interfaces.
+/// Returns milliseconds since the Unix epoch.
 inline std::int64_t to_unix_ms(time_point t) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
 }

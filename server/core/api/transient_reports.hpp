@@ -1,5 +1,5 @@
-// Times at which tolerated failures were reported. Owned by a session, or by a component of a
-// PerWorkerValue. See policies/transient_failures.hpp for their meaning.
+// Times at which tolerated failures were reported to a session or to a component of a per-worker
+// value; see policies/transient_failures.hpp.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 namespace muster::core {
 
 struct transient_reports {
-  using times = std::deque<time_point>;       // oldest first, up to the fatal one
+  using times = std::deque<time_point>;       // oldest first, up to the fatal report
   std::map<std::string, times> dependencies;  // at most config::dependencies_max
   times timeouts;
 };

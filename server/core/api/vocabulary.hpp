@@ -13,11 +13,11 @@ namespace muster::core {
 using muster::name;
 
 enum class closure_state : std::uint8_t {
-  blocked = 0,    ///< waits for an input
-  queued = 1,     ///< waits for a worker
-  running = 2,    ///< sent to a worker and unanswered
-  succeeded = 3,  ///< has a value
-  failed = 4,     ///< has an error
+  blocked = 0,  ///< for an input
+  queued = 1,   ///< for a worker
+  running = 2,  ///< sent to a worker and unanswered
+  succeeded = 3,
+  failed = 4,
   cancelled = 5,
 };
 constexpr auto enum_names(closure_state) {
@@ -27,35 +27,33 @@ constexpr auto enum_names(closure_state) {
                                     "CANCELLED");
 }
 
-/// Returns whether the state is final: succeeded, failed or cancelled.
 constexpr bool ended(closure_state s) {
   return s == closure_state::succeeded || s == closure_state::failed ||
          s == closure_state::cancelled;
 }
 
 enum class value_state : std::uint8_t {
-  not_ready = 0,  ///< the closure has not finished
-  ready = 1,      ///< a value, or the error of the function
-  aborted = 2,    ///< its producer was lost and will not be retried
+  not_ready = 0,
+  ready = 1,    ///< has a value, or the error of the function
+  aborted = 2,  ///< the producer was lost and will not be retried
 };
 constexpr auto enum_names(value_state) {
   using enum value_state;
   return enumerators<value_state>(not_ready, "NOT_READY", ready, "READY", aborted, "ABORTED");
 }
 
-/// Why a value is no longer kept.
 enum class release_reason : std::uint8_t {
-  client = 0,          ///< its client released it, or received it at once
-  session_end = 1,     ///< its session has ended
-  job_deleted = 2,     ///< its job was deleted on request
-  jobs = 3,            ///< its job was the oldest when there were too many finished ones
-  bytes = 4,           ///< values used too much memory
-  age = 5,             ///< kept for the maximum time
-  session_values = 6,  ///< its session kept too many values
-  session_bytes = 7,   ///< values of its session used too many bytes
+  client = 0,  ///< the client released it, or received it immediately
+  session_end = 1,
+  job_deleted = 2,  ///< deleted on request
+  jobs = 3,         ///< the job was the oldest of too many finished jobs
+  bytes = 4,        ///< values used too much memory
+  age = 5,
+  session_values = 6,  ///< the session kept too many values
+  session_bytes = 7,   ///< the values of the session used too many bytes
   spill_bytes = 8,     ///< values used too much disk space
-  unreadable = 9,      ///< it could not be read from disk
-  holder_lost = 10,    ///< it was only in the memory of a worker, which was lost
+  unreadable = 9,
+  holder_lost = 10,  ///< the only copy was in a lost worker's memory
 };
 constexpr auto enum_names(release_reason) {
   using enum release_reason;
@@ -66,13 +64,13 @@ constexpr auto enum_names(release_reason) {
 }
 enum class failure_kind : std::uint8_t {
   user = 0,         ///< the function raised
-  worker_lost = 1,  ///< its workers were lost too often
-  /// The worker no longer knows the function or handle, which is retried; or no worker does.
+  worker_lost = 1,  ///< the closure lost its workers too often
+  /// The worker no longer knows the function or handle (retried), or no worker knows it.
   stale_handle = 2,
-  dependency_lost = 3,  ///< something that the function relies on is lost
+  dependency_lost = 3,  ///< a dependency of the function is lost
   timeout = 4,
   cancelled = 5,
-  input = 6,  ///< one of its inputs failed
+  input = 6,  ///< an input failed
 };
 constexpr auto enum_names(failure_kind) {
   using enum failure_kind;
@@ -81,22 +79,22 @@ constexpr auto enum_names(failure_kind) {
                                    "TIMEOUT", cancelled, "CANCELLED", input, "INPUT");
 }
 
-/// Why the server itself failed a call of an object. Callers act on it.
+/// Why the server itself failed a call of an object. Clients act on the reason.
 enum class failure_reason : std::uint8_t {
   unspecified,
   no_room_for_call,   ///< the call was not executed
   no_room_for_value,  ///< the call was executed
-  server_restarted,   ///< the object belonged to an earlier process of the server
+  server_restarted,   ///< the object belonged to an earlier server process
   object_gone,        ///< the object was deleted, or its session has ended
-  ticket_refused,     ///< the ticket is of no session, or the object belongs to another token
-  call_circle,        ///< calls wait for each other, so this one could never be answered
+  ticket_refused,     ///< unknown ticket, or the object belongs to another token
+  call_circle,        ///< calls wait for each other, so this call could never be answered
   call_forgotten,     ///< it is unknown whether the call was executed
 };
 
 enum class task_state : std::uint8_t {
   connected = 0,
   late = 1,          ///< silent for longer than expected
-  error = 2,         ///< lost: its connection broke, or it fell silent
+  error = 2,         ///< lost: the connection broke, or heartbeats stopped
   disconnected = 3,  ///< deregistered
 };
 constexpr auto enum_names(task_state) {
@@ -118,14 +116,13 @@ constexpr auto enum_names(job_state) {
                                 cancelled, "CANCELLED", queued, "QUEUED");
 }
 
-/// Returns whether the job has succeeded, failed or was cancelled.
 constexpr bool ended(job_state s) {
   return s != job_state::running && s != job_state::queued;
 }
 
 enum class on_error : std::uint8_t {
-  fail_fast = 0,     ///< the first error cancels the remaining closures
-  continue_all = 1,  ///< every closure runs
+  fail_fast = 0,  ///< the first error cancels the remaining closures
+  continue_all = 1,
 };
 constexpr auto enum_names(on_error) {
   using enum on_error;
@@ -134,13 +131,13 @@ constexpr auto enum_names(on_error) {
 
 struct failure {
   failure_kind kind = failure_kind::user;
-  std::string type;       // class of the error in its own language; may be empty
-  std::string message;    // one line
-  std::string traceback;  // may be empty
-  std::string worker;     // "worker:3"; empty if no worker was involved
+  std::string type;     // class in the error's language; may be empty
+  std::string message;  // one line
+  std::string traceback;
+  std::string worker;  // "worker:3"; may be empty
   std::uint32_t attempt = 0;
-  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: what was lost, such as "ps:1"
-  std::string exception{};  // serialized exception, for the client that submitted the call only
+  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: such as "ps:1"
+  std::string exception{};  // serialized; sent only to the client that submitted the call
   failure_reason reason{};  // set by the server, never by a worker
 
   bool operator==(failure const&) const = default;

@@ -1,4 +1,4 @@
-// Views of closures that wait for workers that are not connected; see views.hpp.
+// Views of closures that wait for workers that are not connected.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,13 @@
 
 namespace muster::core {
 
-/// A gang that has not started.
 struct gang_view {
   session_id job{};
   gang_wait waits;
   closure_id first{};
   std::string function;  // of the first closure
   time_point since{};    // when the first closure was scheduled
-  // Of the first closure, if the workers have no capacity for the gang.
+  // For the first closure, if the workers have no capacity for the gang.
   std::optional<worker_shortage> lack{};
 };
 
@@ -28,24 +27,24 @@ struct gangs_view {
   std::uint64_t more = 0;
 };
 
-/// Queued closures whose requirements no connected, accepting worker meets.
+/// Queued closures whose requirements no connected worker that accepts closures meets.
 struct demand_view {
-  closure_options needs;               // only task, labels and resources
+  closure_options needs;               // contains only task, labels and resources
   std::vector<std::string> functions;  // at most functions_max
   std::uint64_t queued = 0;
-  std::uint64_t workers = 0;  // connected workers that match but are draining or cordoned
-  closure_id first{};         // the oldest closure of the first session that was examined
+  std::uint64_t workers = 0;  // matching, but draining or cordoned
+  closure_id first{};         // oldest closure of the first session that was examined
   session_id job{};
-  time_point since{};    // when that closure was scheduled
-  worker_shortage lack;  // why that closure has no worker
+  time_point since{};    // when `first` was scheduled
+  worker_shortage lack;  // why `first` has no worker
 
   static constexpr std::size_t functions_max = 10;
 };
 
 struct unmet_demand_view {
   static constexpr std::size_t max = 200;
-  std::vector<demand_view> items;  // in the order of the jobs
-  bool complete = true;            // false: not all queued closures could be examined in time
+  std::vector<demand_view> items;  // in job order
+  bool complete = true;            // false: there was no time to examine all queued closures
 };
 
 }  // namespace muster::core
