@@ -1,6 +1,5 @@
-// Sparse columns of repeated fields. A column is empty while all entries have the default (JSON, or
-// 0), otherwise it is as long as the other columns. Also reads messages that contain the position
-// of their entry.
+// Sparse columns of repeated fields. A column is empty if all entries have the default (JSON, or
+// 0). Otherwise it is as long as the other columns.
 #pragma once
 
 #include <google/protobuf/repeated_field.h>
@@ -19,7 +18,7 @@ inline void add_encoding(google::protobuf::RepeatedField<int>& column, int posit
   column.Add(bytes ? v1::BYTES : v1::JSON);
 }
 
-/// Appends a number to a sparse column. 0 means that the entry has none.
+/// Appends a number to a sparse column. 0 is the default.
 /// @pre Called for every entry, in order.
 inline void add_sparse(google::protobuf::RepeatedField<std::uint32_t>& column, int position,
                        std::uint32_t value) {
@@ -32,15 +31,15 @@ inline bool is_bytes(google::protobuf::RepeatedField<int> const& column, int pos
   return position < column.size() && column.Get(position) == v1::BYTES;
 }
 
-/// Reads entries that contain a position, in parallel with other columns. Must not outlive the
-/// field.
+/// Reads entries that contain their position, in parallel with other columns. The field must
+/// outlive this object.
 template <class Entry>
 class sparse_column {
  public:
   explicit sparse_column(google::protobuf::RepeatedPtrField<Entry> const& entries)
       : next_(entries.begin()), end_(entries.end()) {}
 
-  /// Returns the entry with this position, or null if there is none.
+  /// Returns the entry with this position, or null.
   /// @pre Called for every position, ascending from 0.
   Entry const* at(int position) {
     if (next_ == end_ || next_->position() != static_cast<std::uint32_t>(position)) return nullptr;

@@ -1,7 +1,7 @@
-// Queue of messages that a stream has still to send. New entries are added to the last message
-// while an earlier one is being written. A message contains up to 1000 entries and 256 KiB. A
-// larger entry gets a message of its own. Messages are reused. Owned by a stream and used on its
-// thread only.
+// Queue of messages that a stream still has to send. New entries are added to the last message
+// while an earlier message is being written. A message contains up to 1000 entries and 256 KiB; a
+// larger entry gets its own message. Messages are reused. Owned by a stream and used only on its
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace muster::proto {
 
-/// Unbounded. Each owner documents the limit beside its outbox.
+/// The number of messages is not limited; each owner documents its limit.
 template <class Message>
 class outbox {
  public:
@@ -34,7 +34,7 @@ class outbox {
     return last.message;
   }
 
-  /// Returns the last message, for content that accompanies entries or has no entry of its own.
+  /// Returns the last message, for content that accompanies entries or has no entry.
   Message& tail() {
     if (parts_.empty() || parts_.back()->sealed) grow();
     return parts_.back()->message;
@@ -44,12 +44,12 @@ class outbox {
     if (parts_.empty()) grow();
     return parts_.front()->message;
   }
-  /// Puts later entries into a new message.
+  /// Makes later entries start a new message.
   void seal() {
     if (!parts_.empty()) parts_.back()->sealed = true;
   }
 
-  /// Puts all entries until end_group into one message, regardless of its size.
+  /// Adds all entries until end_group() to one message, regardless of its size.
   void begin_group() {
     seal();
     grouped_ = true;
@@ -68,7 +68,6 @@ class outbox {
   std::size_t entries() const { return entries_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// A message with its size.
   struct part {
     Message message;
     std::size_t entries = 0;
@@ -86,7 +85,7 @@ class outbox {
     return taken;
   }
 
-  /// Returns a message for reuse after it was encoded.
+  /// Accepts a message for reuse after it was encoded.
   void recycle(std::unique_ptr<part> sent) {
     if (spare_ || sent->bytes > 2 * bytes_per_message_max) return;  // frees large messages
     sent->message.Clear();
