@@ -1,4 +1,4 @@
-// A blob is in one of the two queues exactly while it is stored and neither held nor pinned.
+// A blob is in one of the two queues if and only if it is stored and neither held nor pinned.
 #include "server/core/blobs/blob_table.hpp"
 
 namespace muster::core {
@@ -82,7 +82,7 @@ bool blob_table::is_held(std::string_view hash) const {
 
 void blob_table::release(std::string_view hash, time_point now) {
   auto const it = all_.find(std::string(hash));
-  if (it == all_.end() || it->second.holds == 0) return;  // beyond blobs_max, so it was not held
+  if (it == all_.end() || it->second.holds == 0) return;  // the hold was ignored at blobs_max
   auto& e = it->second;
   if (--e.holds == 0 && e.there) {
     --held_;
@@ -104,7 +104,7 @@ void blob_table::unpin(std::string_view hash, time_point now) {
   enqueue_entry(it, now);
 }
 
-// Adds the blob to its queue, unless it is held or pinned.
+// Adds the blob to its queue unless it is held or pinned. Erases the entry of an unstored blob.
 void blob_table::enqueue_entry(entries::iterator it, time_point now) {
   auto& e = it->second;
   if (e.holds > 0 || e.pins > 0) return;

@@ -25,7 +25,7 @@ void holder_table::close(holder_id id, time_point now) {
 
 bool holder_table::begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
                          time_point now) {
-  // The queues keep dropped names until their time is reached.
+  // The queue keeps dropped names until they are due, so it needs a limit of its own.
   if (places_.size() >= limits_.names_max || new_.size() >= 2 * limits_.names_max) return false;
   bool const output = is_worker(holders_.at(id));
   auto const it = places_.emplace(name, place{size, maker, output, {}}).first;
@@ -111,14 +111,14 @@ bool holder_table::copy(holder_id id, std::string_view name, std::uint64_t size,
   auto const& p = it->second;
   if (p.size != size || !p.output) return false;
   if (is_its_own(id, it)) return true;
-  // One place is always reserved for the maker, which may reconnect.
+  // One place is reserved for the maker, which can reconnect.
   if (p.by.size() - (p.maker != 0) >= limits_.holders_max - 1) return false;
   add(id, it);
   return true;
 }
 
-// Removes a holder. A maker only drops an unneeded value. Others drop copies to free memory, even
-// the last one.
+// A maker drops a value only when it is no longer needed. Other holders drop copies to free memory,
+// even the last copy.
 void holder_table::drop(holder_id id, std::string_view name, time_point now) {
   auto const it = places_.find(std::string(name));
   if (it != places_.end() && holds(id, name)) remove(id, it, it->second.maker != id, now);
@@ -191,7 +191,7 @@ std::vector<std::string> holder_table::take_lost(time_point now, std::size_t mos
   std::erase_if(due, [&](std::string const& name) {
     auto const it = away_since_.find(name);
     if (it == away_since_.end() || it->second.since > until)
-      return true;  // returned, or left again later
+      return true;  // the output returned, or was lost again later
     away_since_.erase(it);
     return false;
   });

@@ -1,4 +1,3 @@
-// Callables of the function table: assigning and releasing their numbers.
 #include "server/core/closures/function_table.hpp"
 
 namespace muster::core {
@@ -57,7 +56,8 @@ void function_table::forget(function_entry& f) {
   f = fresh;
 }
 
-// Callables with a hash are removed first, because the one without a hash remains while they exist.
+// Callables with a hash are removed first: the callable without a hash must exist as long as they
+// do.
 void function_table::forget_unused(std::vector<bool> used) {
   for (bool const with_hash : {true, false})
     for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -8,7 +8,7 @@ namespace muster::core {
 
 namespace {
 
-// Returns a counter of closure_counts or of a function_entry.
+// Returns the counter of a state in closure_counts or function_entry.
 template <class Counted>
 std::uint64_t& counter(Counted& counted, closure_state s) {
   switch (s) {
@@ -56,7 +56,7 @@ void closure_book::change(slot c, closure_phase to, move_reason why) {
 }
 
 std::uint32_t closure_book::append_failure(failure const& f) {
-  // Keeps the beginning of a message, and the end of a traceback.
+  // Keeps the beginning of a message and the end of a traceback.
   constexpr std::size_t text_max = 4096;
   auto const first = [](std::string const& text) { return shortened(text, text_max); };
   auto const last = [](std::string const& text) {
@@ -66,7 +66,7 @@ std::uint32_t closure_book::append_failure(failure const& f) {
   core::failure told{
       f.kind, first(f.type), first(f.message), last(f.traceback), first(f.worker), f.attempt, {},
       {}};
-  // Closures with the same failed input report the same failure.
+  // Consecutive closures with the same failed input share one failure entry.
   if (changes_.failures.empty() || changes_.failures.back() != told)
     changes_.failures.push_back(std::move(told));
   return static_cast<std::uint32_t>(changes_.failures.size() - 1);

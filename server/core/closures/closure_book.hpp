@@ -1,5 +1,5 @@
-// The states of closures, and counts of them: in total, by session and by function. Only this class
-// changes a state, so counts always match the states.
+// The states of closures, and their counts: in total, by session and by function. Only this class
+// changes a state, so the counts always match.
 //
 //   create ──► QUEUED ──send──► prefetched ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
 //               ▲ │ ▲            │      ▲               │ │
@@ -8,11 +8,11 @@
 //      unblock  │ ▼ block, defer (waits for an input, a time or its gang)
 //               └─ ○
 //
-// A prefetched closure counts as QUEUED: a worker holds it, but no slot executes it yet.
+// A prefetched closure counts as QUEUED: a worker has received it, but no slot executes it yet.
 //
-// The class refers to sessions by number and does not know queues or workers; callers handle the
-// consequences of a change. Owned by the coordinator; engine thread only. Limits:
-// config::closures_max and functions_max, enforced by the callers and by the function table.
+// Sessions are identified by number; callers update queues and workers after a change. Owned by the
+// coordinator; engine thread only. Callers enforce config::closures_max, and the function table
+// enforces config::functions_max.
 #pragma once
 
 #include "server/core/api/changes.hpp"
@@ -31,23 +31,23 @@ class closure_book {
     std::uint64_t requeued = 0;
     std::uint64_t retried = 0;
     std::uint32_t scheduled = 0;
-    std::uint32_t own_errors = 0;  // unfinished, with closure_spec::own_error
+    std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};             // none: one of the core's own
-    std::vector<slot> closures;  // by position; only if keeps_order
+    session_id id{};  // none: a session that the core itself created
+    std::vector<slot> closures;  // indexed by position; filled only if keeps_order
 
-    /// Returns the unfinished closures that no worker holds.
+    /// Returns the number of unfinished closures that no worker holds.
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }
     std::uint64_t unfinished() const { return waiting() + held(); }
   };
   struct ended {
-    bool was_held = false;  // by a worker
+    bool was_held = false;  // a worker held the closure
   };
-  /// Why a worker no longer holds a closure. Counted separately.
+  /// Reason why a worker no longer holds a closure. Each reason is counted separately.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
-  /// REQUIRES: all parameters outlive the book. Changes are appended to `out`.
+  /// REQUIRES: all parameters outlive the book. Appends changes to `out`.
   closure_book(closure_table& records, config const& c, changes& out)
       : functions(c, out), records_(records), changes_(out) {}
 
@@ -59,63 +59,64 @@ class closure_book {
   void close(session_number n) { tallies_.close(n); }
   tally const& of(session_number n) const { return tallies_[n]; }
 
-  /// Creates a closure in state QUEUED. Consumes the arguments of `spec`.
+  /// Creates a QUEUED closure. Consumes the arguments of `spec`.
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Marks changes as restored, which readers do not count as news, until called with false.
+  /// While enabled, marks changes as restored, so that readers do not count them as new.
   void restoring(bool on) { restoring_ = on; }
-  /// Sets the position of the session's next closure. REQUIRES: it is unused.
+  /// Sets the position of the session's next closure. REQUIRES: the position is unused.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
-  /// Creates a closure in a record that is already allocated.
+  /// Like create(), in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Assigns a closure to a worker. `runs`: executed at once, otherwise prefetched.
+  /// Assigns a closure to a worker. `runs`: a slot executes it immediately; otherwise it is
+  /// prefetched.
   void send(slot c, worker_number w, bool runs, time_point now);
   /// Marks a prefetched closure as RUNNING since `at`.
   void start(slot c, time_point at);
   /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.
   void stop(slot c);
-  /// Puts a closure that a worker held back to QUEUED.
+  /// Returns a closure that a worker held to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Forgets an interrupted build, which counts in no state. REQUIRES: it was requeued, and is in
-  /// no list.
+  /// Removes an interrupted build, which is counted in no state. REQUIRES: the build was requeued
+  /// and is in no list.
   void withdraw(slot c);
-  /// Moves a closure to another stream of its worker.
+  /// Moves a closure to another stream of the same worker.
   void take_over(slot c, worker_number w);
-  /// Reports the state in changes::moved. For ordinary dispatches see effects::dispatches.
+  /// Reports the state in changes::moved. Ordinary dispatches are reported in effects::dispatches.
   void report_move(slot c, move_reason why);
   /// Marks a QUEUED closure as waiting for an input.
   void block(slot c);
   void unblock(slot c);
-  /// Marks a QUEUED closure as waiting for a time, or for its gang.
+  /// Marks a QUEUED closure as waiting for a time or for its gang.
   void defer(slot c, bool for_gang);
   void end_deferral(slot c);
-  /// REQUIRES: `as` is the state of an ended closure.
+  /// REQUIRES: `as` is a final state.
   ended finish(slot c, closure_state as, time_point now);
-  /// Reports that the record is removed while its session stays.
+  /// Reports that the record is removed while its session still exists.
   [[gnu::always_inline]] void release(slot c, release_reason why) {
     if (!changes_.ended.empty() && changes_.ended.back().of.closure == records_.id_of(c))
       changes_.ended.back().released = true;
     else
       report_release(c, why);
   }
-  /// Records that the worker has executed the closure, up to `now`. The following finish or requeue
+  /// Records that the worker has executed the closure until `now`. The next finish or requeue
   /// reports the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
-  /// Reports an attempt if its times are known better, or its worker is lost. REQUIRES: a worker
-  /// holds the closure.
+  /// Reports an attempt whose times are now known more exactly, or whose worker is lost. REQUIRES:
+  /// a worker holds the closure.
   void report_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
-  /// Returns the closures that wait only for a worker.
+  /// Returns the number of closures that wait only for a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
-  /// Counts a closure whose value is lost because its worker was.
+  /// Counts a closure whose value was lost with its worker.
   void count_aborted() { ++aborted_; }
   std::uint64_t aborted() const { return aborted_; }
 
   function_table functions;
 
-  /// Returns an error, or an empty string.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -125,7 +126,7 @@ class closure_book {
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
   void report_release(slot c, release_reason why);
-  /// Appends a failure with shortened texts. Returns its position in changes::failures.
+  /// Appends a failure with shortened texts. Returns its index in changes::failures.
   std::uint32_t append_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
@@ -137,14 +138,14 @@ class closure_book {
   bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
-  // Blocked, or queued and waiting for a time, a gang or a free worker.
+  // Closures that are blocked, or that wait for a time, a gang or a free worker.
   std::uint64_t deferred_ = 0;
   std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;
   std::uint64_t aborted_ = 0;
 };
 
-// Inline, because every closure passes through, and a call has a measurable cost.
+// Inline, because these functions run for every closure, and a call has a measurable cost.
 
 [[gnu::always_inline]] inline void closure_book::outline(slot c, closure_outline& into) {
   auto const& r = records_[c];

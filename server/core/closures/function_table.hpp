@@ -1,11 +1,10 @@
-// Function names as small numbers, with counts for each. Names of functions are never forgotten;
-// their number is limited (config::functions_max). Owned by the closure book.
+// Assigns small numbers to function names, with counts for each. Function names are never removed;
+// config::functions_max limits them. Owned by the closure book.
 //
-// A function such as "python:3.11" calls a callable that it is given. A callable has a number of
-// its own, under which closures are counted and shown. Queues, workers and placement use only its
-// function, `served(f)`. The number of callables is limited (config::callables_max). At the limit,
-// callables that nothing refers to are forgotten; until then, further closures show their function
-// instead.
+// A function such as "python:3.11" calls a callable that it receives. A callable has its own
+// number, under which its closures are counted and displayed. Queues, workers and placement use
+// only its function, `served(f)`. At config::callables_max, unreferenced callables are removed. If
+// none can be removed, further closures are displayed under their function.
 #pragma once
 
 #include <deque>
@@ -24,21 +23,22 @@ namespace muster::core {
 
 struct function_entry {
   std::string name;
-  std::uint32_t workers = 0;  // connected ones
-  bool ever_had = false;      // some worker has provided it
-  std::uint64_t waiting = 0;  // for a time or an input; not included in `queued`
+  std::uint32_t workers = 0;  // connected workers
+  bool ever_had = false;  // a worker has provided the function
+  std::uint64_t waiting = 0;  // closures that wait for a time or an input; not in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  // For callables, which are shown instead of their function. An empty name: the number is free.
+  // Members of callables, which are displayed instead of their function. Empty name: number is
+  // free.
   bool callable = false;
-  function_id served{};  // that workers provide; a function serves itself
-  std::string hash{};    // may be empty
-  // For a callable without a hash: number of callables with its name and a hash.
+  function_id served{};  // function that workers provide; for a function, itself
+  std::string hash{};
+  // For a callable without a hash: number of callables with the same name and a hash.
   std::uint32_t versions = 0;
 };
 
 class function_table {
  public:
-  /// REQUIRES: both outlive the table. Assigned and released numbers are reported in `out`.
+  /// REQUIRES: both outlive the table. Reports assigned and released numbers in `out`.
   function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
@@ -63,26 +63,27 @@ class function_table {
     return id;
   }
 
-  /// Returns a callable's number. Beyond callable_versions_max hashes of a name, returns that of
-  /// the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
+  /// Returns a callable's number. Beyond callable_versions_max hashes per name, returns the number
+  /// of the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
   /// and the name is not empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);
   /// Returns the function that workers declare and queues serve.
   function_id served(function_id f) const { return (*this)[f].served; }
-  /// Sets function and callable from the number in a record.
+  /// Sets the function and the callable from the number in a record.
   void name(function_id f, closure_spec& into) const {
     into.function = served(f);
     into.callable = into.function == f ? 0 : raw(f);
   }
-  /// Forgets callables that are false in `used`, and adds their counts to their functions.
-  /// REQUIRES: `used` has an element for each number.
+  /// Removes the callables that `used` marks false, and adds their counts to their functions.
+  /// REQUIRES: `used` has one element per number.
   void forget_unused(std::vector<bool> used);
-  /// Includes callables.
+  /// Returns the counts of a function, including its callables.
   function_entry totals(function_id f) const;
   std::size_t numbers() const { return entries_.size(); }
   std::size_t callables() const { return callables_.size(); }
 
-  /// The next search for unused callables. It visits all closures, too much for every request.
+  /// Earliest time of the next search for unused callables, which visits all closures and is too
+  /// expensive for every request.
   time_point next_check{};
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
@@ -110,11 +111,11 @@ class function_table {
 
   config const& config_;
   changes& changes_;
-  std::deque<function_entry> entries_;  // a deque keeps names and views of them valid
-  std::vector<function_entry*> by_id_;  // because indexing a deque needs a division
+  std::deque<function_entry> entries_;  // a deque keeps views of the names valid
+  std::vector<function_entry*> by_id_;  // indexing the deque would need a division
   std::unordered_map<std::string_view, function_id> ids_;
   std::unordered_map<std::string, function_id> callables_;
-  std::vector<function_id> free_;  // of forgotten callables
+  std::vector<function_id> free_;  // numbers of removed callables
 };
 
 }  // namespace muster::core

@@ -1,6 +1,6 @@
-// Timers of a core, ordered by time. `Kind` is the action and `id` the object that it concerns.
-// Each owner of a timer removes it when it is destroyed, so the owners' limits bound this set as
-// well. Owned by a core.
+// Timers of a core, ordered by time. `Kind` is the action, and `id` the object that it concerns.
+// Every object clears its timers when it is destroyed, so the limits on objects also limit the
+// timers. Owned by a core.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,5 @@
-// State that a sub-model keeps for each session or worker, indexed by its small number. The table
-// of sessions or workers assigns the numbers; the sub-models follow with `open` and `close`. Owned
-// by a sub-model; bounded by the table that assigns the numbers. Pure; single thread.
+// State that a sub-model keeps for each session or worker, indexed by number. The session table or
+// the worker table assigns the numbers and limits them. Owned by a sub-model. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,7 @@ namespace muster::core {
 template <class Number, class T>
 class numbered {
  public:
-  /// Creates the state of `n`. The returned reference stays valid until `close`. REQUIRES: `n` is
-  /// not open.
+  /// Creates the state of `n`. The reference is valid until `close`. REQUIRES: `n` is not open.
   template <class... Args>
   T& open(Number n, Args&&... args) {
     if (raw(n) >= cells_.size()) cells_.resize(raw(n) + std::size_t{1});
@@ -43,7 +41,7 @@ class numbered {
   std::vector<std::unique_ptr<T>> cells_;
 };
 
-/// Assigns numbers from 1 on. Returned numbers are used again before new ones.
+/// Assigns numbers, starting with 1. Released numbers are reused before new numbers are assigned.
 template <class Number>
 class number_pool {
  public:

@@ -1,7 +1,7 @@
-// Objects with 64-bit ids. The low half of an id is the slot, the high half the number of times the
-// slot was used. An id is therefore never assigned twice, and the id of an erased object finds
-// nothing. References stay valid until the object is erased. Owns its objects; the user bounds
-// their number. Pure; single thread.
+// Objects with 64-bit ids. The low half of an id is the slot, the high half counts the uses of the
+// slot. Ids are therefore never reused, and an erased object's id finds nothing. References are
+// valid until the object is erased. Owns its objects; the user limits their number. Pure; single
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class slot_table {
   }
   T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
 
-  /// REQUIRES: the object exists (also for take()).
+  /// REQUIRES: the object exists. This also applies to take().
   T& at(Id id) {
     auto* found = find(id);
     check(found != nullptr, "an id in use names a thing that is there");

@@ -1,6 +1,6 @@
 // Calls that wait for their reply, each with its condition and deadline. `Wait` describes the
-// condition and has a member `time_point deadline`. Owned by a core, which bounds the calls: at the
-// limit it refuses a call at once. Pure; single thread.
+// condition and has a member `time_point deadline`. Owned by a core, which limits the number of
+// calls and refuses further calls immediately. Pure; single thread.
 #pragma once
 
 #include <set>
@@ -28,7 +28,7 @@ class waiting_calls {
     return it == calls_.end() ? nullptr : &it->second;
   }
 
-  /// Removes and returns the wait of a call. REQUIRES: the call is parked.
+  /// Removes a call and returns its wait. REQUIRES: the call is parked.
   Wait take(call_id call) {
     auto node = calls_.extract(call);
     check(!node.empty(), "only a parked call is answered");

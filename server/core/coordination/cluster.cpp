@@ -92,7 +92,7 @@ void cluster::retire(std::string cause) {
   if (retired_.size() > std::clamp<std::size_t>(room, 1, retired_max)) retired_.pop_back();
 }
 
-// Members are identified by incarnation, or by address if the call names no incarnation.
+// Members are identified by incarnation, or by address if the call contains no incarnation.
 fault_ptr cluster::retired_fault(request const& request_of_any) const {
   return std::visit(
       [this](auto const& r) -> fault_ptr {
@@ -138,14 +138,14 @@ bool cluster::over() const {
   return s == generation_state::finished || s == generation_state::failed;
 }
 
-// Whether no task has registered and no call waits, so that a restart goes unnoticed.
+// No task has registered and no call waits, so a restart has no visible effect.
 bool cluster::is_unused() const {
   return current_->state() == generation_state::waiting && current_->parked_calls() == 0;
 }
 
-// Whether a pending declaration can be applied. Not in the step that ends the generation: its
-// requests and replies name tasks by indexes of the old declaration. One tick answers the parked
-// calls, the next tick starts the new generation.
+// A declaration is not applied in the step that ends the generation, because its requests and
+// replies contain task indices of the old declaration. One tick answers the parked calls; the next
+// tick starts the new generation.
 bool cluster::has_pending_declaration() const {
   return next_ && !stopped_ && (is_unused() || (spec_.renew && over()));
 }

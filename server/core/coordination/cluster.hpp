@@ -1,5 +1,5 @@
-// A declared cluster: its declaration, the coordination service of its current generation, and
-// its earlier generations. Owned by `clusters`; engine thread only; pure.
+// A declared cluster: its declaration, the coordination service of its current generation, and its
+// earlier generations. Owned by `clusters`; engine thread only; pure.
 //
 //   running --failed, or all tasks left; a new registration--> next generation
 //      \--redeclared: after its end; or renewed--> closed (one tick) --> next generation
@@ -14,8 +14,7 @@
 
 namespace muster::core::coordination {
 
-/// Generates incarnations of coordination services from a seed; repetitions are negligible. Owned
-/// by `clusters`.
+/// Generates incarnations of coordination services from a seed; repetitions are negligibly rare.
 class incarnation_source {
  public:
   explicit incarnation_source(std::uint64_t seed) : state_(seed) {}
@@ -39,7 +38,7 @@ class incarnation_source {
 
 class cluster {
  public:
-  /// REQUIRES: `l` and `source` outlive this object; `spec` is valid. `known`: restore() follows.
+  /// REQUIRES: `spec` is valid. `known`: restore() follows.
   cluster(cluster_spec spec, limits const& l, incarnation_source& source, change_log log,
           bool known);
 
@@ -48,17 +47,17 @@ class cluster {
   cluster_view view(time_point now) const;
   /// Newest first, at most 16.
   std::deque<generation_view> const& past() const { return ended_generations_; }
-  /// Restores a generation from an earlier process. Ignored if it is known, or not before the
-  /// current one.
+  /// Restores a generation from an earlier server process. Ignored if it is known, or not earlier
+  /// than the current one.
   void remember(generation_view g);
 
-  /// Appends records of this step's changes to the cluster, from change `first` on.
+  /// Appends records of this step's changes to the cluster, starting with change `first`.
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;
   /// Appends records of the complete state, except running barriers.
   void append_all_records(std::vector<fact>& out) const;
   /// Writes the complete state as changes.
   void write_state(change_log const& log) const;
-  /// Restores the state. Heartbeat timeouts restart now. REQUIRES: no other event was handled.
+  /// Restores the state. Heartbeat timeouts start now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
   /// Returns false if the request was refused without any effect.
@@ -73,15 +72,15 @@ class cluster {
   /// See redeclare_cluster. Returns false if nothing changes. REQUIRES: `spec` is valid and has the
   /// same name.
   bool redeclare(cluster_spec spec, effects& fx);
-  /// See renew_cluster. REQUIRES: as redeclare.
+  /// See renew_cluster. REQUIRES: as for redeclare.
   void end_generation(time_point now, cluster_spec spec, effects& fx);
   /// See fail_cluster.
   status give_up(time_point now, fail_cluster const& e, effects& fx);
   /// See cluster_listens.
   void listens(std::uint16_t port, bool journalled, effects& fx);
-  /// Returns its last own port, or 0.
+  /// Returns the cluster's last own port, or 0.
   std::uint16_t port() const { return port_; }
-  /// Answers all parked calls; later requests are refused.
+  /// Answers all parked calls. Later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
 
@@ -99,30 +98,30 @@ class cluster {
   bool refuse_during_redeclare(request const& r, effects& fx) const;
   static void break_off(generation_view& g, time_point now);
   void retire(std::string cause);
-  /// Returns the refusal for a call from an ended generation, or null for other calls.
+  /// Returns the refusal for a call from an ended generation, or null.
   fault_ptr retired_fault(request const& r) const;
 
-  /// An ended generation and the identities of its members. Such processes may run on for long, and
-  /// must not act for tasks that have replaced them.
+  /// An ended generation and the identities of its members. These processes can continue to run for
+  /// a long time, but must not act for the tasks that replaced them.
   struct retired {
     generation which;
     std::string cause;
     std::vector<core::incarnation> tasks;  // sorted
-    std::vector<std::string> peers;        // sorted
+    std::vector<std::string> peers;  // sorted
   };
 
   limits const& limits_;
   incarnation_source& source_;
   cluster_spec spec_;
-  std::optional<cluster_spec> next_;  // pending declaration for the next generation
-  bool closed_ = false;               // stopped to start `next_`
-  bool stopped_ = false;              // for good
+  std::optional<cluster_spec> next_;  // declaration for the next generation
+  bool closed_ = false;  // stopped to start `next_`
+  bool stopped_ = false;  // permanently
   std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;
   std::deque<generation_view> ended_generations_;  // newest first, at most 16
-  // Newest first. At most 16, and 200,000 tasks, but always the last one. At the limit the oldest
-  // is forgotten, and its members are taken for current tasks.
+  // Newest first. At most 16 generations and 200,000 tasks, but at least one generation. Calls from
+  // members of older generations are treated as calls from current tasks.
   std::deque<retired> retired_;
   change_log const log_;
 };

@@ -57,7 +57,7 @@ void clusters::on(time_point, create_cluster const& e) {
   if (auto* const c = made(e.spec, false)) append_records(c->what);
 }
 
-// Writes no records, since the caller has read them.
+// Writes no records, because the caller has just read them.
 void clusters::on(time_point now, restore_cluster const& e) {
   auto* const c = made(e.what.cluster.spec, true);
   if (c == nullptr) return;
@@ -138,12 +138,12 @@ void clusters::on(time_point now, tick const&) {
     auto const before = fx_.changes.list.size();
     c.what.tick(now, fx_);
     append_records(c.what, before);
-    // A service without work must not block the others.
+    // A service without work must not block other clusters.
     reschedule(id, c, std::max(c.what.next_deadline(now), now + duration(1)));
   }
 }
 
-// Writes no records: the end of waits is irrelevant to the next process.
+// Writes no records: the end of waits is irrelevant to the next server process.
 void clusters::on(time_point now, stop const&) {
   stopped_ = true;
   for (auto& [id, e] : all_) {

@@ -1,7 +1,6 @@
-// The coordination core: all clusters of the server by name, and the order of their deadlines.
-// Owned by the coordination hub; engine thread only. Pure: the same events at the same times have
-// the same effects, and `step` makes no external calls. Effects are valid until the next step; the
-// caller may move from them.
+// All clusters of the server by name, and the order of their deadlines. Owned by the coordination
+// hub; engine thread only. Pure: the same events at the same times have the same effects. Effects
+// are valid until the next step; the caller may move from them.
 #pragma once
 
 #include <map>
@@ -28,7 +27,6 @@ class clusters {
       on(now, e);
     return fx_;
   }
-  /// Returns when the next tick is due.
   time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
   /// Errors: NOT_FOUND.
@@ -37,19 +35,19 @@ class clusters {
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (also below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// See cluster_listens; 0: no own port.
+  /// See cluster_listens. 0: no own port.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
   /// Returns the service of the current generation.
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   // See cluster.
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
-  /// Restores a run from an earlier process, for display.
+  /// Restores a run from an earlier server process, for display.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
   /// Returns records of the complete state, except running barriers.
   std::vector<fact> everything() const;
-  /// Returns the complete state as changes, equivalent to those of all past steps.
+  /// Returns the complete state as changes, equivalent to all past changes.
   changes whole() const;
 
   std::string violated_invariant() const;
@@ -74,9 +72,8 @@ class clusters {
   void on(time_point now, stop const&);
 
   entry& entry_of(cluster_id c);
-  /// Returns null on an error, which is in `fx_.declared`.
+  /// Returns null on an error, which is stored in `fx_.declared`.
   entry* made(cluster_spec const& spec, bool known);
-  /// Appends records of this step's changes to the cluster, from change `first` on.
   void append_records(cluster const& c, std::size_t first = 0) {
     if (limits_.journalled) c.append_records(fx_.changes, first, fx_.facts);
   }

@@ -22,13 +22,13 @@ class generation_views {
   calls_of_generation const& calls;
   device_exchange const& devices;
 
-  /// Returns tasks in order, skipping `after`. A task is late if others have waited for it at a
-  /// barrier for longer than `late_after` (default: the cluster's stuck_after).
+  /// Returns tasks in order, skipping `after` tasks. A task is late if other tasks have waited for
+  /// it at a barrier for longer than `late_after` (default: the cluster's stuck_after).
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
-  /// Counts tasks by agent_health, and those not heard from since a restart.
+  /// Counts tasks by agent_health, and the tasks that have been silent since a restart.
   void count(time_point now, generation_view& into) const;
-  /// Returns running barriers by start, then finished barriers, newest first. Without lists of
+  /// Returns running barriers by start, then finished barriers, newest first. Contains no lists of
   /// tasks.
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
   /// Includes all arrived and missing tasks.
@@ -41,7 +41,7 @@ class generation_views {
   std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const;
 
  private:
-  /// Returns for each task the barrier it is late for, or null.
+  /// For each task, the barrier for which it is late, or null.
   using late_for = std::vector<coordination::barrier const*>;
   late_for late_tasks(time_point now, duration late_after) const;
   agent_health health_of(task_index t, late_for const& late, time_point now) const;

@@ -1,4 +1,3 @@
-// Routing, timers and waiting calls of all kinds, and records for a restart.
 #include "server/core/coordination/service.hpp"
 
 #include <algorithm>
@@ -57,8 +56,8 @@ void service::perform(time_point now, request& r, effects& fx) {
   note_changes();
 }
 
-// A call names its task or its process. An address is not sufficient, because tasks may share a
-// connection. A call of an earlier process does not count for the process that has replaced it.
+// A call contains its task or its process. An address is not sufficient, because tasks can share a
+// connection. An earlier process's call does not count for the process that replaced it.
 template <class Request>
 void service::note_sign_of_life(Request const& r) {
   auto process = r.from.process;
@@ -79,7 +78,7 @@ void service::on(shutdown_task& r) {
   shutdown_.on(r);
 }
 
-// XLA's agents name the service in every call but the registration.
+// XLA's agents send the expected service in every call except the registration.
 bool service::refused(caller const& from) {
   if (!from.service || *from.service == incarnation()) return false;
   step_.answer(from.call,
@@ -133,8 +132,8 @@ void service::end_waits(fault_ptr const& f) {
   }
 }
 
-// A poll is cancelled without an error: the agent stops polling and survives until the service
-// returns.
+// A poll is cancelled without an error, so that the agent stops polling and survives until the
+// service returns.
 void service::refuse_stopped(request const& r) {
   auto const answer_stopped = [this](auto const& q) {
     using type = std::decay_t<decltype(q)>;
@@ -154,7 +153,7 @@ void service::call_abandoned(time_point now, call_id call, effects& fx) {
   if (step_.calls.find(call) == nullptr) return;
   auto const w = step_.calls.take(call);
   withdraw(call, w);
-  // Nothing but an answer or a closed connection ends a poll.
+  // Only an answer or a closed connection ends a poll.
   if (w.kind == wait_kind::poll) detector_.connection_closed(w.task);
 }
 
@@ -315,7 +314,7 @@ generation_view service::view(time_point now) const {
   return v;
 }
 
-// Checks each part, and that each waiting call is held by exactly one part.
+// Checks each part, and that each waiting call is in exactly one part.
 std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();

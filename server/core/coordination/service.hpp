@@ -1,17 +1,14 @@
 // The coordination service of one generation of a cluster, from the first registration until the
-// run has failed or all tasks have left. Behaves as unmodified JAX and TensorFlow agents expect.
-// Error messages contain more: missing tasks and the first cause.
+// run has failed or all tasks have left. Unmodified JAX and TensorFlow agents can use it; error
+// messages additionally contain missing tasks and the first cause.
 //
-// Owns the parts that hold state (registry, barriers, keys, …), which are independent of each
-// other, and the transitions that use them. Routes each request to its transition. All consequences
-// of an event are handled within the step; see error_propagation. Each transition knows only those
-// before it:
+// Owns the independent parts that hold state (registry, barriers, keys, …), and the transitions
+// that use them. Each request is handled by one transition, and all consequences of an event within
+// the step; see error_propagation. A transition can use only the transitions before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
-// If a task has connected, failed, left or was replaced, the step schedules the watchers: at once
-// if they are few, otherwise some milliseconds later. A tick checks, in this order: heartbeats and
-// closed connections, barriers, waiting calls, watchers, and tasks that cannot receive a notice.
-// Owned by `cluster`; engine thread only; pure.
+// A tick checks, in this order: heartbeats and closed connections, barriers, waiting calls,
+// watchers, and tasks that cannot receive a notice. Owned by `cluster`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -28,10 +25,10 @@ class service {
   service(cluster_spec const& spec, limits const& l, generation g, change_log log);
   service(service const&) = delete;
 
-  /// Handles a request; its reply is in `fx` now or in a later step. REQUIRES: `now` does not
+  /// Handles a request. `fx` contains the reply now or in a later step. REQUIRES: `now` does not
   /// decrease; the call id is not parked.
   void perform(time_point now, request& r, effects& fx);
-  /// Records that the caller is gone: its wait is withdrawn and no reply follows.
+  /// Handles a caller's disconnection: its wait is cancelled, and no reply follows.
   void call_abandoned(time_point now, call_id call, effects& fx);
   /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);
@@ -39,14 +36,14 @@ class service {
   void give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx);
   /// Handles silent tasks, deadlines and watchers.
   void tick(time_point now, effects& fx);
-  /// Answers all parked calls; later requests are refused.
+  /// Answers all parked calls. Later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline() const;
-  /// Takes the keys of a service without registrations and parked calls. REQUIRES: no request was
+  /// Moves the keys from a service without registrations and parked calls. REQUIRES: no request was
   /// made.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
-  /// Appends records of what a step has changed.
+  /// Appends records of a step's changes.
   void append_changed_records(touched const& by, std::vector<fact>& out) const;
   /// Appends records of the complete state, except running barriers.
   void append_all_records(std::vector<fact>& out) const;
@@ -60,16 +57,15 @@ class service {
   generation const& which() const { return step_.which; }
   core::incarnation incarnation() const { return step_.which.incarnation; }
   generation_state state() const { return record_.state(); }
-  /// Whether a registration with this incarnation belongs to this generation rather than a new one.
+  /// Returns whether a registration with this incarnation belongs to this generation.
   bool knows(core::incarnation i) const { return registry_.knows(i); }
   /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const { return registry_.incarnations(); }
-  /// Whether a task has registered from this address.
+  /// Returns whether a task has registered from this address.
   bool knows_peer(std::string const& peer) const { return registry_.find({}, peer) != no_task; }
-  /// Returns the addresses of registered tasks.
   std::vector<std::string> peers() const { return registry_.peers(); }
   std::size_t parked_calls() const { return step_.calls.size(); }
-  /// Whether errors are delivered by heartbeat; see error_delivery.
+  /// Returns whether errors are delivered by heartbeat; see error_delivery.
   bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
 
   generation_view view(time_point now) const;
@@ -82,7 +78,7 @@ class service {
   std::string violated_invariant() const;
 
  private:
-  // Handlers of requests: each answers or parks its call.
+  // Each handler answers or parks its call.
   void on(register_task& r) { registration_.on(r); }
   void on(heartbeat& r) { registration_.on(r); }
   void on(shutdown_task& r);
@@ -106,7 +102,7 @@ class service {
   bool refused(caller const& from);
   template <class Request>
   bool refused_after_failure(Request const& r);
-  /// Refuses a write of a caller without an agent if the run has failed. Returns whether it did.
+  /// Refuses a visitor's write if the run has failed. Returns whether the write was refused.
   bool refused_as_failed(caller const& from, bool visits);
   template <class Request>
   void note_sign_of_life(Request const& r);
@@ -123,7 +119,7 @@ class service {
   barrier_table barriers_;
   key_value_store store_;
   task_descriptions wording_;
-  // The transitions, each after those it knows.
+  // The transitions, each after those that it uses.
   generation_record record_;
   task_queries queries_;
   preemption_notices notices_;

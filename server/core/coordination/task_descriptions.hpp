@@ -1,5 +1,5 @@
-// Lists of missing tasks as text: as many names as fit, then details of some, starting with tasks
-// that have been heard from. Caches one text. Owned by `service`; engine thread only.
+// Describes missing tasks as text: as many names as fit, then details of some, starting with tasks
+// that have sent messages. Caches one text. Owned by `service`; engine thread only.
 #pragma once
 
 #include "server/core/coordination/api/declared_cluster.hpp"
@@ -10,26 +10,26 @@ namespace muster::core::coordination {
 
 class task_descriptions {
  public:
-  static constexpr std::size_t id_shown = 200;  // bytes of a barrier's id in a message
+  static constexpr std::size_t id_shown = 200;  // bytes of a barrier id in a message
 
-  /// REQUIRES: both references outlive this object.
   task_descriptions(cluster_spec const& spec, task_registry const& registry)
       : spec_(spec), registry_(registry) {}
 
   /// Example: "/job:worker/task:3 (10.0.0.3:4711, last heard of 12.0 s ago)"
   std::string described(task_index t, time_point now) const;
-  /// Example: "/job:worker/task:0-2,7". Limited to a kilobyte; then followed by the number of
-  /// others.
+  /// Example: "/job:worker/task:0-2,7". Limited to a kilobyte, followed by the number of further
+  /// tasks.
   std::string names(std::vector<task_index> const& tasks) const;
-  /// Returns one described() line per task for the first twenty, and the number of others.
+  /// Returns one described() line for each of the first twenty tasks, and the number of further
+  /// tasks.
   std::string lines(std::vector<task_index> const& tasks, time_point now) const;
   /// Example: "The cluster's heartbeat_timeout is 4.0 s; /job:worker/task:3 sent a heartbeat every
   /// 50.0 s."
   std::string heartbeats(task_index t) const;
-  /// Example: "Missing 2: …". REQUIRES: the barrier runs.
+  /// Example: "Missing 2: …". REQUIRES: the barrier is running.
   std::string missing_at(barrier const& b, time_point now) const;
-  /// Example: ". Not connected: …". Cached by version of the registry: ten thousand callers with
-  /// one deadline need it.
+  /// Example: ". Not connected: …". Cached for each registry version, because ten thousand callers
+  /// with the same deadline need it.
   std::string const& not_connected();
   /// Example: "12.0 s"
   static std::string seconds(duration d);

@@ -1,5 +1,4 @@
-// The parts of a cluster that a step has changed and that need records. Created for one step;
-// engine thread only; pure.
+// The changed parts of a cluster that need records. Created for one step; engine thread only; pure.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +11,18 @@ namespace muster::core::coordination {
 
 class touched {
  public:
-  /// REQUIRES: all changes from index `first` on belong to this cluster.
+  /// REQUIRES: all changes starting with index `first` belong to this cluster.
   touched(changes const& step, std::size_t first) {
     step.each([this](cluster_id, auto const& what) { note(what); }, first);
     sort(tasks), sort(keys);
   }
 
-  bool anew = false;              ///< new generation: discards earlier changes
-  bool declared = false;          ///< declaration or course of the generation
+  bool anew = false;  ///< new generation: discards earlier changes
+  bool declared = false;  ///< declaration or course of the generation
   std::vector<task_index> tasks;  ///< sorted, without duplicates
   std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;
-  std::vector<std::string> forgotten;  ///< ids of barriers
+  std::vector<std::string> forgotten;  ///< barrier ids
 
  private:
   template <class List>

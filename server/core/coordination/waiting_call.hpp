@@ -13,11 +13,11 @@ enum class wait_kind : std::uint8_t { barrier, key, poll, watch, alive };
 struct waiting_call {
   wait_kind kind = wait_kind::poll;
   task_index task = no_task;
-  /// Identifies the awaited object. `kind` determines the type: barrier_number, key_wait_id,
+  /// Identifies the awaited object. `kind` determines its type: barrier_number, key_wait_id,
   /// watched list or alive_group_id.
   std::uint64_t what = 0;
   time_point since{};
-  /// Time of the answer at the latest, shortly before the caller's own deadline.
+  /// The call is answered at the latest at this time, shortly before the caller's own deadline.
   time_point deadline = never;
 
   barrier_number barrier() const { return barrier_number{what}; }
@@ -25,7 +25,7 @@ struct waiting_call {
   alive_group_id group() const { return alive_group_id{what}; }
 };
 
-/// Limit: limits::parked_calls_max; more calls are refused at once.
+/// Limited by limits::parked_calls_max; further calls are refused immediately.
 using calls_of_generation = waiting_calls<waiting_call>;
 
 }  // namespace muster::core::coordination

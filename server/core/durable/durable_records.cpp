@@ -1,4 +1,4 @@
-// Writes records in the order that a reader needs: a session before its closures, removals last.
+// Records are written in the order that readers need: a session before its closures, removals last.
 #include "server/core/durable/durable_records.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ void durable_records::append_value_records() {
   for (auto const& [owner, id] : once(all)) core_.step.fx.facts.emplace_back(of(owner, id));
 }
 
-// All closures that a step creates in a session come from one request.
+// All closures that a step creates in a session belong to one request.
 void durable_records::append_request_records() {
   auto const& all = core_.step.fx.changes.created;
   for (std::size_t i = 0, n = 0; i < all.size(); i += n) {
@@ -159,7 +159,7 @@ void durable_records::append_closure_records() {
   }
 }
 
-// Completely released requests become one record.
+// Requests whose closures are all released become one record.
 void durable_records::append_released_records() {
   auto const& changes = core_.step.fx.changes;
   auto& out = core_.step.fx.facts;

@@ -1,8 +1,6 @@
-// Writes a step's changes to durable jobs and sessions as records: the final state of each changed
-// thing, once. See api/facts.hpp.
-//
-// Owned by the coordinator, used at the end of a step; engine thread only. Costs one branch if
-// nothing is durable.
+// Writes a step's changes to durable jobs and sessions as records. Each changed object is written
+// once, in its final state; see api/facts.hpp. Owned by the coordinator and called at the end of a
+// step; engine thread only. Costs one branch if nothing is durable.
 #pragma once
 
 #include <vector>
@@ -17,7 +15,7 @@ class durable_records {
 
   /// Appends to effects::facts. REQUIRES: the step makes no further changes.
   void append_all();
-  /// Returns the records that remove everything durable, for a cluster that is deleted.
+  /// Returns records that remove all durable objects of a cluster that is being deleted.
   std::vector<fact> forget_all() const;
 
  private:
@@ -29,11 +27,11 @@ class durable_records {
   void append_request_records();
   void append_closure_records();
   void append_released_records();
-  /// Returns null if the session is gone or not durable.
+  /// Returns null if the session no longer exists or is not durable.
   session* durable(session_id id);
 
   engine_state& core_;
-  // Cache of the last lookup: changes of a session are adjacent.
+  // Last lookup, cached because changes of the same session are adjacent.
   session_id asked_{};
   session* found_ = nullptr;
 };

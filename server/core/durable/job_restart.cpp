@@ -23,7 +23,7 @@ void limit_times(time_point now, restored_job& j) {
 }  // namespace
 
 void job_restart::restore(std::vector<restored_job>& jobs) {
-  // Finished jobs are restored in the order in which they finished and will be removed.
+  // The restored order of finished jobs is the order in which they will be removed.
   auto const turn = [](restored_job const& j) {
     return std::pair(j.job.state == job_state::running ? never : j.job.finished, raw(j.job.id));
   };
@@ -62,11 +62,11 @@ session& job_restart::open(job_fact& f) {
   return s;
 }
 
-// Workers that reconnect with a built value keep it; other workers build it.
+// A worker that reconnects with a built value keeps it; other workers build the value again.
 void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& values) {
   for (auto& f : values) {
     auto const function = core_.book.functions.intern(f.function);
-    if (!function) continue;  // table full: closures that need it fail
+    if (!function) continue;  // table full: closures that need the value fail
     per_worker_entry v;
     v.id = f.id;
     v.name = std::move(f.name);
@@ -82,7 +82,7 @@ void job_restart::restore_values(session* owner, std::vector<per_worker_fact>& v
   }
 }
 
-// Releases values that were kept only for closures that have ended since.
+// Releases values that were kept only for closures that have finished since.
 void job_restart::release_values() {
   std::vector<per_worker_id> unused;
   for (auto const& [id, v] : core_.builds.all())
@@ -90,7 +90,7 @@ void job_restart::release_values() {
   for (auto const id : unused) life_.release(*core_.builds.find(id));
 }
 
-// Returns the request's functions with their callables, as far as the tables have room.
+// Returns the request's functions with their callables, unless the tables are full.
 std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
   std::vector<function_id> ids;
   for (std::size_t i = 0; i < f.functions.size(); ++i) {
@@ -105,13 +105,13 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   std::sort(j.closures.begin(), j.closures.end(),
             [](auto const& a, auto const& b) { return a.order < b.order; });
-  // Sorted by time, because positions of a session can restart at 0.
+  // Sorted by time, because the positions in a session can restart at 0.
   std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
     return std::pair(a.created, a.first) < std::pair(b.created, b.first);
   });
   auto known = j.closures.begin();
   auto const told_of = [&](std::uint32_t order) -> closure_fact* {
-    if (known == j.closures.end() || known->order != order)  // positions of a session can restart
+    if (known == j.closures.end() || known->order != order)
       known = std::lower_bound(j.closures.begin(), j.closures.end(), order,
                                [](auto const& f, std::uint32_t at) { return f.order < at; });
     if (known == j.closures.end() || known->order != order) return nullptr;
@@ -180,9 +180,9 @@ void job_restart::restore_held(session& s, slot c) {
   if (ended(r.state())) core_.closures.push_back(s.held, c);
 }
 
-// Restores the dependents of ended inputs, for display.
+// Restores the dependents of finished inputs, for display only.
 void job_restart::restore_dependents(session const& s) {
-  for (slot const c : flow_.of(s).closures) {  // filled for jobs only
+  for (slot const c : flow_.of(s).closures) {  // filled only for jobs
     auto const* d = core_.closures[c].details.get();
     if (!d || !d->extras) continue;
     auto const id = core_.closures.id_of(c);
@@ -220,7 +220,7 @@ void job_restart::restore_attempts(slot c, closure_fact& f) {
   if (ran) {
     r.restored = true;
     r.with_details().start_at =
-        core_.step.now + core_.step.config.reconnect_grace;  // time for its worker to reconnect
+        core_.step.now + core_.step.config.reconnect_grace;  // time for the worker to reconnect
   }
   if (f.lost.empty() && f.retries == 0 && f.workers_lost == 0 && !f.exclusive) return;
   auto& d = r.with_details();

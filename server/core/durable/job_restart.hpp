@@ -1,8 +1,6 @@
-// Resumes durable jobs and sessions of an earlier process from the last journal entry: ended
-// closures keep their results, others are queued, with the same ids. A session waits for its client
-// as after a broken stream.
-//
-// Owned by the coordinator, used within its first steps; engine thread only.
+// Resumes durable jobs and sessions of an earlier server process. Finished closures keep their
+// results; the others are queued again with the same ids. A session waits for its client as after a
+// broken stream. Owned by the coordinator and used in its first steps; engine thread only.
 #pragma once
 
 #include <map>
@@ -27,7 +25,7 @@ class job_restart {
   void restore(std::vector<restored_job>& jobs);
 
  private:
-  /// Closures of a request that have not ended, for admission::resume.
+  /// The unfinished closures of a request, for admission::resume.
   struct request {
     session* of;
     std::vector<closure_spec> specs;

@@ -13,7 +13,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (auto const it = from.calls.find(c.number); it != from.calls.end())
     return it->second.answered ? verdict::answered : verdict::repeated;
   if (c.number <= from.last) return verdict::past;
-  // A function can send calls after its stream broke and before it knows of the new stream.
+  // A function can send calls after its stream broke and before it learns of the new stream.
   if (who.of_worker && !first && c.number != from.last + 1) return verdict::early;
   from.last = c.number;
   if (from.calls.size() >= limits_.calls_max || bytes_ + c.args.size() > limits_.waiting_bytes_max)
@@ -30,7 +30,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
 
 bool call_table::pass(caller_id who, std::uint64_t number) {
   auto const it = callers_.find(who);
-  // Its first call here: earlier numbers belong to another server process.
+  // This is the caller's first call here: earlier numbers belong to another server process.
   if (it == callers_.end()) return true;
   if (number > it->second.last + 1) return false;
   it->second.last = std::max(it->second.last, number);

@@ -1,5 +1,5 @@
-// Calls of objects by caller. Each call is accepted once, even if it is repeated, and its answer is
-// kept until its caller has received it.
+// Calls of objects, by caller. A repeated call is accepted only once, and its answer is kept until
+// the caller has received it.
 //
 //   take ──► waiting ──answer──► answered ──taken──► forgotten
 //
@@ -22,7 +22,7 @@ struct call {
   bool answered = false;
   bool told = false;  // the answer was sent on the caller's current stream
   call_answer answer{};
-  std::vector<call_name> waits_for{};  // calls it waits for while it executes
+  std::vector<call_name> waits_for{};  // calls whose answers this call awaits while it executes
 };
 
 class call_table {
@@ -31,32 +31,33 @@ class call_table {
 
   enum class verdict : std::uint8_t {
     fresh,
-    repeated,  ///< unanswered
-    answered,  ///< its answer is kept
-    early,     ///< earlier calls are being resent, and this one with them; see ObjectOrders.begin
-    past,      ///< not above the caller's last number, and forgotten
-    full,      ///< the caller's limit, or that of all bytes, is reached
+    repeated,  ///< the call is known and unanswered
+    answered,  ///< the answer is kept
+    early,  ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
+    past,  ///< the number is not above the caller's last number, and the call is forgotten
+    full,  ///< the caller's limit, or the limit on all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
-  /// Registers the number of a call of an object of an earlier server process without recording the
-  /// call. Returns false if earlier calls are being resent, and this one with them.
+  /// Registers the number of a call that is not recorded, because its object belongs to an earlier
+  /// server process. Returns false if the caller is resending earlier calls and will resend this
+  /// call.
   bool pass(caller_id who, std::uint64_t number);
-  /// Returns null if the call is unknown, or was answered and taken.
+  /// Returns null if the call is unknown, or if its answer was received.
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
-  /// Records the answer and returns the one to send. A value that exceeds the limit becomes a
-  /// failure. The answer is kept until its caller has received it, unless the caller has left.
+  /// Records the answer and returns the answer to send. A value that exceeds the limit becomes a
+  /// failure. The answer is kept until the caller has received it, unless the caller has left.
   /// REQUIRES: the call is not answered.
   call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
-  /// Records that the caller has a new stream: repeated calls are answered again, once.
+  /// Records that the caller has a new stream, on which repeated calls are answered again, once.
   void caller_reconnected(caller_id who);
-  /// Records that the caller has ended for good and drops its answers. Its unanswered calls are
-  /// still executed. If too many such calls exist (object_limits::left_max), they are forgotten
-  /// instead. Returns the objects of forgotten calls, one entry per call.
+  /// Records that the caller has ended for good, and drops its answers. Its unanswered calls are
+  /// still executed, or forgotten beyond object_limits::left_max. Returns the objects of forgotten
+  /// calls, one entry per call.
   std::vector<object_id> leave(caller_id who);
   /// Forgets the calls of a caller that may return. Its last number is kept to recognize repeated
-  /// calls. Returns the objects as leave() does.
+  /// calls. Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> retire(caller_id who);
 
   /// Returns the number of unanswered calls.
@@ -83,8 +84,8 @@ class call_table {
   std::map<caller_id, caller> callers_;
   std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
-  std::size_t bytes_ = 0;          // arguments and answers
-  std::size_t left_ = 0;           // calls of callers that have left
+  std::size_t bytes_ = 0;  // arguments and answers
+  std::size_t left_ = 0;  // calls of callers that have left
 };
 
 }  // namespace muster::core::objects

@@ -132,8 +132,8 @@ bool dataset::serve(parked const& p, bool settled, answers& out) {
   return true;
 }
 
-// Checks once whether the dataset is settled: a closure that gets the end stays settled, and a
-// closure that gets a split is not settled.
+// Checks only once whether the dataset is settled. A closure that receives the end stays settled; a
+// closure that receives a split was not settled.
 void dataset::serve_all(answers& out) {
   bool const settled = !parked_.empty() && is_settled();
   auto const waited = std::exchange(parked_, {});

@@ -1,15 +1,14 @@
-// A dataset: its splits, distributed to closures, epoch by epoch.
+// Distributes the splits of a dataset to closures, epoch by epoch.
 //
 //   queued ──draw──► drawn ──closure succeeded, split finished──► done
 //      ▲               │
 //      └───────────────┘ closure failed, was cancelled or restarted, or had not finished the split
 //
-// The next epoch begins when all splits of the current one are done. If no split is queued, a draw
-// waits, because splits that were already drawn can be requeued. When all closures that hold splits
-// are waiting, each draw is answered with the end of the dataset. A closure reads a single epoch:
-// the epoch of its first split, or the epoch that it requests.
-//
-// Owned by object_table; engine thread only. Limits: dataset_limits; waiting draws: object_limits.
+// The next epoch begins when all splits of the current epoch are done. If no split is queued, a
+// draw waits, because splits that were already drawn can be requeued. When all closures that hold
+// splits are waiting, each draw is answered with the end of the dataset. A closure reads a single
+// epoch: the epoch of its first split, or the epoch that it requests. Owned by object_table; engine
+// thread only. Limits: dataset_limits; waiting draws: object_limits.
 #pragma once
 
 #include <deque>
@@ -33,7 +32,7 @@ class dataset {
   struct dealt {
     call_name name{};
     std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error
-    std::string wrong{};                 // empty: no error
+    std::string wrong{};  // empty: no error
   };
   using answers = std::vector<dealt>;
 
@@ -41,15 +40,16 @@ class dataset {
   /// this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// Records that the closure has ended or restarts. Answers its waiting draws with the end of the
-  /// dataset.
+  /// Records that the closure has ended or restarts. Its waiting draws are answered with the end of
+  /// the dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
   /// Ends the closure's draws. The closure keeps its splits until it ends.
   void stop(closure_id closure, answers& out);
-  /// Returns the waiting draws, which the caller must answer. The dataset is deleted afterwards.
+  /// Removes and returns the waiting draws, which the caller must answer. Called before the dataset
+  /// is deleted.
   std::vector<call_name> abandon();
 
-  /// Scans all splits.
+  /// Returns the current position. Scans all splits.
   datasets::position where() const;
   datasets::dataset_counts counts() const;
   std::uint64_t done_ever() const { return done_ever_; }
@@ -57,7 +57,7 @@ class dataset {
   /// Continues at the position. REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds
   /// splits.
   status seek_to(datasets::position const& at, answers& out);
-  /// Errors: INVALID_ARGUMENT with the field.
+  /// Errors: INVALID_ARGUMENT; the message begins with the field.
   static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
   std::uint32_t epochs() const { return spec_.epochs; }
   std::size_t splits() const { return spec_.splits.size(); }
@@ -77,10 +77,10 @@ class dataset {
     std::uint32_t attempt = 0;
     std::uint32_t epoch = datasets::any_epoch;  // any_epoch until known
     std::string worker{};
-    std::map<std::uint32_t, bool> held{};  // splits, and whether each was read to its end
+    std::map<std::uint32_t, bool> held{};  // splits; true: read to the end
     std::size_t waits = 0;
     bool end_reached = false;
-    bool named = false;  // the closure requests this epoch
+    bool named = false;  // the closure requested this epoch
   };
   struct parked {
     call_name name{};
@@ -92,7 +92,7 @@ class dataset {
   void begin_epoch();
   void begin_at(datasets::position const& at);
   void pass_epochs();
-  /// Returns whether the draw could be answered.
+  /// Returns whether the draw was answered.
   bool serve(parked const& p, bool settled, answers& out);
   void serve_all(answers& out);
   /// Returns whether no split can be requeued unless a closure fails or ends.
@@ -108,7 +108,7 @@ class dataset {
   std::uint32_t epoch_ = 0;
   std::vector<split_state> states_;
   std::deque<std::uint32_t> queue_;
-  std::size_t done_ = 0;  // in this epoch
+  std::size_t done_ = 0;  // in the current epoch
   std::map<closure_id, holder> holders_;
   std::deque<parked> parked_;  // oldest first
   std::uint64_t done_ever_ = 0;

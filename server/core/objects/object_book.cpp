@@ -112,7 +112,7 @@ void object_book::lose(time_point now, object_id id, failure why, object_end how
   free_name(id, o);
   tasks_[{o.spec.job, o.spec.index}].has.erase(id);
   auto const before = how == object_end::raised || how == object_end::unable ||
-                      how == object_end::slow;  // its worker was connected
+                      how == object_end::slow;  // the worker was connected
   o.become(now, before ? object_state::failed : object_state::lost);
   o.end = how;
   o.why = std::move(why);

@@ -1,4 +1,4 @@
-// Objects by number, by name and by task, and the tasks that hold or will hold them.
+// Objects by number, by name and by task, and the tasks that hold or will hold objects.
 //
 //   add ──► pending ──its task connects──► starting ──► ready
 //                                             └──► failed   └──► lost
@@ -22,12 +22,12 @@ struct object {
   object_spec spec{};
   session_id owner{};
   std::string submitter{};
-  time_point created{}, since{};  // `since`: start of the current state
+  time_point created{}, since{};  // start of the current state
   object_state state = object_state::pending;
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
-  // Unanswered calls, oldest first; up to half of the entries may be answered.
+  // Unanswered calls, oldest first. Up to half of the entries may already be answered.
   std::deque<call_name> queue{};
   std::size_t passed = 0;  // upper bound of the answered entries in `queue`
   std::set<session_id> users{};
@@ -39,7 +39,7 @@ struct object {
   }
 };
 
-/// Returns the type, if any, and the message.
+/// Returns the message, preceded by the exception type if there is one.
 std::string failure_text(failure const& f);
 
 using task_name = std::pair<std::string, std::int64_t>;
@@ -49,7 +49,7 @@ std::string text(task_name const& t);
 struct task {
   stream_id stream{};  // none: disconnected
   core::incarnation incarnation{};
-  time_point lost_at = never;  // set while it is away
+  time_point lost_at = never;  // set while the task is disconnected
   bool takes = false;
   std::set<object_id> has{};
 };
@@ -58,11 +58,11 @@ class object_book {
  public:
   explicit object_book(object_limits const& limits) : limits_(limits) {}
 
-  /// Returns a number for a dataset, which shares the numbers of objects.
+  /// Returns a number for a dataset. Datasets and objects share one sequence of numbers.
   std::uint64_t next_number() { return ++last_; }
   /// Makes ids start above `last`.
   void begin_above(std::uint64_t last) { last_ = last; }
-  /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS (the name), RESOURCE_EXHAUSTED.
+  /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS for the name, RESOURCE_EXHAUSTED.
   status check(object_spec const& spec) const;
   /// REQUIRES: check(o.spec) succeeds.
   object_id add(object o);
@@ -72,19 +72,19 @@ class object_book {
   void erase(object_id id);
   /// Drops the constructor arguments, which are needed only until the object is built.
   void forget_args(object& o);
-  /// Marks the object as failed or lost and frees its name. It is kept for a while, so that callers
-  /// get the reason. The oldest is erased above object_limits::lost_max.
+  /// Marks the object as failed or lost, and frees its name. The object is kept so that callers
+  /// receive the reason. Above object_limits::lost_max, the oldest such object is erased.
   void lose(time_point now, object_id id, failure why, object_end how);
 
   task& of(task_name const& t) { return tasks_[t]; }
   std::optional<task_name> task_of(stream_id stream) const;
-  /// Sets the task's stream; none: disconnected.
+  /// `stream`: none if the task has disconnected.
   void connect(task& t, task_name const& name, stream_id stream);
   std::map<task_name, task>& tasks() { return tasks_; }
   std::map<task_name, task> const& tasks() const { return tasks_; }
   std::map<object_id, object>& all() { return objects_; }
   std::map<object_id, object> const& all() const { return objects_; }
-  /// Removes the task if it is disconnected, is not expected back and has no objects.
+  /// Removes the task if it is disconnected, is not expected to return, and has no objects.
   void tidy(task_name const& t);
 
  private:
@@ -92,7 +92,7 @@ class object_book {
 
   object_limits const& limits_;
   std::uint64_t last_ = 0;
-  std::size_t args_bytes_ = 0;  // arguments of unbuilt objects
+  std::size_t args_bytes_ = 0;  // arguments of objects that are not built yet
   std::map<object_id, object> objects_;
   std::map<std::string, object_id, std::less<>> names_;
   std::map<task_name, task> tasks_;

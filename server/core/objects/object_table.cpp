@@ -1,4 +1,4 @@
-// Requests of callers. Reports of workers: object_table_workers.cpp.
+// Handles requests of callers. object_table_workers.cpp handles reports of workers.
 #include "server/core/objects/object_table.hpp"
 
 #include <algorithm>
@@ -136,16 +136,16 @@ result<object_id> object_table::find(session_id s, std::string_view name) {
   return id;
 }
 
-// Reports the use each time: the session may have restarted since and rely on nothing yet.
+// Reports every use: the session may have restarted since the last report and rely on nothing yet.
 void object_table::use(session_id s, object& o) {
   o.users.insert(s);
   use_task const said{s, o.spec.job, o.spec.index};
   if (out_.uses.empty() || out_.uses.back() != said) out_.uses.push_back(said);
 }
 
-// Checks first whether the object is older than this process. After a restart its session and
-// ticket are unknown until the client reconnects, and the answer must not depend on who reconnects
-// first.
+// The check for objects of an earlier server process comes first. After a restart, session and
+// ticket are unknown until the client reconnects, and the answer must not depend on the order of
+// reconnection.
 failure object_table::refused(session_id s, object const* o, call_spec const& c) const {
   if (!o && raw(c.object) <= last_before_)
     return because(
@@ -209,8 +209,8 @@ bool object_table::take(call_name const& name, call_spec const& c) {
 
 void object_table::call(caller_id who, session_id s, call_spec const& c) {
   call_name const name{who, c.number};
-  // Must not start the caller's number sequence: the earlier process may have answered its later
-  // calls.
+  // Must not start the caller's number sequence: the earlier process may have answered later calls
+  // of this caller.
   if (who.of_worker && raw(c.object) <= last_before_ && !calls_.find(name)) {
     if (calls_.pass(who, c.number)) queue_answer({name, false, {}, refused(s, nullptr, c)});
     return;

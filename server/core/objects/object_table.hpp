@@ -1,16 +1,15 @@
-// Objects on tasks and calls of them, as a value without I/O. Requests of callers and reports of
-// workers are the input; orders and answers are the output.
+// Objects on tasks, and the calls of these objects. Requests of callers and reports of workers are
+// the input; orders and answers are the output.
 //
 //   create, call, drop, waits ──┐                      ┌──► orders to the workers that hold them
 //   attached, gone, built, ─────┼──► book, calls ──────┼──► answers to callers
 //   answered, tick              │                      └──► sessions that relied on lost objects
 //   session_ended ──────────────┘
 //
-// A call is executed at most once: its caller numbers it, and its worker skips numbers that it has
-// seen. Calls are never sent to another incarnation of a task; unanswered calls then fail with
-// UNAVAILABLE. Calls of one caller reach an object in the order of their numbers.
-//
-// Owned by the hub; engine thread only. No clock, randomness or I/O. Limits: object_limits.
+// A call is executed at most once: the caller numbers its calls, and the worker skips numbers that
+// it has seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
+// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Owned by the hub;
+// engine thread only. No clock, randomness or I/O. Limits: object_limits.
 #pragma once
 
 #include <map>
@@ -27,48 +26,48 @@ namespace muster::core::objects {
 
 class object_table {
  public:
-  /// Makes ids start above `last`, which no earlier process of the server has reached.
+  /// Makes ids start above `last`, the highest id that earlier server processes can have used.
   object_table(object_limits limits, std::uint64_t last) : limits_(limits), last_before_(last) {
     book_.begin_above(last);
   }
   object_table(object_table const&) = delete;
 
-  /// A session that may use objects. Functions on workers that have its ticket call on its behalf.
+  /// A session that can use objects. Functions on workers that have its ticket call on its behalf.
   struct user {
-    std::string ticket{};     // random secret of the session's client
-    std::string submitter{};  // id of a token; empty: no authentication
+    std::string ticket{};  // random secret of the session's client
+    std::string submitter{};  // token id; empty: no authentication
     bool all = false;
   };
-  /// Registers the session. A repeated call records the session's new stream. Errors:
+  /// Registers the session, or its new stream if the session is already open. Errors:
   /// INVALID_ARGUMENT with the field.
   status open(session_id s, user u);
   /// Removes the session with its datasets and its objects, except detached objects.
   void session_ended(session_id s);
-  /// Records that the session's client has lost its connection, or is connected again.
   void session_disconnected(time_point now, session_id s);
   void session_reconnected(session_id s);
-  /// Whether session `s` must wait to create an object with this name: it belongs to an object
-  /// whose client lost its connection less than object_limits::name_grace ago.
+  /// Returns whether session `s` must wait before it can create an object with this name. It must
+  /// wait if the name's owner disconnected less than object_limits::name_grace ago.
   bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
   /// Returns the open session with this ticket, or none.
   session_id holder_of(std::string_view ticket) const;
 
-  /// Creates an object. A repeated `number` of the session returns the same object. An object of
-  /// the same name is deleted if its client has been away for object_limits::name_grace and this
-  /// session may use the object. Errors: as object_book::check, FAILED_PRECONDITION (not opened).
+  /// Creates an object. A repeated `number` of the session returns the same object. An object with
+  /// the same name is deleted if its client has been away for object_limits::name_grace, and if
+  /// this session may use the object. Errors: as object_book::check; FAILED_PRECONDITION if the
+  /// session is not open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
-  /// Returns the connected tasks that can hold objects, those with the fewest first. Scans all
-  /// tasks.
+  /// Returns the connected tasks that can hold objects, starting with the tasks that hold the
+  /// fewest. Scans all tasks.
   std::vector<task_name> holders() const;
-  /// Looks up an object and notes the session as its user. Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Finds an object and records the session as its user. Errors: NOT_FOUND, PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
-  /// Accepts a call. Errors become the call's answer. `s`: the session on whose behalf it is made,
-  /// or none.
+  /// Accepts a call. Errors become the call's answer. `s`: the session on whose behalf the call is
+  /// made, or none.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
-  /// Records that the call `within` waits for the answer to `inner`. If the two wait for each
-  /// other, `inner` fails. Ignored unless `stream` is that of the worker that executes `within`.
+  /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each
+  /// other, `inner` fails. Ignored unless the worker of `stream` executes `within`.
   void waits(stream_id stream, call_name const& within, call_name const& inner);
   /// Deletes an object or dataset. Its unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
   /// PERMISSION_DENIED.
@@ -76,22 +75,22 @@ class object_table {
   /// Deletes an object without a permission check. REQUIRES: the object exists.
   void remove(object_id id);
 
-  // Datasets are called like objects: see object_table_datasets.cpp.
   /// Creates a dataset. A repeated `number` of the session returns the same dataset. Errors:
-  /// INVALID_ARGUMENT with the field, FAILED_PRECONDITION (not opened), RESOURCE_EXHAUSTED.
+  /// INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED; FAILED_PRECONDITION if the session is not
+  /// open.
   result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,
                                     datasets::dataset_spec spec);
   /// Draws a split for a closure. Errors become the call's answer. REQUIRES: the closure belongs to
-  /// session `of`, and executes this attempt on `worker`.
+  /// session `of` and executes this attempt on `worker`.
   void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
             session_id of, std::string const& worker);
   /// Accepts a call and fails it with `why`.
   void refuse(caller_id who, call_spec const& c, failure why);
-  /// Whether a closure that has not ended has drawn from a dataset.
+  /// Returns whether an unfinished closure has drawn from a dataset.
   bool is_drawn_from() const { return !drawing_.empty(); }
   /// Records that a closure has ended or restarts.
   void closure_ended(closure_id closure, bool succeeded);
-  /// Ends the draws of a closure that is asked to stop.
+  /// Ends the draws of a closure that must stop.
   void closure_stops(closure_id closure);
   dataset const* find(dataset_id id) const {
     auto const it = datasets_.find(id);
@@ -100,16 +99,16 @@ class object_table {
   /// Scans all datasets, but not their splits.
   datasets::dataset_totals dataset_totals() const;
   /// Returns the newest datasets below `before` (none: all) that this token may see. An empty
-  /// `submitter` sees all.
+  /// `submitter` sees all datasets.
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// Records that a task is connected. `takes`: it can hold objects. REQUIRES: gone() was called
-  /// for its previous stream.
+  /// Records that a task has connected. `takes`: the task can hold objects. REQUIRES:
+  /// task_disconnected() was called for its previous stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
-  /// Records that a task's stream has ended. Its objects wait for its return for
-  /// object_limits::grace, or are lost at once if `final`.
+  /// Records that a task's stream has ended. Its objects are lost after object_limits::grace unless
+  /// the task reconnects, or immediately if `final`.
   void task_disconnected(time_point now, stream_id stream, bool final, std::string const& why);
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
@@ -117,10 +116,10 @@ class object_table {
   /// Records the result of a construction: success, or failure `why` of kind `how`.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
-  /// Records a worker's answer. Ignored unless `stream` is that of the object's task.
+  /// Records a worker's answer. Ignored unless `stream` belongs to the object's task.
   void answered(stream_id stream, object_id id, call_answer a);
 
-  /// Marks the objects of tasks that have been away for too long as lost.
+  /// Marks the objects of tasks that have been disconnected for too long as lost.
   void tick(time_point now);
   /// Returns a time not later than the next expiry.
   time_point due() const { return due_; }
@@ -135,7 +134,6 @@ class object_table {
   /// Returns the newest objects below `before` (none: all) that match, without their arguments.
   std::vector<object_view> list(object_id before, std::size_t limit, object_query const& q) const;
   object_id named(std::string_view name) const { return book_.named(name); }
-  /// Scans all objects.
   object_counts counts() const;
   bool may_use(session_id s, std::string const& submitter) const;
   std::string invalid() const;
@@ -143,13 +141,12 @@ class object_table {
  private:
   struct opened {
     user of;
-    std::map<std::uint64_t, object_id> made;  // by the session's number
+    std::map<std::uint64_t, object_id> made;  // by the session's number for the creation
     std::map<std::uint64_t, dataset_id> datasets{};
-    time_point away_since = never;  // when the client lost its connection
+    time_point away_since = never;  // when the client disconnected
   };
 
-  /// Returns whether the call is new and must be executed. Otherwise answers it, if an answer is
-  /// due.
+  /// Returns whether the call is new and must be executed. Otherwise answers it if necessary.
   bool take(call_name const& name, call_spec const& c);
   status check(datasets::dataset_spec const& spec) const;
   void ask(dataset_id id, call_name const& name, session_id s, call_spec const& c);
@@ -160,18 +157,18 @@ class object_table {
   void fail_all(object& o, failure const& why);
   void lose(time_point now, task_name const& t, task& at, object_end how, std::string const& why);
   void trim(object& o);
-  /// Removes forgotten calls from the queues of their objects; one entry per call.
+  /// Removes forgotten calls from their objects' queues. `forgotten` has one entry per call.
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
-  /// Returns the time since which the client that owns the name has been away. Returns never if it
-  /// is connected, or if the session may not take over the name.
+  /// Returns when the client that owns the name disconnected. Returns never if the client is
+  /// connected, or if the session may not take over the name.
   time_point abandoned_since(session_id s, std::string_view name) const;
   void use(session_id s, object& o);
   failure refused(session_id s, object const* o, call_spec const& c) const;
 
   object_limits const limits_;
-  std::uint64_t const last_before_;  // ids up to this belong to earlier processes
+  std::uint64_t const last_before_;  // ids up to this one belong to earlier server processes
   object_book book_{limits_};
   call_table calls_{limits_};
   std::map<session_id, opened> sessions_;
@@ -183,7 +180,7 @@ class object_table {
   std::uint64_t splits_done_before_ = 0, splits_given_back_before_ = 0;
   std::map<closure_id, std::vector<dataset_id>> drawing_;
   time_point due_ = never;
-  std::array<std::uint64_t, enum_size<call_end>> ended_{};  // by result
+  std::array<std::uint64_t, enum_size<call_end>> ended_{};  // counts by result
   output out_;
 };
 

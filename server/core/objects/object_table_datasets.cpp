@@ -1,4 +1,4 @@
-// Datasets share the numbers, streams and tickets of objects; the server itself answers their
+// Datasets share the numbers, streams and tickets of objects, but the server itself answers their
 // calls.
 #include <utility>
 
@@ -218,7 +218,7 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
   }
 }
 
-// Called for coordinators and for functions that have the handle.
+// Called for coordinators, and for functions that have the handle.
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)

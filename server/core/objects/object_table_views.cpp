@@ -35,7 +35,7 @@ object_view object_table::view(object_id id, object const& o) const {
   bool const here = at != book_.tasks().end() && at->second.stream != stream_id{} && !over;
   if (here) v.incarnation = at->second.incarnation;
   auto const open = calls_.open(id);
-  // The worker has all open calls and starts them in order.
+  // The worker has received all open calls and starts them in order.
   if (here && o.state == object_state::ready)
     v.executing = std::min<std::size_t>(open, o.spec.concurrency);
   v.waiting = open - v.executing;

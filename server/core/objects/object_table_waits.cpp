@@ -30,13 +30,13 @@ void object_table::waits(stream_id stream, call_name const& within, call_name co
 }
 
 // An executing call ends unless it waits for a call that cannot end. A queued call starts when any
-// executing call can end. All other calls are in a cycle. The search is bounded: a larger cycle, or
-// one behind an object with more calls, is not found.
+// executing call can end. All other calls are in a cycle. The search is bounded, so very large
+// cycles are not found.
 bool object_table::can_end(call_name const& start) const {
-  constexpr std::size_t examined_max = 2'000;  // calls, including those to be visited
+  constexpr std::size_t examined_max = 2'000;  // calls examined or still to be examined
   struct node {
-    std::vector<call_name> all;  // ends when all of these end
-    std::vector<call_name> any;  // starts when any of these ends
+    std::vector<call_name> all;  // the call ends when all of these calls end
+    std::vector<call_name> any;  // the call starts when any of these calls ends
     bool ends = false;
   };
   std::map<call_name, node> seen;

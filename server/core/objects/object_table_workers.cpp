@@ -1,4 +1,4 @@
-// Reports of workers, and the loss of objects with their tasks.
+// Handles reports of workers, and the loss of objects with their tasks.
 #include <algorithm>
 #include <utility>
 
@@ -9,8 +9,8 @@ namespace muster::core::objects {
 
 namespace {
 
-constexpr std::size_t named_max = 3;             // lost objects that an event names
-constexpr std::size_t last_error_bytes = 1'000;  // that are kept
+constexpr std::size_t named_max = 3;  // maximum number of lost objects that an event names
+constexpr std::size_t last_error_bytes = 1'000;  // maximum size of the stored error text
 
 }  // namespace
 
@@ -61,7 +61,7 @@ void object_table::task_disconnected(time_point now, stream_id stream, bool fina
   due_ = std::min(due_, at.lost_at);
 }
 
-// Keeps pending objects, which the next worker of the task can build.
+// Pending objects are kept, because the task's next worker can build them.
 void object_table::lose(time_point now, task_name const& t, task& at, object_end how,
                         std::string const& why) {
   passed(calls_.retire(caller_of(std::exchange(at.incarnation, {}))));
@@ -85,7 +85,8 @@ void object_table::lose(time_point now, task_name const& t, task& at, object_end
     for (auto const s : o.users)
       if (told.insert(s).second) out_.losses.push_back({s, t.first, t.second, why});
     ++all.count;
-    // All readers see the event, but names of a token's objects are for that token only.
+    // The event is visible to all readers, but a token's object names are visible only to that
+    // token.
     if (all.first.size() < named_max && o.submitter.empty())
       all.first.push_back(o.spec.name.empty() ? o.spec.class_name : o.spec.name);
     book_.lose(now, id, lost, how);
@@ -133,7 +134,7 @@ void object_table::trim(object& o) {
     if (c && !c->answered) break;
     o.queue.pop_front();
   }
-  // With concurrency above 1, calls behind a slow one can finish first.
+  // With concurrency above 1, calls behind a slow call can finish first.
   if (o.passed * 2 <= o.queue.size()) return;
   std::erase_if(o.queue, [this](call_name const& n) {
     auto const* c = calls_.find(n);
@@ -151,7 +152,7 @@ void object_table::passed(std::vector<object_id> const& forgotten) {
   }
 }
 
-// Scans all tasks only when one is due: every step calls due(), and there are many tasks.
+// Scans all tasks only when one is due: every step calls tick(), and there are many tasks.
 void object_table::tick(time_point now) {
   if (now < due_) return;
   std::vector<task_name> over;

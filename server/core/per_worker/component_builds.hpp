@@ -5,14 +5,14 @@
 //            ▲                                                     │ worker lost
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
-// Stateful tasks build only the values that a closure assigned to them uses. A component gets the
-// same number of workers at each build until the server restarts. The number is not durable: each
-// component would need a record that contains the value's arguments.
+// Stateful tasks build only the values that are used by closures assigned to them. A component
+// receives the same number of workers at each build until the server restarts. That number is not
+// durable, because its record would have to contain the value's arguments.
 //
-// A component stays NOT_READY, and is built again after a pause, when its builder's failure is
-// tolerated or the builder has lost too many workers in a row. The values themselves stay on the
-// workers, which drop them on request or when they end. Builds to be sent are queued by stream.
-// Owned by the coordinator; engine thread only. Limit: config::per_worker_values_max.
+// A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
+// or if the builder has lost too many workers in a row. Workers store the values, and drop them on
+// request or when they exit. Pending builds are queued by stream. Owned by the coordinator; engine
+// thread only. Limit: config::per_worker_values_max.
 #pragma once
 
 #include <algorithm>
@@ -34,25 +34,25 @@
 namespace muster::core {
 
 struct per_worker_component {
-  stream_id stream{};  // stream that builds or holds it; none if aborted
+  stream_id stream{};  // builds or holds the value; none if aborted
   value_state state = value_state::not_ready;
-  // The result of a failed build (READY), or the reason of an abort or rebuild.
+  // Failure of the build (READY), or reason of the abort or rebuild.
   std::optional<failure> error;
-  closure_id build{};             // set while the build is sent
+  closure_id build{};  // set while the worker builds
   std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
-  std::uint32_t losses = 0;       // consecutive workers that died building it
-  std::uint32_t losses_max = 0;   // limit of losses, as of the last loss; 0: no limit
-  std::string lost_by{};          // why the last of these workers was lost
-  // Worker lost during a build; it counts as dead once another incarnation connects.
+  std::uint32_t losses = 0;  // consecutive workers lost during the build
+  std::uint32_t losses_max = 0;  // limit at the last loss; 0: no limit
+  std::string lost_by{};  // why the last of these workers was lost
+  // Worker lost during a build. Counts as dead once another incarnation connects.
   core::incarnation suspect{};
   std::uint32_t built_again = 0;  // tolerated failures since the last successful build
   std::optional<transient_reports> reports;
   time_point since{};
 
-  /// Returns whether the builder has lost too many workers in a row; builds are then delayed.
+  /// Returns whether the builder has lost too many workers in a row. Further builds are delayed.
   bool is_quarantined() const { return losses_max > 0 && losses >= losses_max; }
-  /// Returns whether the attempt after the quarantine has also lost its worker. Closures that need
-  /// it fail.
+  /// Returns whether the build after the quarantine has also lost its worker. Closures that need
+  /// the value then fail.
   bool is_hopeless() const { return losses_max > 0 && losses > losses_max; }
   std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
@@ -70,12 +70,12 @@ struct per_worker_entry {
   std::uint64_t token = 0;
   std::string submitted_by{};
   time_point created{};
-  bool released = false;    // to be erased once unused
+  bool released = false;  // erased as soon as it is unused
   std::uint64_t users = 0;  // unfinished closures that need it
-  /// Components by task. Contains at most one entry per row of the task registry.
+  /// Components by task, at most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
   /// Stateful tasks that must build the value, because a closure assigned to them uses it. Index -1
-  /// means all tasks of the role and replaces entries beyond named_max.
+  /// means all tasks of the role and is used beyond named_max.
   std::set<std::pair<std::string, std::int64_t>> named;
   static constexpr std::size_t named_max = 1'024;
 
@@ -90,7 +90,7 @@ class component_builds {
  public:
   using task_key = std::pair<std::string, std::int64_t>;
 
-  /// Both must outlive this object. Changes are appended to `out`.
+  /// REQUIRES: both outlive this object. Appends changes to `out`.
   component_builds(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   per_worker_entry& add() {
@@ -127,7 +127,6 @@ class component_builds {
     entries_.erase(it);
     troubled_.erase(id);
   }
-  /// Appends the current state to the changes.
   void note_change(per_worker_entry const& v) {
     changes_.per_worker.push_back({v.id, v.owner, v.released, false});
   }
@@ -141,7 +140,7 @@ class component_builds {
     return wide_.coordinators > 1 ? " was released, or belongs to another cluster"
                                   : " was released";
   }
-  /// Returns whether the id was used, in any table of the server.
+  /// Returns whether any cluster of the server has ever used the id.
   bool was(per_worker_id id) const {
     return raw(id) > wide_.first_per_worker && raw(id) <= wide_.last_per_worker;
   }
@@ -149,7 +148,7 @@ class component_builds {
   std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
   std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
 
-  /// Builds to send to the stream, in order, before other closures.
+  /// Returns the builds to send to the stream, in order, before other closures.
   std::vector<per_worker_id>& to_build(stream_id s) { return to_build_[s]; }
   void build_later(stream_id s, per_worker_id v) {
     auto& all = to_build_[s];
@@ -159,16 +158,16 @@ class component_builds {
   void look_at(stream_id s) { waiting_.push_back(s); }
   /// Returns whether a worker has pending builds, or a closure on a stateful task needs a value.
   bool any_waits() const { return !waiting_.empty() || !named_.empty(); }
-  /// Records that a closure needs the value on a stateful task.
+  /// Records that a closure on a stateful task needs the value.
   void name(per_worker_entry& v, std::pair<std::string, std::int64_t> task) {
     if (v.named.size() >= per_worker_entry::named_max) task.second = -1;
     if (v.named.insert(std::move(task)).second) named_.push_back(v.id);
   }
   std::vector<per_worker_id> take_named() { return std::exchange(named_, {}); }
-  /// Returns the streams with pending builds, once each.
+  /// Returns the streams with pending builds. A stream can be listed more than once.
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
-  /// Builds the value again after a pause of 1 s, doubled for each of the `before` attempts, up to
-  /// a minute.
+  /// Builds the value again after a pause: 1 s, doubled for each of the `before` attempts, at most
+  /// one minute.
   void build_again(time_point now, std::uint32_t before, stream_id s, per_worker_id v) {
     again_.insert({now + pause_after(before), s, v});
   }
@@ -177,7 +176,7 @@ class component_builds {
     constexpr duration most = std::chrono::minutes(1);
     return attempts < 6 ? first * (1 << attempts) : most;
   }
-  /// Records that builders of the value have lost too many workers. Kept until the value is erased.
+  /// Records that the value's builders have lost too many workers. Kept until the value is erased.
   void note_trouble(per_worker_id v) { troubled_.insert(v); }
   bool is_troubled(per_worker_id v) const { return troubled_.contains(v); }
   bool any_troubled() const { return !troubled_.empty(); }
@@ -208,7 +207,7 @@ class component_builds {
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
   }
-  /// Aborts the components of a lost worker; `why` is the reason of the loss.
+  /// Aborts the components that a lost worker held. `why`: reason of the loss.
   void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, std::string const& why,
             time_point now) {
     auto const worker = task.first + ":" + std::to_string(task.second);

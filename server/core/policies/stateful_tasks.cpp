@@ -1,4 +1,4 @@
-// Few tasks, rare searches: searches by number or session scan all tasks.
+// Searches by number or session scan all tasks: there are few tasks, and searches are rare.
 #include "server/core/policies/stateful_tasks.hpp"
 
 #include <algorithm>

@@ -1,13 +1,13 @@
 // Tasks whose process holds state, such as parameter servers (config::stateful_jobs), and the
-// sessions that rely on that state.
+// sessions that rely on this state.
 //
 //   came ──► connected ──gone──► away ──same incarnation──► connected
 //                │                └── grace period over, or a new incarnation ──► lost
 //                └── worker has left ──► lost
 //
-// The sessions that relied on a lost task are returned once; the caller acts on them. Tasks are
-// identified by name, sessions by number. Owned by the coordinator; engine thread only. Limits: the
-// number of tasks is bounded by the registry, the users of a task by the number of sessions.
+// The sessions that relied on a lost task are returned once, and the caller acts on them. Tasks are
+// identified by name, sessions by number. Owned by the coordinator; engine thread only. The task
+// registry limits the tasks; the session table limits each task's users.
 #pragma once
 
 #include <map>
@@ -36,15 +36,15 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// Records that the task's connection is gone; the task is lost at `until`. Returns the alarm's
-  /// number, or 0 if the task is away already or unknown.
+  /// Records that the task has disconnected and will be lost at `until`. Returns the alarm's
+  /// number, or 0 if the task is unknown or already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
   /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
   /// Records that the task's alarm has fired. REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
-  /// Forgets the task. Returns when it would have been lost, or never if it was not away.
+  /// Removes the task. Returns when it would have been lost, or never if it was connected.
   time_point lose(task_key const& t);
 
   /// Records that the session relies on the task's current state. Ignored for an unknown task.
@@ -53,7 +53,7 @@ class stateful_tasks {
   void use(session_number s, std::string_view name);
   /// Returns the sessions that relied on the task, and clears the list.
   std::vector<session_number> take_users(task_key const& t);
-  /// Forgets a session that has ended or restarts.
+  /// Removes a session that has ended or restarts.
   void forget(session_number s);
 
   std::size_t count_disconnected() const;
@@ -63,7 +63,7 @@ class stateful_tasks {
   struct entry {
     std::uint64_t number = 0;
     core::incarnation incarnation{};
-    time_point lost_at = never;  // never while connected
+    time_point lost_at = never;  // never: the task is connected
     std::set<session_number> users;
   };
 

@@ -1,4 +1,3 @@
-// Sliding windows, and the check of reported task names.
 #include "server/core/policies/transient_failures.hpp"
 
 #include <algorithm>
@@ -19,7 +18,6 @@ struct task_name {
   std::uint32_t index = 0;
 };
 
-// Example: "ps:1".
 std::optional<task_name> parse_task(std::string_view text) {
   auto const colon = text.rfind(':');
   if (text.size() > dependency_bytes_max || colon == std::string_view::npos || colon == 0)
@@ -94,7 +92,7 @@ transient_failures::verdict transient_failures::dependencies_lost(transient_repo
     if (n >= dependency_limit()) v.fatal.push_back(name);
     v.counts.push_back({name, n});
   }
-  v.pause = pause_first;  // the pause keeps a single closure from reaching the limit by itself
+  v.pause = pause_first;  // the pause prevents one closure from reaching the limit alone
   for (std::size_t i = 1; i < most && v.pause < pause_most; ++i) v.pause *= 2;
   v.pause = std::min(v.pause, pause_most);
   return v;

@@ -1,10 +1,9 @@
 // Failures reported by functions that are tolerated for a while: time-outs, and lost dependencies
-// such as a parameter server that restarts. Reports are counted in a sliding window for each
-// session and each component that a worker builds. The report that reaches the limit is fatal;
-// earlier reports requeue the closure.
-//
-// Only decides, and identifies sessions by number. Owned by the coordinator; engine thread only.
-// Limits: config::dependencies_max names per session, and per name the reports up to the fatal one.
+// such as a restarting parameter server. A sliding window counts the reports of each session and of
+// each component that a worker builds. The report that reaches the limit is fatal; earlier reports
+// requeue the closure. The class only decides, and identifies sessions by number. Owned by the
+// coordinator; engine thread only. Limits: config::dependencies_max names per session, and the
+// fatal number of reports per name.
 #pragma once
 
 #include <functional>
@@ -23,26 +22,26 @@ class transient_failures {
  public:
   explicit transient_failures(config const& c) : config_(c) {}
 
-  /// Decision on a reported loss of dependencies.
+  /// Decision on a report of lost dependencies.
   struct verdict {
     struct count {
       std::string dependency;
-      std::size_t reports = 0;  // within the window, including this one
+      std::size_t reports = 0;  // within the window, including this report
     };
     std::vector<count> counts;       // sorted
-    std::vector<std::string> fatal;  // dependencies at the limit; empty: tolerated
-    duration pause{};                // delay of a tolerated closure
+    std::vector<std::string> fatal;  // dependencies at the limit; empty: failure is tolerated
+    duration pause{};  // delay before a tolerated closure runs again
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
-  /// Returns why the report is invalid, or an empty string. `exists` finds tasks that are not
-  /// declared.
+  /// Returns why the report is invalid, or an empty string. `exists` decides about tasks that are
+  /// not declared.
   using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
   std::string wrong(failure const& f, known_task const& exists) const;
   /// Returns the number of reports that is fatal.
   std::size_t dependency_limit() const;
 
-  /// Counts a reported time-out and returns whether the closure is requeued. `workers`: number of
+  /// Counts a reported time-out. Returns whether the closure is requeued. `workers`: number of
   /// connected workers.
   bool tolerates_timeout(transient_reports& all, std::uint32_t workers, time_point now);
 

@@ -1,7 +1,6 @@
-// Reports that nothing finishes although closures run or could run. The watch starts with the first
-// such closure and restarts whenever a closure finishes. Reports follow after one period, then at
-// intervals that double, up to an hour, because repetitions add no information.
-//
+// Reports that no closure finishes although closures run or could run. The watch starts with the
+// first such closure and restarts when a closure finishes. The first report follows after one
+// period; later intervals double, up to one hour, because repeated reports add no information.
 // Owned by the coordinator; engine thread only.
 #pragma once
 
@@ -22,7 +21,7 @@ class watchdog {
 
   /// Records that a closure has finished in this step.
   void progress() { progressed_ = true; }
-  /// Called at the end of each step. `busy`: a closure runs, or is queued while workers are
+  /// Called at the end of each step. `busy`: a closure is running, or is queued while workers are
   /// connected.
   void observe(bool busy, time_point now) {
     if (period_ == duration{}) return;
@@ -32,8 +31,8 @@ class watchdog {
     pause_ = period_;
     due_ = busy ? now + pause_ : never;
   }
-  /// Called when `due` is reached. Returns whether to report. `work`: a closure runs or is queued
-  /// for a worker.
+  /// Called when `due` is reached. Returns whether to report. `work`: a closure is running or is
+  /// queued for a worker.
   bool on_alarm(bool work, time_point now) {
     if (work) pause_ = std::max(period_, std::min<duration>(2 * pause_, longest_pause));
     due_ = now + pause_;
@@ -42,9 +41,9 @@ class watchdog {
   }
 
   time_point due() const { return due_; }
-  /// Whether a stall was reported and nothing has finished since.
+  /// Returns whether a stall was reported and no closure has finished since.
   bool stalled() const { return stalled_; }
-  /// Returns when the time without progress began; never while idle.
+  /// Returns when the time without progress began, or never while idle.
   time_point quiet_since() const { return quiet_since_; }
 
   std::string invalid() const {
@@ -55,8 +54,8 @@ class watchdog {
   duration const period_;
   time_point quiet_since_ = never;
   time_point due_ = never;
-  duration pause_{};         // until the next report
-  bool progressed_ = false;  // in this step
+  duration pause_{};  // time until the next report
+  bool progressed_ = false;  // a closure finished in this step
   bool stalled_ = false;
 };
 

@@ -1,15 +1,13 @@
-// Closures that run in isolation. Each has lost so many workers that its next worker runs nothing
-// else, so that a closure which kills its worker takes no others with it.
+// Isolated closures. Each has lost so many workers that its next worker runs no other closure, so
+// that a closure that kills its worker does not harm others.
 //
 //   (counted losses) ──► waits ──a worker that is empty──► runs ──► ended, or proved innocent
 //                          ▲                                 │
 //                          └──── requeued, retried, delayed ─┘
 //
-// If no worker becomes empty by itself, one is kept empty: it receives no closures until the
-// current closure has started on it. If that takes too long, another worker or closure is tried,
-// for twice as long.
-//
-// Owned by the scheduler. Bounded by the number of closures.
+// If no worker becomes empty by itself, a worker is kept empty: it receives no closures until the
+// isolated closure has started on it. If that takes too long, another worker or closure is tried,
+// with twice the patience. Owned by the scheduler. Bounded by the number of closures.
 #pragma once
 
 #include <set>
@@ -23,9 +21,9 @@ namespace muster::core {
 
 class exclusive_table {
  public:
-  /// Time that closures wait for an empty worker before the first worker is kept empty.
+  /// Time that closures wait for an empty worker before a worker is kept empty.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Closures per step that may fail to find a worker; the others wait for the next step.
+  /// Maximum number of closures per step that find no worker. The others wait for the next step.
   static constexpr std::size_t tries_max = 16;
 
   /// Isolates the closure from now on. REQUIRES: it is not in the table.
@@ -34,12 +32,11 @@ class exclusive_table {
     end_wait(c);
     all_.erase({since, c});
   }
-  /// REQUIRES: added.
+  /// REQUIRES: the closure was added.
   void wait(closure_id c, time_point now) {
     if (waiting_.empty()) restart_patience(now);
     waiting_.insert(c);
   }
-  /// Ends the closure's wait.
   void started(closure_id c, time_point now) {
     end_wait(c);
     if (!waiting_.empty()) restart_patience(now);
@@ -50,13 +47,13 @@ class exclusive_table {
   std::set<closure_id> const& waiting() const { return waiting_; }
   bool waits(closure_id c) const { return waiting_.contains(c); }
   bool any_waits() const { return !waiting_.empty(); }
-  /// REQUIRES: any_waits().
+  /// Returns the waiting closures in rotation. REQUIRES: any_waits().
   closure_id next() {
     auto const it = waiting_.upper_bound(last_tried_);
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;
   }
 
-  /// Returns when to start keeping a worker empty, or to try another one; `never` if no closure
+  /// Returns when to start keeping a worker empty, or to try another worker; `never` if no closure
   /// waits.
   time_point due() const { return due_; }
   /// Doubles the patience and postpones the next attempt to keep a worker empty.
@@ -65,7 +62,7 @@ class exclusive_table {
     due_ = now + patience_;
   }
 
-  /// The worker that is kept empty, and the closure it is kept for; null ids if there is none.
+  /// The worker that is kept empty, and its closure. Both ids are null if there is none.
   struct kept {
     closure_id by{};
     stream_id worker{};

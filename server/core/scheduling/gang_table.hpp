@@ -6,10 +6,9 @@
 //      │           connected workers:   apart
 //      └────────── a member ended ────────┴──► broken: the others are cancelled
 //
-// A gang that the connected workers could not hold even if idle is set apart, so that it does not
-// block others: no workers are kept free for it, and it uses up none of the tries.
-//
-// Owned by the scheduler. Bounded by the number of closures, each of which is in at most one gang.
+// A gang that would not fit even if all connected workers were idle is set apart, so that it does
+// not block others. No workers are kept free for it, and it does not count against tries_max. Owned
+// by the scheduler. Bounded by the number of closures, each of which is in at most one gang.
 #pragma once
 
 #include <algorithm>
@@ -27,23 +26,23 @@ struct gang {
   std::string name;
   std::size_t size = 0;
   std::vector<closure_id> members;  // in schedule order
-  std::size_t ready = 0;            // members that wait only for the others and a worker
-  time_point impatient_at = never;  // when to start keeping workers free for it
+  std::size_t ready = 0;  // members that wait only for other members and for a worker
+  time_point impatient_at = never;  // when to start keeping workers free for the gang
   bool impatient = false;
-  std::uint64_t turn = 0;  // order in which gangs became complete; 0: incomplete
-  // Fleet that could hold it; see fleet_changed.
+  std::uint64_t turn = 0;  // position among complete gangs; 0: incomplete
+  // Version of the fleet that could hold the gang; see fleet_changed().
   std::uint64_t fleet = 0;
 };
 
 class gang_table {
  public:
-  /// Maximum number of members of a gang; a larger gang is refused with INVALID_ARGUMENT.
+  /// Maximum number of members. A larger gang is refused with INVALID_ARGUMENT.
   static constexpr std::size_t size_max = 1'024;
-  /// Time before workers are kept free for a gang.
+  /// Time that a gang waits before workers are kept free for it.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Waiting gangs per step, oldest first, that may fail to find slots.
+  /// Maximum number of waiting gangs per step, oldest first, that find no slots.
   static constexpr std::size_t tries_max = 16;
-  /// Waiting gangs examined per step, including those too large for all workers.
+  /// Maximum number of waiting gangs examined per step, including gangs too large for all workers.
   static constexpr std::size_t looks_max = 64;
 
   /// Announces a member of a gang in the request that is being scheduled.
@@ -52,17 +51,17 @@ class gang_table {
     if (added) all_[++last_].name = name;
     ++all_[it->second].size;
   }
-  /// REQUIRES: expected. Returns the gang.
+  /// Adds an expected member. Returns the gang. REQUIRES: expect(name) was called.
   std::uint64_t join(std::string const& name, closure_id member) {
     auto const id = forming_.at(name);
     all_.at(id).members.push_back(member);
     return id;
   }
-  /// Forgets the names of gangs, which are local to one request.
+  /// Clears the names of gangs, which are valid only within one request.
   void end_of_request() { forming_.clear(); }
 
-  /// Counts a ready member. Returns whether it was the last; the caller then sets an alarm for
-  /// `impatient_at`.
+  /// Counts a ready member. Returns whether it was the last member; the caller then sets an alarm
+  /// for `impatient_at`.
   bool member_ready(std::uint64_t id, time_point now) {
     auto& g = all_.at(id);
     if (++g.ready < g.size) return false;
@@ -70,21 +69,22 @@ class gang_table {
     waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
-  /// Handles the alarm: workers may be kept free for the gang.
+  /// Allows workers to be kept free for the gang, because its patience has ended.
   void on_patience_over(std::uint64_t id) { all_.at(id).impatient = true; }
 
   gang const* find(std::uint64_t id) const {
     auto const it = all_.find(id);
     return it == all_.end() ? nullptr : &it->second;
   }
-  /// Returns the gang after `turn`, which is set to its turn; 0 if none waits.
+  /// Returns the waiting gang after `turn`, and sets `turn` to its position. Returns 0 if there is
+  /// none.
   std::uint64_t next(std::uint64_t& turn) const {
     auto const it = waiting_.upper_bound(turn);
     if (it == waiting_.end()) return 0;
     turn = it->first;
     return it->second;
   }
-  /// Returns the next of the gangs that are set apart, in rotation, or 0.
+  /// Returns the next gang that is set apart, in rotation, or 0.
   std::uint64_t next_oversized() {
     if (oversized_.empty()) return 0;
     auto it = oversized_.upper_bound(last_apart_);
@@ -107,7 +107,7 @@ class gang_table {
   bool fits(gang const& g) const { return g.fleet == fleet_; }
   /// Records that the current fleet could hold the gang.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
-  /// REQUIRES: it waits.
+  /// Sets the gang apart. REQUIRES: the gang waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
   /// Makes all gangs be checked again after a change of workers or their capacity.
   void fleet_changed() {
@@ -115,7 +115,7 @@ class gang_table {
     waiting_.merge(oversized_);
   }
 
-  /// Removes the gang and returns it. REQUIRES: it exists.
+  /// Removes and returns the gang. REQUIRES: it exists.
   gang forget(std::uint64_t id) {
     auto g = std::move(all_.extract(id).mapped());
     waiting_.erase(g.turn);
@@ -123,12 +123,12 @@ class gang_table {
     return g;
   }
 
-  /// Notes, for the end of the step, that a member ended before the gang started.
+  /// Records, for the end of the step, that a member ended before the gang started.
   void member_ended(std::uint64_t id, closure_id member) {
     if (all_.contains(id)) broken_.emplace_back(id, member);
   }
   bool any_broken() const { return !broken_.empty(); }
-  /// Removes and returns a gang that has lost a member, with the member. REQUIRES: any_broken().
+  /// Removes and returns a gang that lost a member, with that member. REQUIRES: any_broken().
   std::pair<std::uint64_t, closure_id> take_broken() {
     auto const b = broken_.back();
     broken_.pop_back();
@@ -152,7 +152,7 @@ class gang_table {
  private:
   std::map<std::uint64_t, gang> all_;
   std::map<std::uint64_t, std::uint64_t> waiting_, oversized_;  // gang by turn
-  std::map<std::string, std::uint64_t> forming_;  // gang by name, in the request being scheduled
+  std::map<std::string, std::uint64_t> forming_;  // gang by name, in the current request
   std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // gang and member, in this step
   std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;
   std::uint64_t fleet_ = 1;

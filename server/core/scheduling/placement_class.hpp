@@ -1,7 +1,7 @@
 // A *placement class* is the set of workers that declare the same functions and currently satisfy
-// the same requirements; resources in use do not count as present. A class has a ring of workers
-// with an idle slot, a ring of workers that may prefetch, and a ring of sessions with closures it
-// can run. Owned by the scheduler.
+// the same requirements; a resource in use does not satisfy a requirement. A class has a ring of
+// workers with an idle slot, a ring of workers that can prefetch, and a ring of sessions whose
+// closures it can run. Owned by the scheduler.
 #pragma once
 
 #include <vector>
@@ -26,11 +26,11 @@ struct placement_class {
   explicit placement_class(std::uint32_t i) : index(i), sessions(session_turn{i}) {}
 
   std::uint32_t index;
-  std::vector<function_id> functions;    // sorted
-  std::vector<std::uint32_t> satisfied;  // requirements, sorted
-  bool by_name_only = false;             // its workers accept only closures that name them
-  std::vector<bool> has;                 // by function number
-  std::vector<bool> meets;               // by requirement number
+  std::vector<function_id> functions;
+  std::vector<std::uint32_t> satisfied;  // requirement numbers, sorted
+  bool by_name_only = false;  // workers accept only closures that select them explicitly
+  std::vector<bool> has;  // by function number
+  std::vector<bool> meets;  // by requirement number
   std::uint32_t workers = 0;
   ring<worker_slots, worker_turn> idle;
   ring<worker_slots, worker_turn> prefetching;

@@ -1,7 +1,6 @@
-// Numbers the requirements of closures: a task, labels, amounts of resources, and PerWorkerValues
-// that the worker must have built.
-//
-// Owned by the scheduler. A number stays valid while a session's queue uses it.
+// Assigns numbers to the requirements of closures: a task, labels, resource amounts, and
+// PerWorkerValues that the worker must have built. Owned by the scheduler. A number is valid while
+// a session's queue uses it.
 #pragma once
 
 #include <compare>
@@ -17,10 +16,10 @@
 namespace muster::core {
 
 struct requirement {
-  std::string job;                                          // of the task; empty: any
-  std::int64_t index = -1;                                  // of the task; -1: any of the job
+  std::string job;  // task's job; empty: any
+  std::int64_t index = -1;  // task's index; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
-  // sorted; held while the closure runs.
+  // Sorted. Allocated while the closure runs.
   std::vector<std::pair<std::string, std::uint32_t>> resources;
   std::vector<per_worker_id> per_worker;  // sorted; all must be built
 
@@ -33,12 +32,12 @@ struct requirement {
 
 class requirement_table {
  public:
-  /// Maximum number of requirements in use. At the limit, closures with a new one are refused with
-  /// RESOURCE_EXHAUSTED; see scheduler::room_for.
+  /// Maximum number of requirements in use. At the limit, closures with a new requirement are
+  /// refused with RESOURCE_EXHAUSTED; see scheduler::room_for.
   static constexpr std::size_t max = 4'096;
 
   bool knows(requirement const& r) const { return numbers_.contains(r); }
-  /// Returns the requirement's number and whether it is new. A new one must be held to stay valid.
+  /// Returns the requirement's number, and whether it is new. The caller must hold a new number.
   std::pair<std::uint32_t, bool> intern(requirement r) {
     auto const [it, added] = numbers_.try_emplace(std::move(r), 0);
     if (!added) return {it->second, false};
@@ -55,7 +54,7 @@ class requirement_table {
     return {number, true};
   }
   void hold(std::uint32_t number) { ++entries_[number - 1].holders; }
-  /// Returns true if this was the last holder and the number is now free.
+  /// Returns true if this was the last holder, so that the number is free.
   bool release(std::uint32_t number) {
     auto& e = entries_[number - 1];
     check(e.holders > 0, "a requirement is released by those who hold it");
@@ -78,7 +77,7 @@ class requirement_table {
  private:
   struct entry {
     requirement const* what = nullptr;  // null: the number is free
-    std::uint32_t holders = 0;          // number of queues
+    std::uint32_t holders = 0;  // number of queues
   };
   std::map<requirement, std::uint32_t> numbers_;
   std::vector<entry> entries_;

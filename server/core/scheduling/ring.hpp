@@ -1,6 +1,6 @@
-// An intrusive doubly linked list used as a ring of turns: take from the front, rotate to the back.
-// Owns no elements; an element must be removed before it is destroyed. All operations except
-// for_each and find are O(1).
+// An intrusive doubly linked list, used as a ring of turns: the front element is served, then
+// rotated to the back. Owns no elements; an element must be removed before it is destroyed. All
+// operations except for_each and find are O(1).
 #pragma once
 
 #include "base/check.hpp"
@@ -40,7 +40,7 @@ class ring {
     link = {};
   }
 
-  /// `f` must not change the ring.
+  /// REQUIRES: `f` does not change the ring.
   template <class F>
   void for_each(F f) const {
     for (T* t = front_; t; t = link_of_(*t).next) f(*t);

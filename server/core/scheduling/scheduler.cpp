@@ -7,8 +7,8 @@ namespace muster::core {
 
 namespace {
 
-/// Maximum number of combinations of function, priority and requirement in one session; more are
-/// refused with RESOURCE_EXHAUSTED.
+/// Maximum number of combinations of function, priority and requirement in one session. At the
+/// limit, further combinations are refused with RESOURCE_EXHAUSTED.
 constexpr std::size_t queues_max = 4'096;
 
 template <class T>
@@ -254,8 +254,8 @@ std::optional<unmet_need> scheduler::unmet(function_id f, requirement const& r) 
   std::vector<worker_slots const*> left;
   for (auto const& [stream, w] : workers_)
     if (w->placed && w->placed->has_function(f)) left.push_back(w.get());
-  // Keeps the workers for which `holds` is true. If none is left, returns the number before, else
-  // 0.
+  // Keeps the workers for which `holds` is true. If none remains, returns the previous number of
+  // workers, otherwise 0.
   auto const keep = [&](auto holds) -> std::uint64_t {
     auto const before = left.size();
     std::erase_if(left, [&](worker_slots const* w) { return !holds(*w); });

@@ -1,13 +1,13 @@
-// Decides which worker runs which closure. Keeps the sessions' queues, the workers' slots, the
-// requirements of closures, gangs, and isolated closures. Placement classes match sessions with
+// Decides which worker runs which closure. Manages the sessions' queues, the workers' slots, the
+// closures' requirements, gangs, and isolated closures. Placement classes match sessions with
 // workers, turn by turn; see scheduler_placement.cpp.
 //
-// Sessions and workers are known only by number. Counts, records and effects of a move are the
-// caller's task. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
+// Sessions and workers are identified by number. The caller updates counts and records and produces
+// the effects. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
 // worker), held by a worker (running or prefetched), or unknown here.
 //
-// Owned by the coordinator; engine thread only. Limits: those of requirement_table and gang_table,
-// and queues_max. The owners of sessions, closures and workers bound their numbers.
+// Owned by the coordinator; engine thread only. Limits: requirement_table, gang_table and
+// queues_max. The owners of sessions, closures and workers limit their numbers.
 #pragma once
 
 #include <functional>
@@ -32,11 +32,10 @@ class scheduler {
 
   /// Adds a session. In a new placement class, sessions take turns in the order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// REQUIRES: none of its closures is queued or deferred.
+  /// REQUIRES: none of the session's closures is queued or deferred.
   void close(session_number n);
-  /// Removes an ended session from all rings.
   void end_turns(session_number n);
-  /// Removes the queues of an ended session. REQUIRES: as close.
+  /// Removes the queues of an ended session. REQUIRES: as for close().
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
   /// Returns the queues of all sessions, in the order of their ids.
@@ -45,7 +44,7 @@ class scheduler {
   /// Checks whether there is room for the queues and requirements that these closures would add.
   /// @param s null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
-  /// REQUIRES: room_for.
+  /// REQUIRES: room_for() succeeded.
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
     return spec.extras ? queue_with_needs(n, spec) : find_or_add(queues_[n], {spec.function, 0, 0});
   }
@@ -68,15 +67,14 @@ class scheduler {
   void defer(slot c);
   void end_deferral(slot c);
 
-  /// Adds a worker, which receives no closures before `place`.
+  /// Adds a worker. It receives no closures before `place` is called.
   worker_slots& add(worker_slots s);
-  /// Puts the worker into its placement class, so that it can receive closures.
   void place(worker_slots& w, std::vector<function_id> functions);
   void remove(worker_slots& w);
   /// Deletes the worker. REQUIRES: it holds no closures and was removed.
   void forget(worker_slots& w);
-  /// Moves the worker to the right ring. Call it after any change of what it holds, its window, or
-  /// whether it is open.
+  /// Moves the worker to the correct ring. Must be called after any change of the closures that it
+  /// holds, its window, or whether it is open.
   void update(worker_slots& w) {
     if (!w.placed) return;
     if (auto const wanted = w.wanted(); wanted != w.ready) move_to_ring(w, wanted);
@@ -92,19 +90,19 @@ class scheduler {
   }
 
   bool satisfies(worker_slots const& w, requirement const& r) const;
-  /// Recomputes the worker's placement class, after any change of what it provides.
+  /// Recomputes the worker's placement class after any change of its capabilities.
   void reconsider(worker_slots& w);
   void set_built(worker_slots& w, per_worker_id v, bool built);
 
   bool has_free(worker_slots const& w, slot c) const;
-  /// Lends resources to ranks of programs, which hold no slot. Returns false if not enough is free.
+  /// Lends resources to program ranks, which hold no slot. Returns false if too few are free.
   bool lend(worker_slots& w, resource_amounts const& amounts);
-  /// REQUIRES: lent.
+  /// REQUIRES: lend() returned true for these amounts.
   void return_lent(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t capacity_version() const { return room_version_; }
-  /// Appends a closure to the worker's: running if a slot is free, else prefetched. Returns whether
-  /// it runs; the caller updates its book.
+  /// Appends a closure to the worker's lists: running if a slot is free, otherwise prefetched.
+  /// Returns whether the closure runs; the caller updates its book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
     w.idle_noted = false;
     bool const runs = w.running.size < w.slots && w.prefetched.size == 0;
@@ -116,14 +114,15 @@ class scheduler {
     closures_.push_front(list_of(w, c), c);
     if (closures_[c].exclusive) w.shut |= worker_slots::runs_exclusive;
   }
-  /// Moves a prefetched closure to the running ones. REQUIRES: its state is still prefetched.
+  /// Moves a prefetched closure to the running list. REQUIRES: its recorded state is still
+  /// prefetched.
   void start(worker_slots& w, slot c, bool reported);
-  /// Moves the newest unreported running closure back to the prefetched ones and returns it, or
-  /// no_slot.
+  /// Moves the newest unreported running closure back to the prefetched list. Returns that closure,
+  /// or no_slot.
   slot stop_one_unreported(worker_slots& w);
-  /// Frees the slot of a closure that waits for a value. REQUIRES: it runs there, and may_yield().
+  /// Frees the slot of a closure that waits for a value. REQUIRES: it runs on `w`, and may_yield().
   void yield_slot(worker_slots& w, slot c);
-  /// Takes the slot again for a closure that continues or leaves its worker. REQUIRES: it waits.
+  /// Allocates a slot again for a closure that continues or leaves its worker. REQUIRES: it waits.
   void reclaim_slot(worker_slots& w, slot c);
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
@@ -132,7 +131,7 @@ class scheduler {
   [[gnu::always_inline]] void let_go(worker_slots& w, slot c) {
     if (w.yielded > 0 && closures_[c].waits) reclaim_slot(w, c);
     closures_.remove(list_of(w, c), c);
-    // An isolated closure was the worker's only one.
+    // An isolated closure was the worker's only closure.
     w.shut &= static_cast<std::uint8_t>(~worker_slots::runs_exclusive);
     if (auto const& l = queue_of(c); l.single) give_back_for_queue(w, l);
   }
@@ -141,56 +140,56 @@ class scheduler {
   /// Marks workers with an idle slot, for retract().
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// Returns prefetched closures that could run on marked workers that are still idle. If a worker
-  /// has started no closure since note_idle(), all its prefetched closures qualify. Otherwise a
-  /// share of them does, in proportion to the idle slots. The worker's window shrinks accordingly.
-  /// No closure is returned twice.
+  /// Returns prefetched closures that could run on marked workers that are still idle. A worker
+  /// that has started no closure since note_idle() loses all its prefetched closures. Other workers
+  /// lose a share in proportion to the idle slots. Each worker's window shrinks accordingly. No
+  /// closure is returned twice.
   /// @param fixed session whose closures no other worker can run.
   std::vector<slot> retract(session_number fixed);
 
-  /// Performs one turn: returns a worker and fills `run` with at least one closure for it,
-  /// unqueued, oldest first; null if none can be placed. The caller dispatches them and calls
-  /// `update`.
+  /// Performs one turn. Returns a worker and fills `run` with at least one closure for it, oldest
+  /// first, removed from its queue. Returns null if no closure can be placed. The caller dispatches
+  /// the closures and calls `update`.
   worker_slots* next(std::vector<slot>& run);
 
-  /// Records that a worker was added, or started or stopped to accept closures.
+  /// Records that a worker was added, or now accepts or refuses closures.
   void fleet_changed() {
     gangs.fleet_changed();
     ++room_version_;
   }
   gang_table gangs;
   static status valid_gangs(std::vector<closure_spec> const& specs);
-  /// Plans the placement of a gang, emptiest worker first. Empty if it does not fit.
+  /// Plans the placement of a gang, starting with the emptiest worker. Empty if the gang does not
+  /// fit.
   /// @param idle whether to use only free capacity.
   std::vector<std::pair<slot, worker_slots*>> plan(gang const& g, bool idle) const;
-  /// Keeps these workers, instead of the previous ones, free for a gang until it has started.
+  /// Keeps these workers free for a gang until it has started, and releases the previous workers.
   void keep_free(std::vector<stream_id> wanted);
 
   exclusive_table exclusives;
   void wait_exclusive(slot c, time_point now);
-  /// Ends a wait for an empty worker: it is found, or the closure has ended or may run with others.
-  /// REQUIRES: it waits.
+  /// Ends a closure's wait for an empty worker. REQUIRES: it waits.
   void end_exclusive_wait(slot c, time_point now);
   /// Ends the isolation of a closure. REQUIRES: it does not wait for an empty worker.
   void not_exclusive(slot c);
-  /// Returns an empty worker that can run the closure at once, or null.
+  /// Returns an empty worker that can run the closure immediately, or null.
   worker_slots* empty_worker_for(slot c);
-  /// Keeps a worker that could run the closure empty for it, instead of the previous worker.
-  /// Returns it, or null.
+  /// Keeps a worker empty that could run the closure, and releases the previous worker. Returns the
+  /// worker, or null.
   worker_slots* keep_one_empty_for(slot c);
-  /// Reserves the worker for an isolated closure. REQUIRES: it holds no closures.
+  /// Reserves the worker for an isolated closure. REQUIRES: the worker holds no closures.
   void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::runs_exclusive; }
 
-  /// Of the workers with the function, returns the first requirement that none meets together with
-  /// those before it; nothing if a worker meets all.
+  /// Checks the requirements in order against all workers with the function. Returns the first
+  /// requirement that leaves no worker, or nothing if a worker meets all.
   std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
   /// Returns whether the worker, if open and empty, could run closures of this queue. Ignores
-  /// values that have to be built.
+  /// values that must still be built.
   bool could_run_if_idle(worker_slots const& w, closure_queue const& l) const;
 
   /// Returns a violated invariant, or an empty string.
-  /// @param handing_out whether closures are dispatched, so that no idle worker may be left with
-  ///   work.
+  /// @param handing_out whether closures are dispatched, so that no worker may be idle while
+  /// runnable closures wait.
   std::string invalid(bool handing_out) const;
 
  private:
@@ -242,19 +241,19 @@ class scheduler {
 
   closure_table& closures_;
   std::map<class_key, std::unique_ptr<placement_class>> classes_;
-  // By function: classes whose workers have it.
+  // By function: classes whose workers provide it.
   std::vector<std::vector<placement_class*>> classes_of_;
-  std::vector<std::uint32_t> free_indexes_;  // of classes
+  std::vector<std::uint32_t> free_indexes_;  // of deleted classes
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;         // in all idle rings
-  std::vector<placement_class*> dirty_;  // may have both a worker with room and work
+  std::size_t idle_workers_ = 0;  // number of workers in all idle rings
+  std::vector<placement_class*> dirty_;  // can have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
   std::map<session_id, session_number> in_order_;
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> workers_;
   std::vector<worker_slots*> by_number_;
-  std::vector<stream_id> reserved_;  // for the oldest gang
-  time_point noted_at_ = never;      // when idle workers were marked
+  std::vector<stream_id> reserved_;  // workers reserved for the oldest gang
+  time_point noted_at_ = never;  // when idle workers were marked
   std::uint64_t room_version_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// Finds workers for isolated closures: an empty one, or the one that is kept empty.
+// Finds a worker for an isolated closure: an empty worker, or the worker that is kept empty.
 #include "server/core/scheduling/scheduler.hpp"
 
 namespace muster::core {
@@ -20,7 +20,7 @@ worker_slots* scheduler::empty_worker_for(slot c) {
   return empty_worker(l);
 }
 
-// Chooses the worker whose oldest closure started last: with short closures it is empty soon.
+// Selects the worker whose oldest closure started last: if closures are short, it is empty soon.
 worker_slots* scheduler::keep_one_empty_for(slot c) {
   release_reserved_worker();
   auto const& l = queue_of(c);

@@ -1,6 +1,6 @@
-// Gang placement: k closures get k idle slots in one step, or none gets any. The plan is greedy and
-// takes the emptiest worker first. Once a gang's patience has ended, its candidate workers are kept
-// free of new closures, provided that together they are large enough.
+// Gang placement: all k closures get idle slots in one step, or none does. The plan is greedy and
+// starts with the emptiest worker. Once a gang's patience has ended, its candidate workers receive
+// no new closures, provided that they are large enough together.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t gang_name_bytes_max = 256;
 
-/// The remaining capacity of a worker while a plan is made.
+/// A worker's remaining capacity while a plan is made.
 struct room {
   worker_slots* w = nullptr;
   std::uint32_t slots = 0;
@@ -30,7 +30,7 @@ bool take_resources(room& r, requirement const& needs) {
   return true;
 }
 
-// Returns all resources except those lent to ranks, which may run for days.
+// Returns all resources except those lent to ranks, which can run for days.
 resource_amounts besides_ranks(worker_slots const& w) {
   auto left = w.resources;
   for (auto const& [name, amount] : w.lent)
@@ -39,7 +39,7 @@ resource_amounts besides_ranks(worker_slots const& w) {
   return left;
 }
 
-// Returns whether the dependencies of the request contain a cycle. Each gang is one node, and so is
+// Returns whether the dependencies of the request contain a cycle. Each gang is one node, as is
 // each closure without a gang; an edge leads to each input.
 bool waits_for_itself(std::vector<closure_spec> const& specs) {
   std::map<std::string_view, std::size_t> node_of_gang;
@@ -60,7 +60,7 @@ bool waits_for_itself(std::vector<closure_spec> const& specs) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!specs[i].extras) continue;
     for (auto const& input : specs[i].extras->inputs) {
-      if (input.closure != closure_id{}) continue;  // from an earlier request
+      if (input.closure != closure_id{}) continue;  // created by an earlier request
       ++needs[node_of[i]];
       needed_by[node_of[input.position]].push_back(node_of[i]);
     }

@@ -1,7 +1,7 @@
-// The rings of the placement classes and the order of turns. A turn takes one session and one
-// worker and hands over one closure (idle slot) or up to `run_max` (prefetch). Then both move to
-// the back of their ring, a session of weight n after n turns. Thus sessions share fairly, workers
-// fill evenly, and the cost per closure does not depend on their number.
+// The rings of the placement classes, and the order of turns. A turn takes one session and one
+// worker and hands over one closure (idle slot) or up to `run_max` closures (prefetch). The worker
+// then moves to the back of its ring; a session of weight n does so after n turns. Sessions thus
+// share fairly, workers fill evenly, and the cost per closure does not depend on their number.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"
@@ -105,7 +105,7 @@ void scheduler::end_turns(session_number n) {
 
 void scheduler::take(session_queue& s, placement_class const& c, std::uint32_t max,
                      std::vector<slot>& run) {
-  // Compares by distance, because orders may wrap around in a long session.
+  // Compares by distance, because orders can wrap around in a long session.
   auto const before = [](std::uint32_t a, std::uint32_t b) {
     return static_cast<std::int32_t>(a - b) < 0;
   };

@@ -1,5 +1,5 @@
-// Retracts prefetched closures that other workers could run, and yields the slots of closures that
-// wait for a value.
+// Retracts prefetched closures that other workers could run. Yields the slots of closures that wait
+// for a value.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -8,13 +8,14 @@
 namespace muster::core {
 
 namespace {
-/// Maximum number of prefetched closures, oldest first, examined per worker. The others stay there.
+/// Maximum number of prefetched closures examined per worker, oldest first. Later closures are not
+/// retracted.
 constexpr std::uint32_t examined_max = 1'024;
 }  // namespace
 
 void scheduler::start(worker_slots& w, slot c, bool reported) {
   closures_.remove(w.prefetched, c);
-  // Reported closures come first, so that the newest unreported one is found quickly.
+  // Reported closures come first, so that the newest unreported closure is found quickly.
   if (reported)
     closures_.push_front(w.running, c);
   else

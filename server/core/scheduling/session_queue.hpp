@@ -1,4 +1,4 @@
-// The waiting closures of one session: queued and deferred ones. Owned by the scheduler.
+// The waiting closures of one session, both queued and deferred. Owned by the scheduler.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ namespace muster::core {
 struct closure_queue {
   function_id function{};
   std::int32_t priority = 0;
-  std::uint32_t requirement = 0;  // in the requirement_table; 0: none
-  bool single = false;  // needs resources, so that each closure may change which workers qualify
+  std::uint32_t requirement = 0;  // number in the requirement_table; 0: none
+  bool single = false;  // its closures need resources, so each may change which workers qualify
   std::uint32_t deferred = 0;  // closures that join this queue when their deferral ends
   slot_list queue;
 
@@ -23,13 +23,13 @@ struct closure_queue {
 };
 
 struct session_queue {
-  session_id id{};  // of the session; the core's own sessions come last
+  session_id id{};
   std::uint32_t weight = 1;
-  std::uint32_t turns_left = 1;       // consecutive turns left
+  std::uint32_t turns_left = 1;  // consecutive turns left
   std::vector<closure_queue> queues;  // newest last
   using queue_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
   std::map<queue_key, std::uint32_t> queue_of;
-  slot_list deferred;                           // closures that wait for a time, an input or a gang
+  slot_list deferred;  // closures that wait for a time, an input or a gang
   std::vector<ring_link<session_queue>> turns;  // by placement class
 };
 

@@ -1,21 +1,21 @@
-// A worker as the scheduler sees it: its capabilities, the closures it holds, and how many it may
-// be sent.
+// A worker as the scheduler sees it: its capabilities, the closures that it holds, and its limits.
 //
 // A held closure either runs in a slot or is prefetched. Workers need not report which: they start
-// closures in order of arrival, so the oldest prefetched one runs when a slot becomes free. A
-// worker's reports may correct that.
+// closures in order of arrival, so the oldest prefetched closure runs when a slot becomes free. A
+// worker's reports can correct that assumption.
 //
-// `window` is the number of closures that it may hold now, between its slots and its credits. It
-// doubles while closures are answered quickly and is halved otherwise. Thus long closures wait in
-// the shared queue, where any worker can take them, and short ones keep the stream full.
+// `window` is the number of closures that the worker may hold now, between its slots and its
+// credits. It doubles while closures are answered quickly; otherwise it is halved. Long closures
+// thus wait in the shared queue, where any worker can take them, and short closures keep the stream
+// full.
 //
-// A closure that waits for another's value yields its slot: the worker has one more slot in the
-// meantime, within its credits. The closure keeps its resources. When it continues, more closures
-// than slots may run for a while. Waiting for a free slot instead could deadlock, since the closure
-// in that slot may need a lock that the waiting one holds.
+// A closure that waits for another closure's value yields its slot, so the worker temporarily has
+// one more slot, up to its credits. The waiting closure keeps its resources. When it continues,
+// more closures than slots can run for a while. If it waited for a free slot instead, it could
+// deadlock, because the closure in that slot may need a lock that the waiting closure holds.
 //
-// A full worker is refilled when half of its window has been answered. Refilling one by one would
-// keep batches small; half keeps the worker busy and the batches large.
+// A full worker is refilled when half of its window has been answered: refilling after each answer
+// would keep batches small.
 #pragma once
 
 #include <algorithm>
@@ -31,9 +31,9 @@ namespace muster::core {
 struct placement_class;
 
 enum class readiness : std::uint8_t {
-  none,      ///< full, shut, or not open
-  idle,      ///< has an idle slot: served first, one closure a turn
-  prefetch,  ///< may be sent more than it can run at once
+  none,  ///< full, shut, or not open
+  idle,  ///< has an idle slot: served first, one closure per turn
+  prefetch,  ///< can be sent more closures than it can run at once
 };
 
 using resource_amounts = std::vector<std::pair<std::string, std::uint32_t>>;
@@ -44,34 +44,34 @@ struct worker_slots {
   std::string job;
   std::int64_t index = 0;
   std::vector<std::pair<std::string, std::string>> labels;
-  resource_amounts resources;  // in total
-  std::uint32_t slots = 1;     // its own, plus one for each closure that waits for a value
+  resource_amounts resources;  // total amounts
+  std::uint32_t slots = 1;  // its own, plus one for each closure that waits for a value
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
-  std::uint32_t yielded = 0;  // number of `running` that wait for values
-  bool open = true;           // not draining, not disconnected, not waiting for its start
-  bool by_name_only = false;  // its job holds state, so that it accepts only closures that name it
-  std::uint8_t shut = 0;      // bits: why it gets no turns, see below
-  bool idle_noted = false;    // had an idle slot at note_idle() and received nothing since
-  slot_list running;          // closures in its slots, oldest first
-  slot_list prefetched;       // sent but not started, oldest first
+  std::uint32_t yielded = 0;  // number of `running` closures that wait for values
+  bool open = true;  // not draining, not disconnected, and not waiting for its start
+  bool by_name_only = false;  // holds state, so it accepts only closures that select it explicitly
+  std::uint8_t shut = 0;  // bits: why the worker has no turns, see below
+  bool idle_noted = false;  // had an idle slot at note_idle() and has received no closure since
+  slot_list running;  // closures in its slots, oldest first
+  slot_list prefetched;  // sent but not started, oldest first
   resource_amounts free;
-  resource_amounts lent;                 // lent to ranks of programs, or reserved for them
-  std::vector<per_worker_id> built;      // sorted
-  std::vector<std::uint32_t> satisfied;  // requirements, by number
-  placement_class* placed = nullptr;     // null: it is not in a class
+  resource_amounts lent;  // resources lent to program ranks, or reserved for them
+  std::vector<per_worker_id> built;
+  std::vector<std::uint32_t> satisfied;  // numbers of satisfied requirements
+  placement_class* placed = nullptr;  // null: the worker is in no class
 
   readiness ready = readiness::none;
   ring_link<worker_slots> turn;
 
-  static constexpr std::uint8_t for_gang = 1;                // reserved for a gang
+  static constexpr std::uint8_t for_gang = 1;  // reserved for a gang
   static constexpr std::uint8_t reserved_for_exclusive = 2;  // kept empty for an isolated closure
-  static constexpr std::uint8_t runs_exclusive = 4;          // holds an isolated closure
+  static constexpr std::uint8_t runs_exclusive = 4;  // holds an isolated closure
 
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;
     if (held() < slots) return readiness::idle;
-    if (yielded > 0) return readiness::none;  // else closures could start before the awaited one
+    if (yielded > 0) return readiness::none;  // or closures could precede the awaited one
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return held() <= refill_at ? readiness::prefetch : readiness::none;
   }

@@ -1,8 +1,7 @@
-// Requests of a durable session that still have known closures: the facts of a request are erased
-// together. Positions of closures are 32-bit and wrap around, since a session may schedule more
-// than four billion closures.
-//
-// Owned by its session; engine thread only. Bounded by the number of the session's closures.
+// The requests of a durable session whose records still exist; the records of a request are erased
+// together. Closure positions are 32-bit and wrap around, because a session can schedule more than
+// four billion closures. Owned by its session; engine thread only. Bounded by the session's
+// closures.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +15,16 @@ namespace muster::core {
 class request_ledger {
  public:
   struct request {
-    std::uint32_t first = 0;  ///< position of its first closure
+    std::uint32_t first = 0;  ///< position of the first closure
     std::uint32_t size = 0;
   };
 
-  /// REQUIRES: the request is not empty and all its positions are free.
+  /// REQUIRES: the request is not empty, and all its positions are free.
   void add(request r, std::uint32_t forgotten = 0) {
     live_.emplace(r.first, entry{r.size, r.size - forgotten});
   }
 
-  /// Forgets the closure at this position. Returns its request if it was the last one.
+  /// Removes the closure at this position. Returns its request if this was the last closure.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
     check(it != live_.begin(), "a closure is of a request");
@@ -42,7 +41,7 @@ class request_ledger {
     return it != live_.begin() && order - std::prev(it)->first < std::prev(it)->second.size;
   }
 
-  /// Returns the first position, from `at` on, that is followed by `size` free positions.
+  /// Returns the first position, starting with `at`, that is followed by `size` free positions.
   std::uint32_t room_from(std::uint32_t at, std::uint32_t size) const {
     constexpr std::uint64_t end = std::uint64_t{1} << 32;
     for (;;) {
@@ -67,7 +66,7 @@ class request_ledger {
     std::uint32_t size = 0;
     std::uint32_t left = 0;
   };
-  std::map<std::uint32_t, entry> live_;  // by first
+  std::map<std::uint32_t, entry> live_;  // by position of the first closure
 };
 
 }  // namespace muster::core

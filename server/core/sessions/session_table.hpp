@@ -1,21 +1,20 @@
-// Sessions and REST jobs: their state, their error, their parked joins, and notes about forgotten
-// ones.
-//
-// A job that has sent no closure to a worker is shown as QUEUED; here its state is `running`.
+// Sessions and REST jobs: their state, their error, their parked joins, and notes about removed
+// sessions. A job that has sent no closure to a worker is displayed as QUEUED; here, its state is
+// `running`.
 //
 //            schedule…            seal, no closures left
 //   running ───────────► running ───────────────────────► succeeded | failed (on_error: continue)
 //      │ first error (fail_fast) or cancel
 //      ▼
-//   running, stopping: queued closures are cancelled, running ones asked to stop
+//   running, stopping: queued closures are cancelled, workers are asked to stop running closures
 //      │ no closure is running
 //      ▼
 //   failed | cancelled        (a streaming session starts its next generation instead; it ends
 //                              when its client leaves)
 //
-// Assigns the numbers of sessions; other sub-models own their closures, values and queues. Owned by
-// the coordinator; engine thread only. Limits: config::sessions_max, finished_jobs_max and
-// ended_sessions_max, which the callers enforce; notes_max.
+// Assigns session numbers; other sub-models own a session's closures, values and queues. Owned by
+// the coordinator; engine thread only. Limits: notes_max here; the callers enforce
+// config::sessions_max, finished_jobs_max and ended_sessions_max.
 #pragma once
 
 #include <deque>
@@ -38,25 +37,25 @@ struct session : job_fact {
   session_number number{};
   std::size_t capacity = 0;
   std::uint32_t max_worker_failures = 0;  // 0: no limit
-  // True for client sessions without a limit of their own: for closures of a generation, only ended
-  // processes count towards the default limit.
+  // True for client sessions without a limit of their own. For closures of a generation, only ended
+  // processes then count towards the default limit.
   bool ignores_lost_workers = false;
 
-  bool started = false;          // a closure was sent to a worker
-  bool full = false;             // its client is held back; a notice follows
-  bool owns_per_worker = false;  // has values that are deleted with it
-  bool unsettled = false;        // will be settled at the end of the step
-  std::string stopped_because;   // while stopping: error message of closures cancelled for it
-  bool durable = false;          // its changes are reported as facts
+  bool started = false;  // a closure was sent to a worker
+  bool full = false;  // the client must pause until a notice allows it to continue
+  bool owns_per_worker = false;  // has values that are deleted with the session
+  bool unsettled = false;  // will be settled at the end of the step
+  std::string stopped_because;  // error message of closures that are cancelled while stopping
+  bool durable = false;  // changes are reported as facts
 
   // Only for resumable sessions.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
-  slot_list held;                                          // kept records of ended closures
-  request_ledger requests;                                 // only if durable
-  std::uint64_t repeating = 0;     // requested repeats whose values are being read back
-  bool attached = false;           // a stream serves it
-  time_point lease_until = never;  // when it expires without a sign of its client
-  time_point lease_alarm = never;  // set for that time or earlier
+  slot_list held;  // records of ended closures
+  request_ledger requests;  // only for durable sessions
+  std::uint64_t repeating = 0;  // requested repeats whose values are being read back
+  bool attached = false;  // a stream serves the session
+  time_point lease_until = never;  // when the session expires if its client sends nothing
+  time_point lease_alarm = never;  // alarm for lease_until, or earlier
 
   time_point deadline = never;
   time_point age_alarm = never;  // when a value, or the job, becomes too old
@@ -68,20 +67,20 @@ struct session : job_fact {
   core::delivery delivery() const { return spec.delivery; }
   session_traits const& traits() const { return traits_of(spec.delivery); }
   bool terminal() const { return state != job_state::running; }
-  /// Returns the state for views: a job that has not started is QUEUED.
+  /// Returns the displayed state: QUEUED for a job that has not started.
   job_state shown_state() const {
     return terminal() || started || traits().generations ? state : job_state::queued;
   }
-  /// Returns whether it is a streaming session whose client has left; only its views remain.
+  /// Returns whether the client of a streaming session has left, so that only its record remains.
   bool has_ended() const { return terminal() && traits().generations; }
 };
 
 class session_table {
  public:
-  /// Both must outlive the table. `out` receives the changes.
+  /// REQUIRES: both outlive the table. Appends changes to `out`.
   session_table(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
-  /// Maximum number of notes about forgotten sessions. At the limit, the oldest is dropped.
+  /// Maximum number of notes about removed sessions. At the limit, the oldest note is dropped.
   static constexpr std::size_t notes_max = 10'000;
 
   /// Creates a session that belongs to the core itself and is not listed.
@@ -92,8 +91,8 @@ class session_table {
   /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
-  /// Forgets the session and keeps a note. REQUIRES: its closures, values and queues are removed.
-  /// @param values number of its closures that have succeeded.
+  /// Removes the session and keeps a note. REQUIRES: its closures, values and queues are removed.
+  /// @param values number of the session's succeeded closures.
   void erase(session& s, release_reason why, time_point now, std::uint64_t values = 0);
 
   session* find(session_id id) const {
@@ -107,10 +106,10 @@ class session_table {
   }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
-  /// Returns the session with this key and submitter, or null.
+  /// Returns the session with this idempotency key and submitter, or null.
   session* find_key(session_spec const& like) const;
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
-  /// Returns whether this server has ever assigned the id, in any table.
+  /// Returns whether any cluster of this server has ever used the id.
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
@@ -120,14 +119,13 @@ class session_table {
     changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
                                  s.stopping, s.attached, s.closed, restored, s.finished, s.full});
   }
-  /// Records that a closure of the session was sent to a worker. REQUIRES: it is the first.
+  /// Records that the first closure of the session was sent to a worker.
   void note_start(session& s, bool restored = false);
-  /// Records that the session's state is now terminal.
   void finished(session& s);
   void forget_finished(session const& s) {
     std::erase(!s.traits().generations ? finished_ : ended_, s.id);
   }
-  /// Return and remove the oldest; null if there is none.
+  /// Return and remove the oldest session, or null if there is none.
   session* pop_oldest_finished() { return pop_oldest(finished_); }
   session* pop_oldest_ended() { return pop_oldest(ended_); }
   std::size_t finished_count() const { return finished_count_; }
@@ -138,7 +136,7 @@ class session_table {
   void settle_later(session& s);
   std::vector<session_id> take_unsettled() { return std::exchange(unsettled_, {}); }
 
-  /// Holds the client back or lets it continue. REQUIRES: this is a change.
+  /// Makes the client pause, or lets it continue. REQUIRES: `on` differs from the current state.
   void hold_back(session& s, bool on) {
     s.full = on;
     held_back_ += on ? 1 : ~std::size_t{0};
@@ -146,7 +144,6 @@ class session_table {
   }
   std::size_t held_back() const { return held_back_; }
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -161,16 +158,16 @@ class session_table {
   std::vector<std::unique_ptr<session>> own_;  // sessions of the core itself
   std::vector<session*> by_number_;
   std::unordered_map<std::string, session_id> by_key_;
-  std::deque<session_id> finished_;  // oldest first; may name forgotten ones
+  std::deque<session_id> finished_;  // oldest first; can contain removed sessions
   std::size_t finished_count_ = 0;
-  std::deque<session_id> ended_;  // as finished_
+  std::deque<session_id> ended_;  // like finished_
   std::size_t ended_count_ = 0;
-  // By job_state; finished ones are counted since the start.
+  // By job_state. Finished jobs are counted since the server started.
   std::uint64_t jobs_[enum_size<job_state>] = {};
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;
   std::vector<session_id> unsettled_;
-  std::unordered_map<session_id, release_note> notes_;  // of recently forgotten sessions
+  std::unordered_map<session_id, release_note> notes_;  // recently removed sessions
   std::deque<session_id> notes_order_;
 };
 

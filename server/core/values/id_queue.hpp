@@ -1,5 +1,5 @@
-// Ids in order of arrival. Stale ids stay until they are at the front or the queue has doubled.
-// Owned by the value store.
+// Ids in order of arrival. Stale ids remain until they reach the front or the queue has doubled.
+// Owned by the value store or the lineage book.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class id_queue {
  public:
   void push(closure_id id) { ids_.push_back(id); }
   void push_front(closure_id id) { ids_.push_front(id); }
-  /// Returns the oldest id that is `wanted`, or a null id, and removes those before it.
+  /// Removes unwanted ids at the front. Returns the oldest `wanted` id, or a null id.
   template <class Wanted>
   closure_id front(Wanted wanted) {
     while (!ids_.empty() && !wanted(ids_.front())) ids_.pop_front();

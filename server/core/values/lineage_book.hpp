@@ -1,18 +1,17 @@
-// Tracks which large values are needed to rebuild others. A large value may be only in workers'
-// memory. Its closure can rebuild it, but needs its own large inputs, which may be lost as well.
-// The closures that produced these inputs are therefore kept even after the client has released
-// them. An input is needed `now` while a user has not ended, and `again` while a user's value is
-// only in workers' memory.
+// Records which large values are needed to rebuild other values. A large value can exist only in
+// workers' memory. Its closure can rebuild it, but needs its own large inputs, which can be lost as
+// well. The closures that produced these inputs are therefore kept even after the client has
+// released them. An input is needed `now` while a user is unfinished, and `again` while a user's
+// value is only in workers' memory.
 //
 //             use          ended, value may be lost       copied or unwanted
 //   closure ───────► user ─────────────────────────► maker ──────────────────► forgotten
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
 // A needed input that its client has released is *alone*. Its record is kept until its last user is
-// forgotten, its value only if the server has it or a user has not ended.
-//
-// Knows ids only. Owned by the coordinator; engine thread only. Limits: one entry for each large
-// input of a closure; alone_max.
+// removed; its value is kept only if the server stores it or a user is unfinished. Contains only
+// ids. Owned by the coordinator; engine thread only. Limits: one entry for each large input of a
+// closure; alone_max.
 #pragma once
 
 #include <algorithm>
@@ -31,53 +30,51 @@ namespace muster::core {
 class lineage_book {
  public:
   /// Maximum number of closures kept only because other closures need their values. At the limit,
-  /// the oldest is forgotten; values that depend on it cannot be rebuilt.
+  /// the oldest is removed; values that depend on it can no longer be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
-  /// Length of a chain of dependent values without a copy on the server; the last is copied at
-  /// once.
+  /// Maximum length of a chain of dependent values that are not on the server. The value at the
+  /// limit is copied immediately.
   static constexpr std::uint32_t copied_every = 16;
 
   bool empty() const {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
-  /// Records that a user, which has not ended, uses this large input. Repeated calls have no
-  /// effect.
+  /// Records that an unfinished user uses this large input. Repeated calls have no effect.
   void use(closure_id user, closure_id input);
   /// Records that a user has ended. Returns whether its value should be copied to the server now.
-  /// @param again whether its value may be lost.
+  /// @param again whether the user's value can be lost.
   bool ended(closure_id user, bool again);
-  /// Records that the server has its value, which no longer needs its inputs.
+  /// Records that the server stores the closure's value, so that its inputs are no longer needed.
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
-  /// Records that its value was replaced or lost.
+  /// Records that the closure's value was replaced or lost.
   void not_copied(closure_id id) { copied_.erase(id); }
-  /// Records that it will not be rebuilt and no longer needs its inputs.
+  /// Records that the closure will not be rebuilt, so that its inputs are no longer needed.
   void forget_user(closure_id user);
   void forget(closure_id id);
 
   bool is_needed(closure_id input) const { return needs_.contains(input); }
   bool is_needed_now(closure_id input) const;
-  /// Keeps an input only for others. REQUIRES: it is needed, and its client has released it.
+  /// Keeps an input only for its users. REQUIRES: it is needed, and its client has released it.
   void keep_for_users(closure_id input);
   bool is_alone(closure_id id) const { return alone_.contains(id); }
   std::size_t alone() const { return alone_.size(); }
-  /// Schedules a check of an input that may be alone and have its value again.
+  /// Schedules a check of an input that is alone and may have its value again.
   void look_at(closure_id id) {
     if (is_alone(id)) less_needed_.push_back(id);
   }
   /// Returns an input that is alone and may be needed less than before, or a null id.
   closure_id take_recheck();
-  /// Returns the oldest input that is alone if there are too many, else a null id.
+  /// If too many inputs are alone, returns the oldest one, otherwise a null id.
   closure_id over_limit();
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
   struct user {
     std::vector<closure_id> inputs;
-    std::uint32_t depth = 0;  // set once it has ended
+    std::uint32_t depth = 0;  // set when the user ends
     bool ended = false;
   };
   struct need {
@@ -90,8 +87,8 @@ class lineage_book {
   std::unordered_map<closure_id, need> needs_;
   std::unordered_set<closure_id> copied_;
   std::unordered_set<closure_id> alone_;
-  id_queue oldest_;                      // inputs that are or were alone
-  std::vector<closure_id> less_needed_;  // in this step
+  id_queue oldest_;  // inputs that are or were alone
+  std::vector<closure_id> less_needed_;  // inputs to check in this step
 };
 
 }  // namespace muster::core

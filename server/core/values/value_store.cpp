@@ -6,7 +6,7 @@
 namespace muster::core {
 
 namespace {
-/// Limit for the kept arguments of ended closures; at the limit, the oldest are dropped.
+/// Limit for the kept arguments of ended closures. At the limit, the oldest arguments are dropped.
 constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
 }  // namespace
 
@@ -140,7 +140,7 @@ slot value_store::pop_oldest_in_memory() {
   return records_.find(id);
 }
 
-// Writes the oldest values first. The bytes in flight stay below the memory limit.
+// The bytes being written stay below the memory limit.
 void value_store::write(time_point now) {
   if (now < retry_at_) return;
   while (bytes() - writing_bytes_ > spill_above() && writing_bytes_ < bytes_max()) {
@@ -244,7 +244,7 @@ void value_store::keep_arguments(slot c) {
     auto const oldest = with_arguments_.front(has_arguments);
     with_arguments_.pop();
     slot const v = records_.find(oldest);
-    if (is_name(records_[v].value)) copy(v);  // once copied, it need not be rebuilt
+    if (is_name(records_[v].value)) copy(v);  // once copied, the value need not be rebuilt
     forget_arguments(v);
   }
 }
@@ -267,8 +267,8 @@ void value_store::keep_for_retry(slot c) {
   while (retry_bytes_ > config_.retry_bytes_max) forget_oldest_arguments();
 }
 
-// Drops the arguments of one closure of the oldest job at a time, so that no more is dropped than
-// necessary, although the job can then no longer be retried.
+// Drops the arguments of only one closure of the oldest job at a time, so that no more is dropped
+// than necessary. That job can no longer be retried.
 void value_store::forget_oldest_arguments() {
   auto const oldest = retry_order_.begin();
   auto& h = holders_[oldest->second];
@@ -286,8 +286,8 @@ bool value_store::may_be_lost(closure_record const& r) const {
   return r.state() == closure_state::succeeded && !r.released && (can_spill(r) || is_name(r.value));
 }
 
-// Returns whether a value was lost rather than released as intended (by age, number or its client).
-// Only lost values are rebuilt.
+// Returns whether a value was lost, rather than released as intended (by age, number or its
+// client). Only lost values are rebuilt.
 bool value_store::lost(release_reason why) {
   return why == release_reason::bytes || why == release_reason::spill_bytes ||
          why == release_reason::unreadable || why == release_reason::holder_lost;

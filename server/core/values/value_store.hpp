@@ -1,17 +1,17 @@
-// The values of ended closures: which are kept, their sizes and places, and those being rebuilt.
+// The values of ended closures: which are kept, their sizes and places, and which are being
+// rebuilt.
 //
 //             write              written                  read
 //   memory ─────────► writing ─────────► disk ───────────────────► requester
 //     ▲                  │ failed          │                       (the value stays on the disk)
 //     └──────────────────┘                 └── cannot be read: gone
 //
-// A value released during a read is still sent to those who requested it before. A lost value can
-// be rebuilt from its closure's arguments, and from its inputs if it names a blob. Up to 64 MiB of
-// arguments are kept for that; beyond that, the oldest are dropped.
-//
-// Writes only the fields `value` and `where` of the records; knows sessions by number. `take_moves`
-// returns the moves for the shell. Owned by the coordinator; engine thread only. Limits: one entry
-// for each closure that keeps a value; bytes and counts by config.
+// A value that is released during a read is still sent to earlier requesters. A lost value can be
+// rebuilt from its closure's arguments; if it names a blob, from its inputs as well. Up to 64 MiB
+// of arguments are kept for this; beyond that, the oldest are dropped. Only the fields `value` and
+// `where` of the records are written; sessions are identified by number. Owned by the coordinator;
+// engine thread only. Limits: one entry for each closure that keeps a value; bytes and counts by
+// config.
 #pragma once
 
 #include <map>
@@ -30,42 +30,44 @@ namespace muster::core {
 
 class value_store {
  public:
-  /// Maximum number of concurrent reads; others wait.
+  /// Maximum number of concurrent reads. Further reads wait.
   static constexpr std::size_t reads_max = 64;
-  /// Maximum number of repeated runs of a closure, and depth of lost inputs. Beyond them, values
-  /// are not rebuilt.
+  /// Maximum number of repeated runs of a closure, and maximum depth of lost inputs. Beyond either,
+  /// values are not rebuilt.
   static constexpr std::uint32_t runs_max = 3;
   static constexpr std::uint32_t depth_max = 128;
 
   struct holder {
-    bool holds = false;                        // keeps values until its client releases each
-    id_queue values;                           // if `holds`: oldest first
-    std::uint64_t live = 0;                    // number of values, neither released nor dropped
-    std::uint64_t bytes = 0;                   // in memory
-    std::uint64_t spilled_bytes = 0;           // on the disk
-    std::uint64_t blob_bytes = 0;              // of blobs that values name; counts each name
-    std::vector<closure_id> with_arguments{};  // ended without a value; arguments kept for a retry
-    std::uint64_t retry_turn = 0;              // in retry_order_; 0: keeps none
-    bool arguments_gone = false;               // some arguments were dropped
+    bool holds = false;  // keeps each value until its client releases it
+    id_queue values;  // if `holds`: oldest first
+    std::uint64_t live = 0;  // number of values that are neither released nor dropped
+    std::uint64_t bytes = 0;  // in memory
+    std::uint64_t spilled_bytes = 0;  // on disk
+    std::uint64_t blob_bytes = 0;  // size of the blobs that values name, once for each value
+    std::vector<closure_id> with_arguments{};  // ended closures without a value whose arguments are
+                                               // kept for a retry
+    std::uint64_t retry_turn = 0;  // in retry_order_; 0: no arguments are kept
+    bool arguments_gone = false;  // some arguments were dropped
   };
-  /// A value that is being read back, with those that wait for it.
+  /// A value that is being read back, with the calls and closures that wait for it.
   struct reading {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;
-    session_id repeat{};      // session whose client wants the outcome again
-    std::uint64_t token = 0;  // of that closure
-    bool sent = false;        // to the shell
-    bool orphan = false;      // released during the read
+    session_id repeat{};  // session whose client wants the outcome again
+    std::uint64_t token = 0;  // that closure's token
+    bool sent = false;
+    bool orphan = false;  // released during the read
   };
   /// A closure that runs again because its value was lost.
   struct rebuilding {
-    closure_id by{};  // the closure that rebuilds it
+    closure_id by{};  // closure that rebuilds the value
     std::uint32_t depth = 0;
     time_point since{};
     std::vector<closure_id> dependents;
   };
 
-  /// `wide` has the limits shared by all stores of the server; it must outlive this.
+  /// REQUIRES: `wide`, which has the limits shared by all stores of the server, outlives this
+  /// object.
   value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
       : records_(records),
         config_(c),
@@ -83,11 +85,11 @@ class value_store {
 
   /// Adds an ended closure whose record is kept.
   void keep(slot c);
-  /// Removes the value from all counts, wherever it is.
+  /// Removes the value from all counts, wherever it is stored.
   void let_go(slot c);
-  /// Empties the value of a record after the client has released it.
+  /// Clears a record's value after the client has released it.
   void forget_value(slot c);
-  /// Drops the value of a record, which is kept, and notes why.
+  /// Drops a record's value and notes the reason. The record is kept.
   void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
@@ -97,7 +99,7 @@ class value_store {
   /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
-  /// Returns why the session's oldest value must be dropped; nothing if it may stay.
+  /// Returns why the session's oldest value must be dropped, or nothing if it can stay.
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
@@ -105,7 +107,7 @@ class value_store {
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   /// Returns whether values in memory exceed the limit.
   bool full() const { return bytes() > bytes_max(); }
-  /// Return and dequeue the oldest value that may be dropped, or no_slot.
+  /// Return and dequeue the oldest value that can be dropped, or no_slot.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
 
@@ -117,9 +119,9 @@ class value_store {
   reading const* find_reading(closure_id id) const;
   struct write_result {
     bool failed = false;
-    bool worth_a_line = false;  // the first failure in a while; to be logged
+    bool worth_a_line = false;  // first failure in a while, which should be logged
   };
-  /// Handles the shell's reply to a write. Returns an empty result if the value was released.
+  /// Handles the reply to a write. Returns an empty result if the value was released.
   write_result written(value_moved const& m, time_point now);
   /// Returns nothing if no read was requested.
   std::optional<reading> read_back(value_moved const& m);
@@ -128,10 +130,10 @@ class value_store {
   std::vector<value_move> take_moves() { return std::exchange(moves_, {}); }
 
   void keep_arguments(slot c);
-  /// Drops a closure's kept arguments, if any: the server has its value.
+  /// Drops a closure's kept arguments, if any, because the server stores its value.
   void forget_arguments(slot c);
   bool may_be_lost(closure_record const& r) const;
-  /// Returns whether the value names a blob, which may be only in workers' memory.
+  /// Returns whether the value names a blob, which can be only in workers' memory.
   static bool is_name(blob const& value) {
     return value.size() <= blob_name_bytes_max && names_blob(value.view());
   }
@@ -148,7 +150,7 @@ class value_store {
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within
   /// config::retry_bytes_max.
   void keep_for_retry(slot c);
-  /// Removes the closure from all counts, before its record is deleted.
+  /// Removes the closure from all counts. Called before its record is deleted.
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state()))
@@ -160,20 +162,19 @@ class value_store {
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
-  /// Returns the bytes of blobs that values name; a blob counts once for each value.
+  /// Returns the size of the blobs that values name. A blob counts once for each value.
   std::uint64_t blob_bytes() const { return blob_bytes_; }
 
-  /// Returns since when values that should be written could not be; else `never`.
+  /// Returns since when writes have failed while values should be written; otherwise `never`.
   time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
 
   /// Returns whether the sessions' expected repeats match the reads.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// Returns whether the value may be written to disk and dropped. Names of blobs stay: they are
-  /// short, and the blob is stored elsewhere.
+  /// Returns whether the value can be written to disk. Blob names stay in memory: they are short,
+  /// and the blob is stored elsewhere.
   bool can_spill(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
@@ -195,25 +196,25 @@ class value_store {
   closure_table& records_;
   config const& config_;
   changes& changes_;
-  budget_share memory_, disk_;     // a value being written counts as in memory
+  budget_share memory_, disk_;  // values being written count as in memory
   std::vector<value_move> moves_;  // in this step
   numbered<session_number, holder> holders_;
-  // Bytes of values that are being written or on disk.
+  // Sizes of values that are being written or on disk.
   std::unordered_map<closure_id, std::uint64_t> spilled_;
   std::unordered_map<closure_id, release_note> release_notes_;
   std::map<closure_id, reading> reads_;
-  std::deque<closure_id> reads_waiting_;  // not sent yet
+  std::deque<closure_id> reads_waiting_;  // not started yet
   std::size_t reads_sent_ = 0;
-  id_queue in_memory_;  // may be written, oldest first
+  id_queue in_memory_;  // can be written, oldest first
   id_queue on_disk_;
   std::uint64_t held_ = 0;
   std::uint64_t blob_bytes_ = 0;
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
-  time_point retry_at_{};             // earliest next write after a failure
+  time_point retry_at_{};  // earliest next write after a failure
   time_point failing_since_ = never;  // first of consecutive failed writes
 
-  std::map<closure_id, rebuilding> rebuilds_;           // by closure whose value was lost
+  std::map<closure_id, rebuilding> rebuilds_;  // by closure whose value was lost
   std::unordered_map<closure_id, std::uint32_t> runs_;  // number of repeated runs, by closure
   id_queue with_arguments_;  // ended closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;

@@ -23,7 +23,7 @@ task_row* task_rows::find(std::string_view job, core::incarnation process) {
 }
 
 // Returns the lowest index without a task. A row in ERROR keeps its index until it is deleted, so
-// that users see which task was lost. A deregistered task's index is free at once, unless its
+// that users see which task was lost. A deregistered task's index is free immediately, unless its
 // worker program replaces the ended process.
 std::int64_t task_rows::lowest_free(std::string const& job) {
   auto const tally = tallies_.find(job);
@@ -37,8 +37,8 @@ std::int64_t task_rows::lowest_free(std::string const& job) {
   return hint;
 }
 
-// Finds a lost task for a worker program that was killed and restarted on its host, which then
-// continues with its tasks' indices.
+// Finds a lost task for a worker program that was restarted on its host. The program then continues
+// with the indices of its former tasks.
 task_row const* task_rows::lost_before(worker_spec const& spec) const {
   if (spec.group == 0 || count(task_state::error) + count(task_state::disconnected) == 0)
     return nullptr;
@@ -46,7 +46,7 @@ task_row const* task_rows::lost_before(worker_spec const& spec) const {
     auto const& t = *it->second;
     if (t.job != spec.job) break;
     bool const lost = t.state == task_state::error || t.awaits_replacement;
-    if (t.spec.index >= 0) continue;  // its worker requests the index explicitly
+    if (t.spec.index >= 0) continue;  // the worker requests its index explicitly
     if (lost && t.spec.group != 0 && t.spec.host == spec.host && !has_present_siblings(t))
       return &t;
   }
@@ -87,7 +87,7 @@ std::uint32_t task_rows::tasks_of(std::string const& job) const {
   auto it = rows_.upper_bound(key{job, std::numeric_limits<std::int64_t>::max()});
   if (it == rows_.begin() || (--it)->first.first != job) return known;
   auto const& last = *it->second;
-  // The tasks of a worker program with an explicit index have consecutive indices.
+  // A worker program with an explicit index serves consecutive indices.
   auto const following = last.spec.index >= 0 && last.spec.group != 0
                              ? last.spec.group_size - 1 - last.spec.group_position
                              : 0;
@@ -258,7 +258,7 @@ void task_rows::erase(task_row& t) {
   rows_.erase(key{t.job, t.index});
 }
 
-// Reduces the announced size of the group by the task, which has left for good.
+// Subtracts a task that has left for good from the announced size of its group.
 void task_rows::shrink_group(task_row const& left) {
   for (auto it = rows_.lower_bound(key{left.job, 0}); it != rows_.end(); ++it) {
     auto& t = *it->second;
@@ -291,7 +291,7 @@ task_rows::sweep_result task_rows::sweep(time_point now, duration stalled,
       else if (surrender > now || !losing)
         old.push_back(&t);
       else
-        // Reported as given up first.
+        // The task is first reported as given up.
         next_sweep_ = std::min(next_sweep_, now + config_.task_retention);
       continue;
     }

@@ -1,15 +1,13 @@
-// The registry of tasks: one row each, with its current worker and when that last sent a message.
+// The task registry: one row per task, with its current worker and the time of its last message.
 //
 //              attach                    silent > late_after
 //   (no row) ─────────► CONNECTED ◄───────────────────────────► LATE
 //                        │  │  any message                        │ silent > heartbeat_timeout
 //            deregisters │  │ stream broke                        ▼
 //          DISCONNECTED ◄┘  └─────────────────────────────────► ERROR
-//   Both keep their row for task_retention; attach with the same incarnation or index takes it
-//   over.
-//
-// A heartbeat only stores a time. Tasks expire in a sweep over all rows, at the earliest time at
-// which a row could change, instead of a timer for each worker.
+// Both states keep their row for task_retention. A worker that attaches with the same incarnation
+// or index takes the row over. A heartbeat only stores a time. Instead of one timer per worker, a
+// sweep over all rows expires tasks; it runs at the earliest time at which a row can change.
 #pragma once
 
 #include <algorithm>
@@ -37,27 +35,28 @@ struct task_row {
   time_point last_seen{};
   worker_spec spec;  // of the newest incarnation; functions as declared
   std::vector<function_id> functions;
-  core::worker* worker = nullptr;  // attached worker
+  core::worker* worker = nullptr;
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
   std::uint64_t restarts = 0;
-  std::uint64_t reconnects = 0;  // of the same incarnation, in time
+  std::uint64_t reconnects = 0;  // reconnections of the same incarnation in time
   std::string error;
-  time_point lost_since = never;    // in ERROR: when it was lost
-  bool given_up = false;            // lost for longer than recovery_timeout
-  bool cordoned = false;            // accepts no new closures, whichever worker serves it
-  bool awaits_replacement = false;  // its process has ended, and its worker program starts another
-  /// Closures blamed for its last broken connection, until the same incarnation reconnects. Bounded
-  /// by its slots.
+  time_point lost_since = never;  // in ERROR: when the task was lost
+  bool given_up = false;  // lost for longer than recovery_timeout
+  bool cordoned = false;  // accepts no new closures, regardless of its worker
+  bool awaits_replacement = false;  // its process ended, and its worker program is starting another
+                                    // one
+  /// Closures blamed for the last broken connection until the same incarnation reconnects. Bounded
+  /// by the worker's slots.
   std::vector<closure_id> suspects;
   struct index_claim {
     core::incarnation by{};
     time_point at{};
-    bool was_answered = false;  // a later message of the task's worker arrived
+    bool was_answered = false;  // a later message from the task's worker has arrived
   };
   /// Processes on other hosts that wait for this index, oldest first.
   std::vector<index_claim> claims;
-  /// Maximum number of claims; a further one replaces the oldest.
+  /// Maximum number of claims. A further claim replaces the oldest.
   static constexpr std::size_t claims_max = 16;
 
   void add_claim(time_point now, core::incarnation by) {
@@ -69,7 +68,7 @@ struct task_row {
   void answer_claims(time_point now) {
     for (auto& c : claims) c.was_answered |= now > c.at;
   }
-  /// Returns whether the task's worker has sent anything since this process asked for the index.
+  /// Returns whether the task's worker has sent a message since this process requested the index.
   bool is_alive_since_claim(core::incarnation by) const {
     return std::any_of(claims.begin(), claims.end(),
                        [by](index_claim const& c) { return c.by == by && c.was_answered; });
@@ -84,7 +83,7 @@ inline bool worker::serves() const {
 
 class task_rows {
  public:
-  /// All must outlive the table. `out` receives the changes.
+  /// REQUIRES: all outlive the table. Appends changes to `out`.
   task_rows(config const& c, server_wide& wide, changes& out)
       : config_(c), wide_(wide), changes_(out) {}
 
@@ -94,22 +93,22 @@ class task_rows {
   /// - its explicit index
   /// - the row of its incarnation
   /// - the row of the incarnation that it replaces
-  /// - its index on another server, unless its task is present or it is beyond the expected ones
+  /// - its index on another server, if that task is not present and the index is expected
   /// - the lowest index of a lost worker program on its host
   /// - the lowest free index
   ///
-  /// A lost task's index is free if it is below the expected number, where none may stay vacant. An
-  /// index is not free while the task's worker program serves other tasks or is about to replace
-  /// it.
-  /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows are of present tasks.
+  /// A lost task's index is free if it is below the expected number of tasks, because none of these
+  /// may stay vacant. An index is not free while the task's worker program serves other tasks or is
+  /// about to replace the task's process.
+  /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows belong to present tasks.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
-  /// Sets the task to CONNECTED, served by this worker. REQUIRES: admitted.
+  /// Sets the task to CONNECTED, served by this worker. REQUIRES: admit() returned the row.
   void arrived(time_point now, task_row& t, worker_spec spec);
-  /// Detaches the task's worker and sets the task to this state.
+  /// Detaches the task's worker and sets the task's state.
   void left(time_point now, task_row& t, task_state state, std::string why);
   /// Reserves the row for the next process of the same worker program.
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
-  /// Sets the task to LATE after a broken connection. REQUIRES: present.
+  /// Sets the task to LATE after a broken connection. REQUIRES: the task is present.
   void set_late(time_point now, task_row& t) { set(now, t, task_state::late); }
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
@@ -118,17 +117,17 @@ class task_rows {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;    // to be treated as lost; still attached
-    std::vector<task_row*> given_up;  // those whose recovery timeout has just passed
-    bool forgot = false;              // whether rows were deleted since the last sweep
+    std::vector<task_row*> silent;  // attached tasks that the caller must treat as lost
+    std::vector<task_row*> given_up;  // tasks whose recovery timeout has just elapsed
+    bool forgot = false;  // rows were deleted since the last sweep
   };
-  /// Marks late tasks, deletes old dead rows, and finds silent ones.
-  /// @param stalled pause of the server itself, which is granted to every task.
+  /// Marks late tasks, deletes old dead rows, and finds silent tasks.
+  /// @param stalled pause of the server itself, which does not count as silence.
   /// @param awaited returns whether a lost task's row is kept until the task is given up.
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
-  /// Gives up a lost task until it attaches again.
+  /// Gives up a lost task until a worker attaches to it again.
   void give_up(task_row& t) {
     t.given_up = true, ++given_up_;
     report_change(t);
@@ -139,13 +138,13 @@ class task_rows {
   }
   std::uint32_t given_up() const { return given_up_; }
 
-  /// Returns how many tasks the job has, present or not. This is the largest of
-  /// config::declared_jobs, the highest index plus one, and the known tasks plus those that present
-  /// worker programs have announced (worker_spec::group_size).
+  /// Returns the job's number of tasks, present or not. It is the maximum of config::declared_jobs,
+  /// the highest index plus one, and the known tasks plus the announced tasks
+  /// (worker_spec::group_size) of present worker programs.
   std::uint32_t tasks_of(std::string const& job) const;
-  /// Returns the configured number of tasks of the job; 0 if it is not declared.
+  /// Returns the configured number of tasks of the job, or 0 if the job is not declared.
   std::uint32_t declared(std::string_view job) const;
-  /// Returns a version that changes whenever tasks_of may have changed.
+  /// Returns a version that changes whenever the result of tasks_of can have changed.
   std::uint64_t version() const { return version_; }
 
   task_row* find(std::string_view job, std::int64_t index);
@@ -157,17 +156,16 @@ class task_rows {
 
   std::size_t jobs_counted() const { return tallies_.size(); }
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// The tasks that one worker program has in one job without an explicit index.
+  /// The tasks without an explicit index that one worker program has in one job.
   struct worker_group {
     std::uint32_t size = 0;  // as announced
     std::uint32_t rows = 0;
     std::uint32_t present = 0;
 
-    /// Returns how many announced tasks have not attached.
+    /// Returns the number of announced tasks that have not attached.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
   /// Counts of one job, for tasks_of. Each job and group has at least one row.
@@ -175,12 +173,13 @@ class task_rows {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
     std::uint32_t occupied = 0;  // rows with an index in use
-    std::uint32_t missing = 0;   // of all groups
+    std::uint32_t missing = 0;  // sum over all groups
     std::map<std::uint64_t, worker_group> groups;
   };
   using tallies = std::unordered_map<std::string, job_tally>;
   static void add_to(tallies& all, task_row const& t);
-  /// Removes the row from its job's tally. Call it before its state or specification changes.
+  /// Removes the row from its job's tally. Must be called before its state or specification
+  /// changes.
   void uncount(task_row const& t);
   void recount(task_row const& t);
   void shrink_group(task_row const& left);

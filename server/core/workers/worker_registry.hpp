@@ -1,8 +1,6 @@
 // Tasks and the workers that serve them. A worker is identified by its stream, and within the core
-// by a small number; a task has at most one worker.
-//
-// Knows neither the closures that a worker holds nor those that wait for it. Owned by the
-// coordinator; engine thread only. Limit: config::tasks_max.
+// by a number. A task has at most one worker. Owned by the coordinator; engine thread only. Limit:
+// config::tasks_max.
 #pragma once
 
 #include <memory>
@@ -21,7 +19,7 @@ class worker_registry {
 
   task_rows tasks;
 
-  /// Adds a worker under a new number. It serves the task only after `serve`.
+  /// Adds a worker with a new number. The worker serves the task only after `serve` is called.
   worker& add(stream_id stream, task_row& t);
   void serve(worker& w) { w.task->worker = &w; }
   void erase(worker& w);
@@ -35,7 +33,6 @@ class worker_registry {
   std::unordered_map<stream_id, std::unique_ptr<worker>> const& all() const { return workers_; }
   bool empty() const { return workers_.empty(); }
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:

@@ -1,15 +1,14 @@
-// Changes of state in a step, with their reasons: the only source for readers of the coordination
-// core. Callers wait for effects but not for changes. Changes are complete: a reader that applies
-// all of them knows every cluster, generation, task, barrier and key as the core does.
-// tests/coordination/changes_model.hpp does this after every step of the simulator. Records for a
-// restart are derived from them; see coordination_facts.hpp. Heartbeats are not changes, and
-// neither are waiting calls, except at barriers.
+// State changes of a step, with their reasons. Readers of the coordination core use only these
+// changes. Replies are not delayed for readers. Changes are complete: a reader that applies all of
+// them has the same state of clusters, generations, tasks, barriers and keys as the core
+// (tests/coordination/changes_model.hpp). Restart records are derived from them; see
+// coordination_facts.hpp. Heartbeats are not changes; waiting calls are changes only at barriers.
 //
-// Changes are recorded by the code that modifies the state, and are valid until the next step. They
-// are listed in the order in which they happened. A generation can end, and the next begin, within
-// a step; changes after `generation_begun` belong to the new generation. Frequent changes contain
-// only numbers and are stored in the list; others are stored in `rich`. Limit: the changes of one
-// step, which its event's limits bound. Lists free their memory after a step that made them large.
+// Changes are listed in the order in which they happened, and are valid until the next step. A
+// generation can end, and the next begin, within a step; changes after `generation_begun` belong to
+// the new generation. Frequent changes contain only numbers and are stored in the list; others are
+// stored in `rich`. The limits on a step's event also limit its changes. Lists release their memory
+// after a step that made them large.
 #pragma once
 
 #include <memory>
@@ -28,18 +27,18 @@ namespace muster::core::coordination {
 
 using muster::name;
 
-enum class cluster_id : std::uint32_t {};  ///< unchanged until the server ends; 0: none
+enum class cluster_id : std::uint32_t {};  ///< valid until the server exits; 0: none
 
 enum class declared_why : std::uint8_t {
-  known,  ///< restored from an earlier process, or part of whole()
+  known,  ///< restored from an earlier server process, or part of whole()
   created,
   redeclared,
-  in_force,  ///< declared earlier for the next generation
+  in_force,  ///< was declared earlier for the next generation
 };
 
 struct cluster_declared {
   std::shared_ptr<cluster_spec const> spec;
-  std::shared_ptr<cluster_spec const> next;  ///< pending declaration, or null
+  std::shared_ptr<cluster_spec const> next;
   declared_why why{};
 };
 
@@ -64,11 +63,10 @@ enum class generation_why : std::uint8_t {
   task_failed,
   registration_failed,
   shutdown_failed,
-  given_up,  ///< failed by fail_cluster
-  stopped,   ///< by the end of the server or cluster, or to start the next generation
+  given_up,  ///< by fail_cluster
+  stopped,  ///< by the end of the server or cluster, or to start the next generation
 };
 
-/// The complete course of a generation.
 struct generation_changed {
   time_point started{};
   time_point ended{};
@@ -93,19 +91,19 @@ struct error_delivered {
   fault_ptr told;
 };
 
-/// Complete state of a task, except its heartbeats, address and devices. Written for restored tasks
-/// and when a task becomes recoverable. A later notice_changed takes precedence.
+/// Complete state of a task, except its heartbeats, address and devices. Recorded for restored
+/// tasks, and when a task becomes recoverable. Later notice_changed changes take precedence.
 struct task_known {
   task_fact is;
 };
 
-/// The task's registration starts to wait for the other tasks, or (no `as`) stops waiting.
+/// The task's registration starts to wait for other tasks, or stops waiting if `as` is empty.
 struct task_waits {
   task_index task = no_task;
   std::optional<core::incarnation> as;
 };
 
-/// The task is connected, without an error.
+/// The task is connected and has no error.
 struct task_registered {
   task_index task = no_task;
   bool anew = false;  ///< a new process has replaced a connected one
@@ -114,14 +112,14 @@ struct task_registered {
 };
 
 enum class failed_why : std::uint8_t {
-  reported,             ///< by the task itself
-  silent,               ///< no heartbeat
-  connection_closed,    ///< and no later message
-  restarted,            ///< another process tried to replace it without permission
-  generation_failed,    ///< all tasks, because errors could not be delivered
+  reported,  ///< by the task itself
+  silent,  ///< no heartbeat
+  connection_closed,  ///< and no later message arrived
+  restarted,  ///< another process tried to replace it without permission
+  generation_failed,  ///< all tasks, because errors could not be delivered
   registration_failed,  ///< all tasks
-  shutdown_failed,      ///< all tasks
-  given_up,             ///< all tasks, by fail_cluster
+  shutdown_failed,  ///< all tasks
+  given_up,  ///< all tasks, by fail_cluster
 };
 
 struct task_failed {
@@ -133,11 +131,11 @@ struct task_failed {
 
 enum class left_why : std::uint8_t {
   left,
-  reset,      ///< by an operator, or by the task to register again
+  reset,  ///< by an operator, or by the task before it registers again
   shut_down,  ///< by the shutdown barrier
 };
 
-/// The task is disconnected, without an error.
+/// The task has disconnected without an error.
 struct task_left {
   task_index task = no_task;
   left_why why{};
@@ -159,7 +157,7 @@ enum class notice_state : std::uint8_t {
   listens,  ///< a call waits for the preemption notice
   told,
   lost,  ///< the wait has ended, or the server has restarted
-  deaf,  ///< lost, and the task is alive
+  deaf,  ///< lost, although the task is alive
 };
 
 /// Whether the task will receive a preemption notice; see notice_waits.
@@ -171,7 +169,7 @@ struct notice_changed {
 
 enum class barrier_number : std::uint64_t {};
 
-/// Decides who is answered at the end of a barrier, and how.
+/// Determines which callers are answered at the end of a barrier, and how.
 enum class barrier_purpose : std::uint8_t { user = 0, registration = 1, devices = 2, shutdown = 3 };
 constexpr auto enum_names(barrier_purpose) {
   using enum barrier_purpose;
@@ -182,7 +180,7 @@ constexpr auto enum_names(barrier_purpose) {
 /// In ascending order.
 using participants = std::vector<task_index>;
 
-/// A new use of the id.
+/// The barrier id is used again.
 struct barrier_begun {
   barrier_number barrier{};
   std::string id;
@@ -196,9 +194,9 @@ struct barrier_begun {
 enum class barrier_move : std::uint8_t {
   came,
   superseded,  ///< by a newer call of the task, which follows
-  withdrawn,   ///< the call is gone, or is answered before its own deadline
-  gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
-  task_gone,   ///< failed, left or restarted, as another change shows
+  withdrawn,  ///< the caller disconnected, or the call was answered before its own deadline
+  gave_up,  ///< after `withdrawn`: the task has arrived, so it is not missing
+  task_gone,  ///< failed, left or restarted, as another change reports
 };
 
 struct barrier_moved {
@@ -208,7 +206,7 @@ struct barrier_moved {
   barrier_move how{};
 };
 
-/// The first call of an agent sets the deadline.
+/// The first call from an agent sets the deadline.
 struct barrier_due {
   barrier_number barrier{};
   time_point deadline{};
@@ -220,18 +218,18 @@ enum class barrier_outcome : std::uint8_t {
   timed_out,
   task_failed,
   task_left,
-  in_error_before,      ///< a participant, when the use began
-  miscounted,           ///< a call has another count of uses
-  unknown_participant,  ///< a call names a task that the cluster lacks
-  other_participants,   ///< a call names others than the first call
-  no_participant,       ///< the caller is not a participant
-  given_up,             ///< with the generation
+  in_error_before,  ///< a participant was already in error
+  miscounted,  ///< a call has a different use count
+  unknown_participant,  ///< a call names a task that is not in the cluster
+  other_participants,  ///< a call names other participants than the first call
+  no_participant,  ///< the caller is not a participant
+  given_up,  ///< with the generation
   cancelled,
   stopped,
-  undone,  ///< only visitors came and left, so the use is void
+  undone,  ///< only visitors came and left, so this use is discarded
 };
 
-/// The use has ended; the id has this count and result. Below 0: the id is unknown again.
+/// This use of the barrier has ended. A counter below 0 means that the id is unknown again.
 struct barrier_ended {
   barrier_number barrier{};
   std::int64_t counter = 0;
@@ -240,7 +238,7 @@ struct barrier_ended {
   std::size_t arrived = 0;
   task_index by = no_task;  ///< task that failed, left or made the wrong call
   barrier_outcome how{};
-  /// Arrival times by position in barrier_begun::who; only for user barriers that have passed.
+  /// Arrival times, indexed as barrier_begun::who. Only for user barriers that passed.
   std::shared_ptr<std::vector<time_point> const> came{};
 };
 
@@ -261,7 +259,6 @@ using rich_change =
     std::variant<task_known, task_failed, task_addressed, barrier_begun, barrier_ended,
                  barrier_forgotten, key_changed, cause_found, error_delivered, cluster_declared>;
 
-/// Index into changes::rich.
 struct rich_at {
   std::size_t place = 0;
 };
@@ -277,16 +274,16 @@ struct change {
 struct changes {
   std::vector<change> list;
   std::vector<rich_change> rich;
-  std::vector<incident> incidents;  ///< in order
+  std::vector<incident> incidents;
 
   void clear() {
-    constexpr std::size_t kept = 16'384;  // larger lists are freed
+    constexpr std::size_t kept = 16'384;  // larger lists are released
     incidents.capacity() > kept ? std::vector<incident>().swap(incidents) : incidents.clear();
     if (list.empty()) return;
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();
     rich.capacity() > kept ? std::vector<rich_change>().swap(rich) : rich.clear();
   }
-  /// Calls `take(cluster, change)` for each change in order, from index `first` on.
+  /// Calls `take(cluster, change)` for each change in order, starting with index `first`.
   template <class Take>
   void each(Take take, std::size_t first = 0) const {
     for (auto i = first; i < list.size(); ++i) {
@@ -300,7 +297,7 @@ struct changes {
   }
 };
 
-/// Appends the changes of one cluster to a list, which must outlive it.
+/// Appends a cluster's changes to a list, which must outlive this object.
 class change_log {
  public:
   change_log(changes& to, cluster_id of) : to_(&to), of_(of) {}
@@ -313,7 +310,7 @@ class change_log {
       add<Change>(std::move(c));
     }
   }
-  /// Constructs a change that owns memory in place.
+  /// Constructs a memory-owning change in place.
   template <class Change, class... Parts>
   void add(Parts&&... parts) const {
     to_->list.push_back({of_, rich_at{to_->rich.size()}});

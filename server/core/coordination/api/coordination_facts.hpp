@@ -1,9 +1,7 @@
-// Records of the coordination core for a restart: the changes of each step as data to be stored,
-// and the same data to restore from. A record replaces earlier records of the same thing. Records
-// name clusters by name and tasks by index. They are derived from a step's changes and contain the
-// final state of what changed.
-//
-// Waiting calls, addresses and devices are not recorded; reconnecting clients provide them.
+// Records from which the coordination core is restored after a restart. A record contains the final
+// state of what a step changed, and replaces earlier records of the same object. Clusters are
+// identified by name, tasks by index. Waiting calls, addresses and devices are not recorded,
+// because reconnecting clients provide them again.
 #pragma once
 
 #include <optional>
@@ -37,27 +35,27 @@ struct cluster_fact {
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
   fault_ptr broadcast{};
-  std::uint16_t port = 0;  ///< port for its agents; 0: the main port, or none yet
-  /// Discards all earlier records of its tasks, keys and barriers.
+  std::uint16_t port = 0;  ///< port for the cluster's agents; 0: the main port, or none yet
+  /// Discards all earlier records of the cluster's tasks, keys and barriers.
   bool anew = false;
 };
 
 struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
-  bool recoverable = false;  ///< by its request, its role or its cluster
-  bool casualty = false;     ///< a consequence of another task's failure
+  bool recoverable = false;  ///< set by its request, its role or its cluster
+  bool casualty = false;  ///< a consequence of another task's failure
   bool ever_connected = false;
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};    ///< heartbeats after leaving are accepted until then
+  time_point grace_until{};  ///< until then, heartbeats are accepted after the task has left
   bool hears_notices = false;  ///< has waited for a preemption notice
 
   bool operator==(task_fact const&) const = default;
 };
 
-/// No value: the key was deleted.
+/// If `value` is empty, the key was deleted.
 struct key_fact {
   std::string key;
   std::optional<blob> value{};
@@ -66,13 +64,13 @@ struct key_fact {
   bool operator==(key_fact const&) const = default;
 };
 
-/// A finished barrier: the count of the next use, and the result for late callers.
+/// A finished barrier: the counter of the next use, and the result for late callers.
 struct barrier_fact {
   std::string id;
   bool forgotten = false;  ///< the other fields are not set
   std::int64_t counter = 0;
-  std::uint8_t purpose = 0;                      ///< see barrier_purpose
-  std::optional<std::vector<task_index>> who{};  ///< none: the whole cluster
+  std::uint8_t purpose = 0;  ///< see barrier_purpose
+  std::optional<std::vector<task_index>> who{};  ///< empty: the whole cluster
   fault_ptr result{};
   fault_ptr result_before{};
   time_point ended{};
@@ -90,7 +88,7 @@ struct restored_cluster {
   cluster_fact cluster;
   std::vector<task_fact> tasks;
   std::vector<key_fact> keys;
-  std::vector<barrier_fact> barriers;  ///< oldest end first
+  std::vector<barrier_fact> barriers;  ///< in the order in which they ended
 };
 
 }  // namespace muster::core::coordination

@@ -1,5 +1,5 @@
-// Field tables of coordination data, see core/api/described.hpp. The numbers are those of the
-// journal's entries.
+// Field tables of coordination data; see core/api/described.hpp. Journal entries contain the same
+// field numbers.
 #pragma once
 
 #include <utility>
@@ -38,7 +38,7 @@ constexpr auto fields_of(std::type_identity<cluster_spec>) {
                 field(8, "register_barrier", &t::register_barrier), field(11, "renew", &t::renew));
 }
 
-/// Stored form of a fault: a barrier instance is two fields.
+/// Stored form of a fault. A barrier instance is stored as two fields.
 struct fault_entry {
   muster::code code{};
   std::string message{};

@@ -1,5 +1,5 @@
-// Events to report to users that no single change describes completely, as data. Listeners choose
-// which are reported, and word the messages.
+// Events to report to users that no single change describes completely. Listeners select the events
+// that they report, and word the messages.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace incidents {
 
 struct generation_started {
   std::uint64_t number = 0;
-  std::string task;  ///< first to register
+  std::string task;  ///< first task to register
 };
 
 /// An error was delivered to all tasks.
@@ -25,12 +25,10 @@ struct generation_failed {
   fault_ptr why;
 };
 
-/// All tasks have left.
 struct generation_ended {
   std::uint64_t number = 0;
 };
 
-/// All tasks have registered.
 struct cluster_ready {
   std::size_t tasks = 0;
 };
@@ -38,19 +36,18 @@ struct cluster_ready {
 enum class takes_effect : std::uint8_t {
   as_it_is,  ///< already in force
   at_once,
-  never,  ///< until the cluster is removed, as it does not renew itself
+  never,  ///< not until the cluster is removed, because it does not renew itself
   with_new_generation,
   with_next_generation,
 };
 
-/// The cluster was redeclared.
 struct cluster_changed {
   std::vector<job_spec> from;
   std::vector<job_spec> to;
   takes_effect when{};
 };
 
-/// A failure that is not a consequence of another.
+/// A failure that is not a consequence of another failure.
 struct task_failed {
   std::string task;
   fault_ptr why;
@@ -65,13 +62,12 @@ struct task_left {
   std::string task;
 };
 
-/// A user barrier has failed.
 struct barrier_failed {
   std::string id;
   fault_ptr why;
 };
 
-/// A task has been waiting at the barrier for long.
+/// A task has waited at the barrier for a long time.
 struct barrier_stuck {
   std::string id;
   std::size_t arrived = 0;
@@ -79,14 +75,14 @@ struct barrier_stuck {
   std::string missing;  ///< as in messages to callers
 };
 
-/// Tasks will not receive a preemption notice.
+/// These tasks will not receive a preemption notice.
 struct notice_unheard {
-  std::string task;   ///< empty: several
+  std::string task;  ///< empty: several tasks
   std::string tasks;  ///< example: "/job:worker/task:0-2"
-  bool set = false;   ///< a notice is set
+  bool set = false;  ///< a notice is set
 };
 
-/// The port has changed. Agents that dialled the former port cannot reach the service.
+/// The port has changed. Agents that dialed the former port cannot reach the service.
 struct port_changed {
   std::uint16_t from = 0, to = 0;
 };

@@ -1,4 +1,4 @@
-// Copies of the coordination services' state for readers: REST, dashboard, command line.
+// Copies of the coordination service's state for REST, the dashboard and the command line.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace muster::core::coordination {
 using muster::name;
 
 enum class generation_state : std::uint8_t {
-  waiting = 0,      ///< no task has registered
+  waiting = 0,  ///< no task has registered
   registering = 1,  ///< some tasks have registered
   running = 2,
-  failed = 3,    ///< an error was delivered to all tasks
+  failed = 3,  ///< an error was delivered to all tasks
   finished = 4,  ///< all tasks have left
 };
 constexpr auto enum_names(generation_state) {
@@ -27,12 +27,12 @@ constexpr auto enum_names(generation_state) {
                                        "RUNNING", failed, "FAILED", finished, "FINISHED");
 }
 
-/// State of a task for display; more detailed than the wire states.
+/// A task's state for display, more detailed than the wire states.
 enum class agent_health : std::uint8_t {
-  missing = 0,      ///< never registered in this generation
-  registering = 1,  ///< its registration waits for others
+  missing = 0,  ///< never registered in this generation
+  registering = 1,  ///< its registration waits for other tasks
   connected = 2,
-  late = 3,  ///< alive but delays others at a barrier, or its heartbeat is overdue
+  late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
   error = 4,
   disconnected = 5,  ///< left, or was reset
 };
@@ -51,19 +51,19 @@ struct agent_view {
   core::incarnation incarnation{};
   std::string peer;  ///< address of its connection; empty: unknown
   bool recoverable = false;
-  time_point registered_at{};   ///< zero: never
+  time_point registered_at{};  ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
-  /// Restored after a restart of the server, and silent since.
+  /// The task was restored after a server restart and has been silent since.
   bool unheard = false;
   std::size_t devices = 0;
   std::vector<std::string> device_names;  ///< of the first named devices
   fault_ptr error;
-  /// Whether its error is a consequence of another task's.
+  /// Whether its error is a consequence of another task's error.
   bool casualty = false;
-  /// If LATE for a barrier: its id, and since when the first task waits there.
+  /// If LATE for a barrier: the barrier's id, and when the first task started to wait there.
   std::string late_for;
   time_point late_since{};
-  /// Barriers and keys it waits for, at most 8: "barrier step_12", "key a/b".
+  /// Barriers and keys that the task waits for, at most 8: "barrier step_12", "key a/b".
   std::vector<std::string> waiting_for;
   /// Start of the oldest of these waits, or never.
   time_point waits_since = never;
@@ -72,7 +72,7 @@ struct agent_view {
 struct missing_task {
   task_index task = no_task;
   std::string name;
-  std::string peer;             ///< empty: never registered
+  std::string peer;  ///< empty: never registered
   time_point last_heartbeat{};  ///< zero: never
 };
 
@@ -91,7 +91,7 @@ struct barrier_view {
   std::string id;
   std::int64_t counter = 0;
   barrier_state state = barrier_state::running;
-  fault_ptr fault;  ///< if failed
+  fault_ptr fault;  ///< set if failed
   time_point started{};
   time_point deadline = never;
   time_point ended{};  ///< zero while running
@@ -100,7 +100,7 @@ struct barrier_view {
   std::string first;  ///< first task to arrive
   /// Set only in the view of a single running barrier, in the order of participants.
   std::vector<arrived_task> arrived;
-  std::vector<missing_task> missing;  ///< as `arrived`
+  std::vector<missing_task> missing;  ///< like `arrived`
 };
 
 struct key_view {
@@ -112,7 +112,7 @@ struct key_view {
 struct key_wait_view {
   std::string key;
   struct waiter {
-    std::string task;  ///< its name, or its address if unknown
+    std::string task;  ///< task name, or the caller's address if the task is unknown
     time_point since{};
     time_point deadline = never;
   };
@@ -121,14 +121,14 @@ struct key_wait_view {
 };
 
 struct generation_view {
-  std::uint64_t number = 0;  ///< from 1
+  std::uint64_t number = 0;  ///< starts with 1
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; zero: none
-  time_point ended{};    ///< zero: not ended
+  time_point ended{};  ///< zero: not ended
   std::optional<first_cause> cause;
-  std::array<std::size_t, 6> by_health{};  ///< tasks by agent_health
-  std::size_t unheard = 0;                 ///< of the connected tasks; see agent_view
+  std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
+  std::size_t unheard = 0;  ///< connected tasks that are unheard; see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -136,7 +136,7 @@ struct generation_view {
   std::size_t parked_polls = 0;
   std::size_t parked_key_waits = 0;
   std::size_t parked_watches = 0;
-  std::size_t parked_calls = 0;  ///< total
+  std::size_t parked_calls = 0;
 };
 
 /// Living tasks that will not receive a preemption notice.
@@ -151,8 +151,8 @@ struct unreachable_tasks {
 
 struct cluster_view {
   cluster_spec spec;
-  std::optional<cluster_spec> next;  ///< pending declaration for the next generation
-  std::string address;               ///< of its coordination service
+  std::optional<cluster_spec> next;  ///< declaration for the next generation
+  std::string address;  ///< address of its coordination service
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16
 };

@@ -82,7 +82,7 @@ status validate(cluster_spec const& spec) {
       return wrong_field("jobs", "'" + j.name + "' is given twice");
     names.push_back(j.name);
   }
-  // Keeps sums with a time of day far from overflow.
+  // Prevents overflow when a duration is added to a time.
   constexpr duration longest = std::chrono::hours(24 * 365 * 10);
   for (auto const& [field, value] : {std::pair("heartbeat_timeout", spec.heartbeat_timeout),
                                      std::pair("connection_grace", spec.connection_grace),

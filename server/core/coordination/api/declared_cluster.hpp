@@ -16,14 +16,14 @@ using muster::name;
 struct job_spec {
   std::string name;
   std::uint32_t tasks = 0;
-  bool recoverable = false;  ///< its tasks may come and go without an error for others
+  bool recoverable = false;  ///< tasks can leave and return without an error for other tasks
   bool operator==(job_spec const&) const = default;
 };
 
-/// How tasks learn that the cluster has failed.
+/// How tasks are notified that the cluster has failed.
 enum class error_delivery : std::uint8_t {
-  automatic = 0,  ///< heartbeat if sockets survive the server process (limits::outlives), else poll
-  poll = 1,       ///< parked polls are answered at once; they break when the process ends
+  automatic = 0,  ///< heartbeat if sockets outlive the server process (limits::outlives), else poll
+  poll = 1,  ///< parked polls are answered immediately, and fail if the server exits
   /// Parked polls are cancelled, which agents survive; the next heartbeat is refused.
   heartbeat = 2,
 };
@@ -40,7 +40,7 @@ constexpr auto enum_names(agent_wire) {
   return enumerators<agent_wire>(plaintext, "plaintext", tls, "tls");
 }
 
-/// Torch version of TCPStore clients that do not report one: 1.13 and 2.0, or 2.1.
+/// Torch version of TCPStore clients that do not report theirs. `a`: 1.13 or 2.0. `b`: 2.1.
 enum class torch_era : std::uint8_t { a = 0, b = 1 };
 constexpr auto enum_names(torch_era) {
   using enum torch_era;
@@ -51,15 +51,15 @@ struct cluster_spec {
   std::string name = "default";
   /// Type of its coordination service; only "standalone" exists.
   std::string service_type = "standalone";
-  /// Empty: only closure workers, which may come and go.
+  /// Empty: the cluster has only closure workers, which can join and leave.
   std::vector<job_spec> jobs = {};
 
-  /// Must not be shorter than the agents' own timeout, in which they send two heartbeats. JAX's
+  /// Must not be shorter than the agents' own timeout, within which they send two heartbeats. JAX's
   /// default is 100 s.
   duration heartbeat_timeout = std::chrono::seconds(100);
-  /// Time without a message after a task's connection was closed until its process counts as dead,
-  /// whatever heartbeat_timeout is. With error_delivery::poll only connections with a parked poll
-  /// count. Zero: disabled.
+  /// After a task's connection was closed, its process counts as dead if it sends no message within
+  /// this time, regardless of heartbeat_timeout. With error_delivery::poll, only connections with a
+  /// parked poll count. Zero: disabled.
   duration connection_grace = std::chrono::seconds(3);
   error_delivery errors = error_delivery::automatic;
   agent_wire agents = agent_wire::plaintext;
@@ -68,35 +68,37 @@ struct cluster_spec {
   duration shutdown_timeout = std::chrono::minutes(5);
   /// Whether registration waits for all tasks.
   bool register_barrier = true;
-  /// Whether tasks may fail and return without an error for the others.
+  /// Whether tasks can fail and return without an error for other tasks.
   bool recoverable = false;
-  /// Whether a task that timed out may register again with a new incarnation. If `renew` is set it
-  /// always may, which starts a new generation.
+  /// Whether a task that timed out may register again with a new incarnation. Always allowed if
+  /// `renew` is set, and then starts a new generation.
   bool allow_reconnect = false;
   /// Whether the registration of a new incarnation after a failed or finished run starts a new
   /// generation.
   bool renew = true;
-  /// A task that is alive but delays a barrier for longer is shown as LATE.
+  /// A task that is alive but delays a barrier for longer than this is displayed as LATE.
   duration stuck_after = std::chrono::seconds(60);
 
-  /// Port of its TCPStore; 0: chosen by the system. Unset: no store, except for the main cluster if
-  /// the server's settings enable it.
+  /// Port of the cluster's TCPStore; 0: chosen by the system. Empty: no store, unless the server's
+  /// settings enable one for the main cluster.
   std::optional<std::uint16_t> torch_port = {};
   torch_era torch = torch_era::a;
 
-  /// Roles whose workers hold state; see config::stateful_jobs. Unset: the server's setting.
+  /// Roles whose workers hold state; see config::stateful_jobs. Empty: the server's setting.
   std::optional<std::vector<std::string>> stateful_jobs = {};
 
   task_index size() const;
-  /// Returns the index of task `id` in the role, or `no_task`. An empty role counts through the
-  /// whole cluster, as in JAX. So does "jax_worker", unless a role has that name.
+  /// Returns the index of task `id` in the role, or `no_task`. If `job` is empty, `id` counts
+  /// through the whole cluster, as in JAX. The same applies to "jax_worker", unless a role has that
+  /// name.
   task_index find(std::string_view job, std::int64_t id) const;
-  /// Returns the task's position in `jobs` and its id there. REQUIRES: task < size().
+  /// Returns the index of the task's role in `jobs`, and the task's id in the role. REQUIRES: task
+  /// < size().
   std::pair<std::size_t, std::uint32_t> place(task_index task) const;
-  /// Returns the index of the role's first task and of one past its last. REQUIRES: job <
+  /// Returns the role's first task index and its last task index plus one. REQUIRES: job <
   /// jobs.size().
   std::pair<task_index, task_index> tasks_of(std::size_t job) const;
-  /// Returns for example "/job:worker/task:3". REQUIRES: task < size().
+  /// Example: "/job:worker/task:3". REQUIRES: task < size().
   std::string task_name(task_index task) const;
 
   bool operator==(cluster_spec const&) const = default;

@@ -1,4 +1,4 @@
-// Input events of the coordination core. Plain data, so that a run can be recorded and repeated.
+// Input events of the coordination core. Plain data, so that a run can be recorded and replayed.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ struct create_cluster {
   cluster_spec spec;
 };
 
-/// Replaces the declaration of the cluster, except its name. It is applied at once while no task
-/// has registered and no call waits (keys are kept), or if the generation has ended and may be
-/// renewed. Otherwise the next generation uses it. Reports an incident if anything changes. Errors:
-/// as create_cluster. REQUIRES (also below): the cluster exists.
+/// Replaces the cluster's declaration, except its name. It takes effect immediately if no task has
+/// registered and no call waits (keys are kept), or if the generation has ended and can be renewed.
+/// Otherwise the next generation uses it. Reports an incident if anything changes. Errors: as
+/// create_cluster. REQUIRES (also below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;
 };
 
-/// Ends the current generation, whatever its state, and answers all parked calls. The next
-/// generation, declared by `spec`, begins with the next tick; until then registrations fail with
-/// UNAVAILABLE. Errors: as create_cluster.
+/// Ends the current generation in any state, and answers all parked calls. The next generation,
+/// declared by `spec`, begins at the next tick; until then, registrations fail with UNAVAILABLE.
+/// Errors: as create_cluster.
 struct renew_cluster {
   cluster_id cluster{};
   cluster_spec spec;
 };
 
 /// Fails the current generation with an error that is not attributed to a task. All tasks receive
-/// it, and parked calls are answered with it. `refuses`: until the next generation, later calls
-/// fail with this error as well. Registrations, heartbeats, polls, and calls that leave the cluster
-/// or read task states are exempt. Errors in `declared`: FAILED_PRECONDITION if no task is present
-/// or the generation has ended. REQUIRES: `code` is an error.
+/// the error, and parked calls are answered with it. `refuses`: until the next generation, later
+/// calls fail with this error as well. Registrations, heartbeats, polls, and calls that leave the
+/// cluster or read task states are exempt. Errors in `declared`: FAILED_PRECONDITION if no task is
+/// present or the generation has ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -47,13 +47,13 @@ struct fail_cluster {
   bool refuses = false;
 };
 
-/// The port on which the cluster listens. The next process of the server tries it first.
+/// The port on which the cluster listens. The next server process tries this port first.
 struct cluster_listens {
   cluster_id cluster{};
   std::uint16_t port = 0;
 };
 
-/// Restores a cluster from an earlier process. Errors: as create_cluster.
+/// Restores a cluster from an earlier server process. Errors: as create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };
@@ -63,20 +63,20 @@ struct remove_cluster {
   std::string name;
 };
 
-/// A call of the cluster's coordination service; consumed. REQUIRES: its id is new.
+/// A call to the cluster's coordination service. Consumed by the step. REQUIRES: its id is new.
 struct cluster_call {
   cluster_id cluster{};
   request what;
 };
 
-/// The caller is gone: its wait is withdrawn and no reply follows.
+/// The caller has disconnected: its wait is cancelled, and no reply follows.
 struct call_abandoned {
   cluster_id cluster{};
   call_id call{};
 };
 
-/// A task's connection has closed. Used only with delivery by heartbeat; otherwise the task's poll
-/// shows it.
+/// A task's connection has closed. Used only if errors are delivered by heartbeat; otherwise the
+/// end of the task's poll has the same effect.
 struct connection_closed {
   cluster_id cluster{};
   task_index task = no_task;
@@ -85,7 +85,7 @@ struct connection_closed {
 
 struct tick {};
 
-/// Answers all parked calls; later requests are refused.
+/// Answers all parked calls. Later requests are refused.
 struct stop {};
 
 using event = std::variant<create_cluster, redeclare_cluster, renew_cluster, fail_cluster,

@@ -1,5 +1,5 @@
-// An error of the coordination service, with the details that its clients read. Shared, because a
-// failed barrier can answer a thousand callers with one fault.
+// A coordination error with the details that clients read. Shared, because a failed barrier can
+// answer a thousand callers with one fault.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 
 namespace muster::core::coordination {
 
-/// Index of a task in its cluster, counted through the roles in declared order.
+/// Index of a task in its cluster, counted through the roles in declaration order.
 using task_index = std::uint32_t;
 inline constexpr task_index no_task = ~task_index{0};
 
 struct barrier_instance {
   std::string id;
-  std::int64_t counter = 0;  ///< use of the id, from 0
+  std::int64_t counter = 0;  ///< use of the id, starting with 0
   bool operator==(barrier_instance const&) const = default;
 };
 
@@ -32,10 +32,10 @@ struct fault {
   /// Whether clients treat it as an answer of the service rather than a broken connection.
   bool coordination = true;
   task_index source = no_task;  ///< the task concerned
-  bool reported = false;        ///< by the task itself
-  /// Clients continue counting from here; set for every error that ends a barrier.
+  bool reported = false;  ///< by the task itself
+  /// Clients continue counting from this use. Set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
-  /// The current incarnation, for a caller that names another one.
+  /// The current incarnation, set if the caller named another one.
   std::optional<core::incarnation> mismatch = {};
   bool no_room = false;  ///< see base/no_room.hpp; REST only
 
@@ -54,7 +54,7 @@ struct first_cause {
 /// Null: success.
 using fault_ptr = std::shared_ptr<fault const>;
 
-/// Limit for messages: gRPC trailers have 8 KB, and longer messages would arrive as
+/// Limit for messages. gRPC trailers have 8 KB, and longer messages would arrive as
 /// RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
 
@@ -69,26 +69,25 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
 /// A task that fails or leaves.
 struct task_error {
   task_index task = no_task;
-  fault_ptr error;  ///< null: it left
+  fault_ptr error;  ///< null: the task left
   std::string why(std::string const& name) const {
     return error ? shortened(error->message, 1'500) : name + " has left";
   }
 };
 
-// Construction of faults. Messages are cut to fit into gRPC trailers.
 
-/// Usable part of the 8 KB for trailers, in encoded form. Names and gRPC's own trailers take the
-/// rest; messages are percent-encoded, details base64.
+/// Usable part of the 8 KB for trailers, in encoded form: messages are percent-encoded, details
+/// base64-encoded. Names and gRPC's own trailers use the rest.
 inline constexpr std::size_t trailer_bytes_max = 7'000;
-/// Returns the length of the longest prefix that takes at most `bytes` when encoded. gRPC sends
-/// three bytes for each one that is not printable ASCII.
+/// Returns the length of the longest prefix that has at most `bytes` when encoded. gRPC sends three
+/// bytes for each byte that is not printable ASCII.
 std::size_t fitting(std::string_view text, std::size_t bytes);
-/// Returns the prefix that fits with details of this size.
+/// Returns the prefix that fits into the trailers together with details of this size.
 std::string cut(std::string_view message, std::size_t details_bytes = 0);
 
 /// Returns a fault of the request itself. `coordination`: see fault.
 fault_ptr refusal(code c, std::string_view message, bool coordination = true);
-/// Returns a fault of a task, or of no task in particular (`no_task`).
+/// Returns a fault of a task, or of no single task (`no_task`).
 fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
 /// Returns the fault that delivers an error by refusing a heartbeat. The code is always ABORTED,
 /// because agents retry after UNAVAILABLE. `how`: details about the task; may be empty.
@@ -97,7 +96,7 @@ fault_ptr heartbeat_fault(fault const& told, std::string const& how);
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
 /// Returns a fault for a caller that names another incarnation of the service.
 fault wrong_service(core::incarnation believed, core::incarnation now);
-/// Returns for example "key: has 70000 bytes, the limit is 65536".
+/// Example: "key: has 70000 bytes, the limit is 65536".
 std::string longer_than(std::string_view field, std::size_t bytes, std::size_t bytes_max);
 
 }  // namespace muster::core::coordination

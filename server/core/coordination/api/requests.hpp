@@ -1,4 +1,4 @@
-// Calls of the coordination service. Plain data; the hub resolves names to task indexes and sets
+// Calls to the coordination service. Plain data; the hub resolves task names to indices and sets
 // `caller`. Each call is answered exactly once unless `call_abandoned` arrives first.
 #pragma once
 
@@ -14,18 +14,17 @@
 
 namespace muster::core::coordination {
 
-/// The origin of a call.
 struct caller {
   call_id call{};
-  /// The caller's own deadline; parked calls are answered shortly before it.
+  /// The caller's own deadline. Parked calls are answered shortly before it.
   time_point deadline = never;
-  /// The service that the caller expects. XLA's protocol names it, TensorFlow's does not.
+  /// The service incarnation that the caller expects. Only XLA's protocol contains it.
   std::optional<core::incarnation> service = {};
-  /// Address of the connection, "10.0.0.3:4711"; empty: unknown. TensorFlow's protocol names no
-  /// incarnation in most calls, so its address identifies a process of an earlier generation.
+  /// Address of the connection, "10.0.0.3:4711"; empty: unknown. Most TensorFlow calls contain no
+  /// incarnation, so the address identifies a process of an earlier generation.
   std::string peer = {};
-  /// The calling process, which XLA's protocol names in every call but the registration; zero: not
-  /// named.
+  /// The calling process; zero: unknown. XLA's protocol contains it in every call except the
+  /// registration.
   core::incarnation process = {};
 };
 
@@ -36,7 +35,7 @@ struct task_ref {
   std::string name;
 };
 
-/// Returns the tasks that the cluster has, in ascending order without duplicates.
+/// Returns the tasks that are in the cluster, in ascending order without duplicates.
 inline std::vector<task_index> indices_of(std::vector<task_ref> const& tasks) {
   std::vector<task_index> found;
   found.reserve(tasks.size());
@@ -88,7 +87,7 @@ struct wait_for_all_tasks {
   caller from;
   task_ref task;
   std::vector<blob> devices;  ///< encoded descriptions, not interpreted
-  /// Display names of devices, where given; views keep device_names_max names.
+  /// Display names of devices, if any; views keep device_names_max names.
   std::vector<std::string> names = {};
 };
 
@@ -99,7 +98,7 @@ struct get_task_state {
 
 struct watch_tasks {
   caller from;
-  /// Position in cluster_spec::jobs; none: all tasks.
+  /// Index in cluster_spec::jobs; empty: all tasks.
   std::optional<std::size_t> job;
   /// Answered once the version differs, or immediately if it is negative or `at_once` is set.
   std::int64_t version = -1;
@@ -111,8 +110,8 @@ struct insert_key_value {
   std::string key;
   blob value;
   bool overwrite = false;
-  /// The caller has no agent, which would refuse the call after a failed run. The service refuses
-  /// it instead, with FAILED_PRECONDITION.
+  /// The caller is a visitor: it has no agent that would refuse the call after a failed run. The
+  /// service refuses the call instead, with FAILED_PRECONDITION.
   bool visits = false;
 };
 
@@ -120,7 +119,7 @@ struct get_key_value {
   caller from;
   std::string key;
   bool wait = true;  ///< false: fails with NOT_FOUND if the key is missing
-  /// Identify the waiting task, if given.
+  /// These fields identify the waiting task, if set.
   core::incarnation incarnation{};
   std::string peer;
 };
@@ -150,7 +149,7 @@ struct enter_barrier {
   task_ref task;
   std::vector<task_ref> participants;  ///< empty: the whole cluster
   /// The caller is a visitor, without an agent. It joins the current use of the barrier. Its
-  /// time-out and its errors affect only itself, and a use with visitors only is undone when they
+  /// time-out and its errors affect only itself. A use with only visitors is discarded when they
   /// leave.
   bool visits = false;
 };
@@ -158,7 +157,7 @@ struct enter_barrier {
 struct cancel_barrier {
   caller from;
   std::string id;
-  /// None: the running use (for operators).
+  /// Empty: the running use (for operators).
   std::optional<std::int64_t> counter;
 };
 

@@ -169,7 +169,7 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
   all_.take(n);
 }
 
-// May forget the oldest finished barrier.
+// Can remove the oldest finished barrier.
 void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task_index by) {
   using times = std::vector<time_point>;
   auto came = !b.result && b.purpose == barrier_purpose::user
@@ -222,7 +222,7 @@ void barrier_table::restore(barrier_fact const& f) {
   b.started = b.ended = f.ended;
   by_id_.emplace(b.id, n);
   b.place = finished_.insert(finished_.end(), n);
-  // Barriers may have been forgotten before.
+  // The earlier process may have removed barriers.
   if (finished_.size() >= limits_.finished_barriers_max) has_forgotten_ = true;
   write_state(b, log_);
 }
@@ -236,8 +236,8 @@ void barrier_table::write_state(change_log const& log) const {
   for (auto const n : running_) write_state(at(n), log);
 }
 
-// Writes the current state rather than the history: the first task may have left, and waiting_since
-// may belong to another task.
+// Writes the current state, not the history: the first task may have left, and waiting_since may
+// belong to another task.
 void barrier_table::write_state(barrier const& b, change_log const& log) {
   auto const say = [&](task_index t, time_point at, barrier_move how) {
     log.note(barrier_moved{b.number, at, t, how});
@@ -258,13 +258,13 @@ void barrier_table::write_state(barrier const& b, change_log const& log) {
     if (b.gave_up[i]) say((*b.who)[i], b.started, barrier_move::gave_up);
 }
 
-// Sets the deadline or the time to report that the barrier is stuck.
+// Sets the deadline, or the time at which the barrier is reported as stuck.
 void barrier_table::schedule(barrier& b) {
   auto const talks = b.purpose == barrier_purpose::user && !b.reported_stuck && b.arrived_count > 0;
   set_due(b, talks ? std::min(b.deadline, b.waiting_since + stuck_after_) : b.deadline);
 }
 
-// Checks again, because the waiting tasks may have changed since the reminder was set.
+// Checks again, because the waiting tasks can have changed since the reminder was set.
 bool barrier_table::remind(barrier_number n, time_point now) {
   auto& b = all_.at(n);
   b.reported_stuck = b.arrived_count > 0 && b.waiting_since + stuck_after_ <= now;

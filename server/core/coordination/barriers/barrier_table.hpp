@@ -1,14 +1,15 @@
 // The barriers of one generation by id, the calls that wait at them, and their deadlines. Running
-// barriers are ordered by start, finished barriers by end. The owner, `service`, handles the
-// consequences of an end and answers callers. Pure; engine thread only. Limits: barriers_max
-// running (the owner refuses calls that would start another), finished_barriers_max finished (the
-// oldest is forgotten).
+// barriers are ordered by start, finished barriers by end. Pure; engine thread only. Owned by
+// `service`, which handles the consequences of an end and answers callers. Limits: the owner
+// refuses calls that would start more than barriers_max running barriers; beyond
+// finished_barriers_max, the oldest finished barrier is removed.
 //
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
 //        \-------------- forgotten ----------/
 //
-// A use begun by visitors has no deadline until an agent arrives, and is undone when all have left.
+// A use that visitors started has no deadline until an agent arrives, and is discarded when all
+// visitors have left.
 #pragma once
 
 #include <functional>
@@ -34,28 +35,28 @@ struct arrival {
   std::int64_t counter = 0;
   duration timeout{};
   task_index task = no_task;
-  /// Whether the task may have restarted and count from 0: it then joins the current instance.
+  /// The task may have restarted and count from 0; it then joins the current instance.
   bool begins_again = false;
-  bool visits = false;                                // see enter_barrier
+  bool visits = false;  // see enter_barrier
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
-  bool with_unknown = false;                          // names a participant that the cluster lacks
+  bool with_unknown = false;  // names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
 
 /// Whether an arrival matches its instance.
 enum class arrival_fit : std::uint8_t {
   fits,
-  miscounted,           ///< has another count of uses
-  unknown_participant,  ///< names a participant that the cluster lacks
-  other_participants,   ///< other participants than in the first call
-  no_participant,       ///< the caller is not a participant
+  miscounted,  ///< different use count
+  unknown_participant,  ///< names a participant that is not in the cluster
+  other_participants,  ///< other participants than in the first call
+  no_participant,  ///< the caller is not a participant
 };
 
-/// Result with which an instance ends.
+/// The result with which an instance ends.
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
   fault_ptr fault = nullptr;  ///< null: passed
-  task_index by = no_task;    ///< task that failed, left or made the wrong call
+  task_index by = no_task;  ///< task that failed, left or made the wrong call
 };
 
 /// A finished instance, with the calls to answer.
@@ -73,11 +74,10 @@ struct barrier_end {
 
 class barrier_table {
  public:
-  /// Tasks 0 to `tasks` - 1 are the whole cluster. `stuck_after`: see cluster_spec. REQUIRES: `l`
-  /// outlives this object.
+  /// The whole cluster consists of tasks 0 to `tasks` - 1. `stuck_after`: see cluster_spec.
   barrier_table(task_index tasks, duration stuck_after, limits const& l, change_log log);
 
-  /// Returns null if the id is unknown or forgotten. References remain valid until it is forgotten.
+  /// Returns null if the id is unknown. References are valid until the barrier is removed.
   barrier const* find(std::string_view id) const;
   barrier const* find(barrier_number n) const { return all_.find(n); }
   /// REQUIRES (also below): the barrier exists.
@@ -87,7 +87,6 @@ class barrier_table {
   bool full() const { return running_.size() >= limits_.barriers_max; }
   std::shared_ptr<participants const> const& everybody() const { return everybody_; }
 
-  /// Result of instance_for().
   struct instance {
     barrier_number number{};
     bool opened = false;
@@ -95,37 +94,36 @@ class barrier_table {
   instance instance_for(arrival const& a, time_point now) {
     return instance_for(a, find(a.id), now);
   }
-  /// Returns the instance for the call, and opens it if necessary. `known`: result of find() for
+  /// Returns the instance for the call, and starts it if necessary. `known`: result of find() for
   /// the id.
   instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
   /// Parks the call at the instance. Returns whether all participants have arrived. REQUIRES: the
-  /// instance runs, the arrival fits, and no call of the task is parked there.
+  /// instance is running, the arrival fits, and no call of the task is parked there.
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
-  /// Removes the task's call. The barrier continues. REQUIRES: the call is parked there.
+  /// Removes the task's call; the barrier continues. REQUIRES: the call is parked there.
   void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
   /// Records that the removed call was answered before its deadline. The task has arrived, so the
   /// missing tasks are unchanged.
   void note_gave_up(barrier_number n, task_index t, time_point now);
-  /// Undoes the use if only visitors arrived and all have left.
+  /// Discards the use if only visitors arrived and all have left.
   void undo_if_void(barrier_number n, time_point now);
-  /// Ends the instance. REQUIRES: it runs.
+  /// Ends the instance. REQUIRES: it is running.
   barrier_end end(barrier_number n, barrier_verdict v, time_point now);
 
   time_point next_due() const { return due_.empty() ? never : due_.begin()->first.first; }
   /// REQUIRES: next_due() != never.
   barrier_number first_due() const { return due_.begin()->second; }
-  /// Handles a reminder before the deadline. Returns whether the barrier is to be reported as
-  /// stuck.
+  /// Handles a reminder before the deadline. Returns whether to report the barrier as stuck.
   bool remind(barrier_number n, time_point now);
   /// Clears the due time until the next arrival.
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
-  /// Returns the record of the last finished instance of the id.
+  /// Returns the record of the id's last finished instance.
   barrier_fact fact_of(std::string const& id) const;
-  /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in order of
-  /// their end.
+  /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in the order
+  /// in which they ended.
   void restore(barrier_fact const& f);
   /// Writes all barriers as changes.
   void write_state(change_log const& log) const;

@@ -1,4 +1,4 @@
-// Parked polls for errors, at most one per task, and which tasks have received the common error.
+// Parked polls for errors, at most one per task, and the tasks that have received the common error.
 // Owned by `service`. Pure; engine thread only.
 #pragma once
 

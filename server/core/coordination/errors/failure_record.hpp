@@ -14,8 +14,8 @@ class failure_record {
  public:
   std::optional<first_cause> const& cause() const { return cause_; }
   task_index cause_task() const { return cause_task_; }
-  /// Keeps the first cause. `t`: `no_task` if no single task is to blame. Returns false if there
-  /// was a cause.
+  /// Records the first cause. `t`: `no_task` if no single task is to blame. Returns false if a
+  /// cause is already recorded.
   bool blame(task_index t, first_cause c) {
     if (cause_) return false;
     cause_ = std::move(c);
@@ -25,22 +25,22 @@ class failure_record {
   /// Adds a task that failed at the same time as the first cause, but independently.
   bool add_victim(task_index t) { return victims_.insert(t).second; }
   std::set<task_index> const& victims() const { return victims_; }
-  /// Whether an error of the task is a consequence of another's.
+  /// Returns whether the task's error is a consequence of another task's error.
   bool is_casualty(task_index t) const {
     return cause_ && cause_task_ != t && !victims_.contains(t);
   }
-  /// Returns the message with the first cause, unless it contains the cause already.
+  /// Appends the first cause to the message, unless the message already contains it.
   std::string with_cause(std::string message) const {
     if (!cause_ || message.find(cause_->message) != std::string::npos) return message;
     return shortened(message, 2'400) + "\nFirst cause: " + shortened(cause_->message, 600);
   }
 
   bool failed() const { return failed_; }
-  /// Returns false if the generation had failed already.
+  /// Returns false if the generation had already failed.
   bool fail() { return !std::exchange(failed_, true); }
   /// Returns the error that was delivered to polling tasks, or null.
   fault_ptr const& broadcast() const { return broadcast_; }
-  /// Sets that error, once per generation. Returns false if it was set.
+  /// Sets the delivered error once per generation. Returns false if it is already set.
   bool set_broadcast(fault_ptr f) {
     if (broadcast_) return false;
     broadcast_ = std::move(f);

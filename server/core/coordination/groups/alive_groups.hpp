@@ -1,5 +1,5 @@
 // Queries for living tasks. A query for a set of tasks is answered when every connected task of the
-// set has asked. Owned by `service`, which knows the connected tasks; pure; engine thread only.
+// set has sent one. Owned by `service`, which knows the connected tasks. Pure; engine thread only.
 #pragma once
 
 #include <functional>
@@ -23,14 +23,14 @@ class alive_groups {
   alive_group_id ask(std::vector<task_index> const& tasks, task_index t, call_id call);
   /// Removes the call. REQUIRES: it waits in this group.
   void withdraw(alive_group_id g, call_id call);
-  /// Members and calls of a group in which all connected members have asked.
+  /// Members and calls of a group whose connected members have all sent a query.
   struct complete {
     std::vector<task_index> tasks;
     std::vector<call_id> calls;  // ascending
   };
   std::optional<complete> take_if_complete(alive_group_id g, connected const& is_connected);
 
-  /// In order of their tasks.
+  /// In the order of their tasks.
   std::vector<alive_group_id> all() const;
   struct waiter {
     call_id call{};
@@ -45,9 +45,9 @@ class alive_groups {
   struct group {
     std::vector<task_index> tasks;
     std::map<call_id, task_index> calls;
-    std::vector<std::uint32_t> asked;  // number of calls by position in `tasks`
-    // Position of a connected task that had not asked at the last check, where the next check
-    // starts. So a thousand callers of one set cost a thousand steps rather than a million.
+    std::vector<std::uint32_t> asked;  // number of calls, indexed as `tasks`
+    // Position of a connected task that had sent no query at the last check. The next check starts
+    // there, so a thousand callers of one set cost a thousand steps, not a million.
     std::size_t awaited = 0;
 
     std::size_t position(task_index t) const;

@@ -1,5 +1,5 @@
-// Device descriptions of tasks, which are exchanged when all tasks have provided theirs. Owned by
-// `service`. Pure; engine thread only.
+// Device descriptions, exchanged when all tasks have provided theirs. Owned by `service`. Pure;
+// engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class device_exchange {
 
   bool has(task_index t) const { return brought_[t].has_value(); }
   std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
-  /// For people; see limits::device_names_max.
+  /// For display; see limits::device_names_max.
   std::vector<std::string> const& names(task_index t) const { return names_[t]; }
-  /// Keeps a task's first descriptions. REQUIRES: not has(t).
+  /// Stores a task's first descriptions. REQUIRES: not has(t).
   void bring(task_index t, std::vector<blob> devices, std::vector<std::string> names = {},
              limits const& l = {}) {
     names.resize(std::min(names.size(), l.device_names_max));
@@ -32,7 +32,7 @@ class device_exchange {
     names_[t] = std::move(names);
   }
 
-  /// Joins all descriptions in this order of tasks.
+  /// Concatenates all descriptions in this order of tasks.
   void gather(std::vector<task_index> const& order) {
     auto all = std::make_shared<std::vector<blob>>();
     for (auto const t : order)
@@ -44,7 +44,7 @@ class device_exchange {
 
  private:
   std::vector<std::optional<std::vector<blob>>> brought_;  // by task
-  std::vector<std::vector<std::string>> names_;            // by task
+  std::vector<std::vector<std::string>> names_;  // by task
   std::shared_ptr<std::vector<blob> const> gathered_;
 };
 

@@ -1,6 +1,5 @@
-// Tasks that wait for a preemption notice. Each JAX process waits for the key of the notice once,
-// for all its life. If the wait ends with a connection, the process lives on and cannot be
-// notified.
+// Tasks that wait for a preemption notice. Each JAX process waits for the notice's key only once.
+// If that wait ends with its connection, the process continues but cannot be notified.
 //
 //   never ──waits──► listens ──the notice is set──► told
 //                     ▲   │ the wait is over, or the server has restarted
@@ -34,8 +33,8 @@ class notice_waits {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Records that such a call has ended; `told`: it was answered with the notice. REQUIRES:
-  /// waits(t).
+  /// Records that such a call has ended. `told`: it was answered with the notice. REQUIRES:
+  /// waits(t) was called for it.
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
@@ -56,8 +55,7 @@ class notice_waits {
     untold_.push_back(t);
     if (due_ == never) due_ = now + together;
   }
-  /// Returns when recent deaf tasks are to be reported. take_unreported() returns them in ascending
-  /// order.
+  /// Returns when to report the recently deaf tasks that take_unreported() returns.
   time_point due() const { return due_; }
   std::vector<task_index> take_unreported() {
     due_ = never;
@@ -80,7 +78,7 @@ class notice_waits {
       if (tasks_[t].is == state::deaf) all.push_back(t);
     return all;
   }
-  /// Start of the current period with deaf tasks; meaningless without deaf tasks.
+  /// Start of the current period with deaf tasks. Meaningless if there are none.
   time_point since() const { return since_; }
   /// Writes all states as changes.
   void write_state(change_log const& log) const {

@@ -1,6 +1,6 @@
 // Calls that wait for changes of task states, and the last states that were sent: one object for
-// all callers at one version. Changes within a short time are sent together. Owned by `service`,
-// which knows the states; pure; engine thread only.
+// all callers at one version. Changes within a short time are sent together. Owned by `service`.
+// Pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class task_watches {
   task_watches(std::size_t lists, duration interval, std::size_t few = 0)
       : snapshots_(lists), interval_(interval), few_(few) {}
 
-  /// Returns the states of a list at this version; calls `make()` if they are not cached.
+  /// Returns the states of a list at this version. Calls `make()` if they are not cached.
   template <class Make>
   std::shared_ptr<task_states const> snapshot(std::size_t list, std::int64_t version,
                                               time_point now, Make make) {
@@ -31,27 +31,26 @@ class task_watches {
     return kept = std::move(states);
   }
 
-  /// Whether this version was sent within the last interval. A caller that returns so soon waits
-  /// for its end, like all others.
+  /// Returns whether this version was sent within the last interval. A caller that polls again that
+  /// soon waits until the interval has ended.
   bool just_delivered(std::size_t list, std::int64_t version, time_point now) const {
     auto const& kept = snapshots_[list];
     return now < snapshot_at_ + interval_ && kept && kept->version == version;
   }
 
-  /// `missed`: there is a change that the caller has not seen.
+  /// `missed`: a change has happened that the caller has not received.
   void add(call_id call, bool missed) {
     if (missed && due_ == never) due_ = snapshot_at_ + interval_;
     watchers_.insert(call);
   }
   void remove(call_id call) { watchers_.erase(call); }
-  /// Records that a state has changed.
   void note_change(time_point now) {
     if (watchers_.empty() || due_ != never) return;
     bool const few = watchers_.size() <= few_;
     due_ = few ? std::max(now, snapshot_at_ + interval_) : now + interval_;
   }
 
-  /// Returns when watchers are to be answered.
+  /// Returns when watchers must be answered.
   time_point due() const { return due_; }
   /// Removes and returns all watchers in ascending order.
   std::set<call_id> take() {
@@ -62,7 +61,7 @@ class task_watches {
 
  private:
   std::set<call_id> watchers_;
-  // by list; null, or the last one sent
+  // by list; last states sent, or null
   std::vector<std::shared_ptr<task_states const>> snapshots_;
   time_point snapshot_at_{};
   time_point due_ = never;

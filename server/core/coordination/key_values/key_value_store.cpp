@@ -1,4 +1,3 @@
-// Normalisation of keys, numbers in values, and limits.
 #include "server/core/coordination/key_values/key_value_store.hpp"
 
 #include <charconv>
@@ -48,7 +47,7 @@ status key_value_store::insert(time_point now, std::string const& key, blob valu
     return {code::already_exists, "key " + shortened(key, 2'000) + " already exists."};
   if (key.size() > limits_.key_bytes_max)
     return {code::invalid_argument, longer_than("key", key.size(), limits_.key_bytes_max)};
-  // Agents receive keys as Protobuf strings and could not parse a reply with this key.
+  // Agents receive keys as Protobuf strings and could not parse a reply with such a key.
   if (!exists && !is_utf8(key)) return {code::invalid_argument, "key: must be valid UTF-8"};
   auto const old = exists ? it->second.value.size() : 0;
   if (bytes_ - old + value.size() + (exists ? 0 : key.size()) > limits_.value_bytes_max)

@@ -15,7 +15,8 @@
 
 namespace muster::core::coordination {
 
-/// Returns the key with one '/' between parts and none at the ends. Text from a NUL on is dropped.
+/// Returns the key with one '/' between parts and none at the ends. Drops a NUL and all text after
+/// it.
 std::string normal_key(std::string_view key);
 
 enum class key_wait_id : std::uint64_t {};
@@ -27,30 +28,29 @@ class key_value_store {
     time_point changed{};
   };
   using entries = std::map<std::string, entry, std::less<>>;
-  /// A call that waits for a key.
   struct waiter {
     std::string asked;  // the caller's spelling of the key, if different
-    std::string peer;   // the caller's address
+    std::string peer;  // the caller's address
   };
-  /// By call, and so in order of arrival.
+  /// By call, and therefore in order of arrival.
   using waiters = std::map<call_id, waiter>;
 
   key_value_store(limits const& l, change_log log) : limits_(l), log_(log) {}
 
   /// Errors: RESOURCE_EXHAUSTED or INVALID_ARGUMENT with the limit; ALREADY_EXISTS unless
-  /// `overwrite`.
+  /// `overwrite` is set.
   status insert(time_point now, std::string const& key, blob value, bool overwrite,
                 key_why why = key_why::set);
   entry const* find(std::string_view key) const;
   /// Returns the new value as decimal text. Errors: FAILED_PRECONDITION if the value is not a
-  /// number, or the sum exceeds 64 bits.
+  /// number, or if the sum exceeds 64 bits.
   result<blob> increment(time_point now, std::string const& key, std::int64_t by);
   /// Returns all keys below the directory, without the directory key itself.
   std::vector<key_value> below(std::string_view directory) const;
   /// Erases the key and all keys below it.
   void erase(std::string_view key);
 
-  /// Takes all keys of another store with the same limits. REQUIRES: this store is empty.
+  /// Moves all keys from another store with the same limits. REQUIRES: this store is empty.
   void take_entries(key_value_store& other) {
     entries_.swap(other.entries_);
     std::swap(bytes_, other.bytes_);
@@ -69,7 +69,7 @@ class key_value_store {
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }
 
-  /// Restores a key. REQUIRES: the key is missing and no call waits.
+  /// Restores a key. REQUIRES: the key is missing, and no call waits.
   void restore(std::string const& key, blob value, time_point changed) {
     bytes_ += key.size() + value.size();
     log_.note(key_changed{{key, value, changed}, key_why::known});

@@ -1,6 +1,6 @@
-// Tasks whose connection was closed, or whose poll for errors was dropped by the caller. A living
-// process reconnects, sends heartbeats or calls. A process that is silent for its cluster's grace
-// period is dead. Owned by `service`. Pure; engine thread only. Limit: one entry per task.
+// Tasks whose connection was closed, or whose caller dropped its poll for errors. A living process
+// reconnects, sends heartbeats or calls. A process that stays silent for the cluster's grace period
+// is dead. Owned by `service`. Pure; engine thread only. Limit: one entry per task.
 #pragma once
 
 #include <deque>
@@ -27,7 +27,7 @@ class closed_connections {
   }
   /// Records that the task has reconnected.
   void forget(task_index t) { closed_at_[t] = never; }
-  /// Restarts all grace periods, after a time without reception.
+  /// Restarts all grace periods after a time in which the server received nothing.
   void begin_again(time_point now) {
     for (auto& [at, t] : order_)
       if (closed_at_[t] != never) closed_at_[t] = now;
@@ -35,7 +35,7 @@ class closed_connections {
 
   /// Returns a time not later than the oldest entry, or never if there is none.
   time_point oldest() const { return order_.empty() ? never : order_.front().at; }
-  /// Removes and returns the tasks noted until then and silent since.
+  /// Removes and returns the tasks recorded until then that have been silent since.
   std::vector<task_index> take(time_point until) {
     std::vector<task_index> silent;
     while (!order_.empty() && order_.front().at <= until) {
@@ -57,7 +57,7 @@ class closed_connections {
     time_point at{};
     task_index task = no_task;
   };
-  std::vector<time_point> closed_at_;  // by task; never: open, or heard from since
+  std::vector<time_point> closed_at_;  // by task; never: open, or a message arrived since
   std::deque<entry> order_;
 };
 

@@ -1,12 +1,11 @@
-// The tasks of one generation: their states, the identities by which calls are recognised, and the
-// connected tasks in order of their last sign of life. All tasks have the same timeout, so the
-// first task in this order times out first. Owned by `service`, which handles consequences. Pure;
-// engine thread only.
+// The tasks of one generation: their states, the identities by which their calls are recognized,
+// and the connected tasks ordered by last sign of life. All tasks have the same timeout, so the
+// first task in this order times out first. Owned by `service`. Pure; engine thread only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
-// All other transitions exist, too: a task that never registered, or has left, may fail with all
-// others; a task in error may leave or be connected again.
+// All other transitions exist as well: a task that never registered, or has left, can fail together
+// with all tasks; a task in error can leave or reconnect.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +22,17 @@ namespace muster::core::coordination {
 
 struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
-  core::incarnation known_as{};                  // its key in the registry's index
-  time_point alive_at{};                         // last heartbeat or other call
-  time_point beat_at{};                          // last heartbeat since it connected; zero: none
-  duration beat_interval{};                      // between the last two heartbeats; zero: unknown
-  // Neighbours in the order of signs of life; `no_task` at the ends.
+  core::incarnation known_as{};  // key in the registry's index
+  time_point alive_at{};  // last heartbeat or other call
+  time_point beat_at{};  // last heartbeat since it connected; zero: none
+  duration beat_interval{};  // between the last two heartbeats; zero: unknown
+  // Neighbors in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};  // any call
-  std::string peer;        // also a key in the registry's index
+  std::string peer;  // also a key in the registry's index
 
-  /// Returns the time of its last message; zero: never.
+  /// Returns the time of the last message; zero: never.
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
   /// Returns whether the task was restored after a restart and has been silent since. If `alive_at`
   /// is set for such a task, its heartbeat timeout is counted from `alive_at`.
@@ -66,25 +65,24 @@ class task_registry {
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
-  /// Sets whether the task waits or has waited for a preemption notice; derived from
-  /// notice_waits.
+  /// Sets whether the task waits or has waited for a preemption notice; derived from notice_waits.
   void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
-  /// Sets the incarnation with which the task waits for others to register; none: it does not wait.
+  /// Sets the incarnation with which the task waits for other tasks; empty: it does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
   /// Connects the task. Allowed in any state.
   void connect(task_index t, core::incarnation i, time_point now);
-  /// Records that a new process has replaced a connected task. REQUIRES: connected.
+  /// Records that a new process has replaced a connected task. REQUIRES: the task is connected.
   void replace(task_index t, core::incarnation i, time_point now);
-  /// Puts the task in error. Returns false if it was in error already; the first error is kept.
+  /// Puts the task in error. Returns false if it is already in error; the first error is kept.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
-  /// Returns false if the task was disconnected already.
+  /// Returns false if the task is already disconnected.
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// Records a heartbeat. REQUIRES: connected.
+  /// Records a heartbeat. REQUIRES: the task is connected.
   void beat(task_index t, time_point now);
-  /// Restarts the task's timeout. REQUIRES: connected.
+  /// Restarts the task's timeout. REQUIRES: the task is connected.
   void keep_alive(task_index t, time_point now);
   /// Adds `lost` to the timeouts of all tasks. Afterwards no task counts as silent for longer than
   /// `longest`.
@@ -96,24 +94,24 @@ class task_registry {
     return longest_silent_ == no_task ? never : tasks_[longest_silent_].alive_at;
   }
 
-  /// Sets the identities by which the task's calls are recognised.
+  /// Sets the identities by which the task's calls are recognized.
   void identify(task_index t, core::incarnation i, std::string const& peer);
-  /// Returns the task with this incarnation or, if none, this address; `no_task` if unknown.
+  /// Returns the task with this incarnation, otherwise with this address, otherwise `no_task`.
   task_index find(core::incarnation i, std::string const& peer) const;
-  /// Whether a task has, or is registering with, this incarnation.
+  /// Returns whether a task has, or is registering with, this incarnation.
   bool knows(core::incarnation i) const;
   /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;
 
   task_fact fact_of(task_index t) const { return tasks_[t]; }
-  /// Whether the task has no recorded state.
+  /// Returns whether the task has no state to record.
   bool has_no_record(task_index t) const {
     auto const& a = tasks_[t];
     return !a.ever_connected && a.state == agent_state::disconnected &&
            a.grace_until == time_point{};
   }
-  /// Restores a task; its timeout starts now. REQUIRES: the task is untouched.
+  /// Restores a task. Its timeout starts now. REQUIRES: the task is unchanged.
   void restore(task_fact const& f, time_point now);
   /// Writes all tasks as changes.
   void write_state(change_log const& log) const;

@@ -77,7 +77,7 @@ barrier_end barrier_callers::end(barrier_number n, barrier_verdict v) {
   return e;
 }
 
-// Devices are ordered by the names of roles.
+// Devices are ordered by role name.
 std::vector<task_index> barrier_callers::by_name() const {
   auto order = *barriers_.everybody();
   auto const before = [&spec = step_.spec](task_index l, task_index r) {

@@ -1,5 +1,5 @@
-// Calls that wait at barriers: parks, removes and answers them. error_propagation handles the
-// consequences of a barrier's end. Owned by `service`; engine thread only; pure.
+// Parks, removes and answers calls at barriers. error_propagation handles the consequences of a
+// barrier's end. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -18,7 +18,7 @@ class leavers {
 
   /// Returns the only task, or null if there are several.
   task_error const* only() const { return all_.size() == 1 ? all_.data() : nullptr; }
-  /// Returns null if the task is not among them. REQUIRES: there are several.
+  /// Returns null if the task is not included. REQUIRES: there are several tasks.
   task_error const* find(task_index t) const { return by_task_[t]; }
 
  private:
@@ -28,7 +28,6 @@ class leavers {
 
 class barrier_callers {
  public:
-  /// REQUIRES: all references outlive this object.
   barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                   barrier_faults& faults, generation_record& record);
 
@@ -37,25 +36,25 @@ class barrier_callers {
     return {barriers_.running().begin(), barriers_.running().end()};
   }
 
-  /// Returns nothing if the barrier does not run.
+  /// Returns nothing if the barrier is not running.
   std::optional<barrier_instance> running(barrier_number n) const {
     auto const* b = barriers_.find(n);
     return b && b->running ? std::optional(b->instance()) : std::nullopt;
   }
 
   /// Parks the call at the instance. `i`: incarnation of a registration. Returns whether all
-  /// participants have arrived. REQUIRES: the instance runs, the arrival fits, and no call of the
-  /// task is parked there.
+  /// participants have arrived. REQUIRES: as for barrier_table::arrive.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);
-  /// Cancels the task's call in favour of a newer one. REQUIRES: it is parked there.
+  /// Cancels the task's call in favor of a newer call. REQUIRES: the call is parked there.
   void supersede(barrier const& b, task_index t);
-  /// Removes the call. REQUIRES: it was taken from the parked calls.
+  /// Removes the call. REQUIRES: it was removed from the parked calls.
   void withdraw(waiting_call const& w);
-  /// Handles tasks that fail or leave. Calls of recoverable tasks are only removed. Returns the
-  /// result with which the barrier must end; without a fault it continues, or has ended.
+  /// Handles tasks that fail or leave. For recoverable tasks, only their calls are removed. Returns
+  /// the result with which the barrier must end. Without a fault, the barrier continues or has
+  /// ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
-  /// REQUIRES: it runs.
+  /// REQUIRES: the instance is running.
   barrier_end end(barrier_number n, barrier_verdict v);
   /// Answers all callers in order of their tasks.
   void answer(barrier_end const& e);
@@ -63,10 +62,10 @@ class barrier_callers {
   void answer(barrier_end const& e, call_id call);
   /// Returns the error for callers of a failed barrier.
   fault_ptr told(barrier_end const& e) const;
-  /// Blames the missing tasks for the failure of a barrier of the service; the other tasks are
+  /// Blames the missing tasks for the failure of one of the service's barriers. The other tasks are
   /// casualties.
   void blame_missing(barrier const& b);
-  /// Keeps a task's first device descriptions. Returns null, or the error.
+  /// Stores a task's first device descriptions. Returns null, or the error.
   fault_ptr bring(wait_for_all_tasks& r);
 
   device_exchange const& devices() const { return devices_; }

@@ -45,8 +45,8 @@ fault_ptr barrier_faults::unfit(barrier const& b, arrival const& a, arrival_fit 
       std::to_string(a.who ? a.who->size() : barriers_.everybody()->size()));
 }
 
-// A different counter: the task or the service has restarted or runs ahead. The instance cannot
-// pass.
+// A different counter means that the task or the service has restarted, or that the task is ahead.
+// The instance cannot pass.
 fault_ptr barrier_faults::miscounted(barrier const& b, arrival const& a,
                                      std::string const& who) const {
   auto const why = a.counter == 0

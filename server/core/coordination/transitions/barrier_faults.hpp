@@ -9,7 +9,6 @@ namespace muster::core::coordination {
 
 class barrier_faults {
  public:
-  /// REQUIRES: all references outlive this object.
   barrier_faults(step_frame& step, task_registry const& registry, barrier_table& barriers,
                  task_descriptions const& words, generation_record const& record)
       : step_(step),
@@ -18,14 +17,14 @@ class barrier_faults {
         descriptions_(words),
         record_(record) {}
 
-  /// Returns why a new instance can never pass, or null. `unknown`: a participant that the cluster
-  /// lacks, as named by the caller.
+  /// Returns why a new instance can never pass, or null. `unknown`: name of a participant that is
+  /// not in the cluster.
   fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
   /// Returns the error for a call that does not match the instance. `who`: the caller's own name.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;
   fault_ptr timed_out(barrier const& b);
-  /// A task that is not recoverable has failed or left.
+  /// Returns the error if a task that is not recoverable has failed or left.
   fault_ptr broken_by(barrier const& b, task_error const& leaver) const;
   /// Returns the error for callers of a failed shutdown barrier.
   fault_ptr shutdown_failed(fault_ptr const& result) const;
@@ -33,10 +32,10 @@ class barrier_faults {
   /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait, as
   /// text.
   std::string early(barrier const& b, std::string const& waited);
-  /// Message for a task that has broken a barrier of the service.
+  /// Returns the message for a task that has broken one of the service's barriers.
   std::string missing_task_message(barrier const& b, task_index t) const;
-  /// Returns the missing tasks as text. Cached for a second unless tasks arrive or leave: ten
-  /// thousand callers with one deadline need it.
+  /// Returns the missing tasks as text. Cached for one second unless tasks arrive or leave, because
+  /// ten thousand callers with the same deadline need it.
   std::string const& missing(barrier const& b);
   static std::string shown(std::string_view id) {
     return shortened(id, task_descriptions::id_shown);

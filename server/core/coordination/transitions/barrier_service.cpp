@@ -61,7 +61,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   auto const refuse = [&](code c, std::string_view why) {
     return step_.refuse(from, c, why), false;
   };
-  // These errors contain no barrier instance, because the caller must not continue counting from
+  // These errors contain no barrier instance, so that the caller does not continue counting from
   // them.
   if (a.timeout < duration::zero())
     return refuse(code::invalid_argument, "barrier_timeout_in_ms: must not be negative");
@@ -71,7 +71,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   if (step_.full() || (!(known && known->running) && barriers_.full()))
     return refuse(code::resource_exhausted,
                   "the cluster has reached its limit of waiting calls or barriers");
-  // A recoverable task may have restarted, and then counts from 0.
+  // A recoverable task that has restarted counts from 0 again.
   a.begins_again =
       a.visits || (a.task != no_task && registry_[a.task].recoverable && a.counter == 0);
   auto const [n, opened] = barriers_.instance_for(a, known, step_.now);

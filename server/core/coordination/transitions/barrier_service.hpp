@@ -1,5 +1,5 @@
-// Requests about barriers, and barriers that time out. Owned by `service`; engine thread only;
-// pure.
+// Handles requests about barriers, and barriers that time out. Owned by `service`; engine thread
+// only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_propagation.hpp"
@@ -8,7 +8,6 @@ namespace muster::core::coordination {
 
 class barrier_service {
  public:
-  /// REQUIRES: all references outlive this object.
   barrier_service(step_frame& step, task_registry const& registry, barrier_table& barriers,
                   barrier_faults& faults, barrier_callers& callers, error_propagation& propagation)
       : step_(step),
@@ -19,13 +18,13 @@ class barrier_service {
         propagation_(propagation) {}
 
   void on(enter_barrier& r);
-  /// Keeps the task's devices and waits for those of all tasks.
+  /// Stores the task's devices and waits for the devices of all tasks.
   void on(wait_for_all_tasks& r);
   /// Ends a running use of a barrier for all participants. Errors: NOT_FOUND, FAILED_PRECONDITION.
   void on(cancel_barrier& r);
-  /// Enters a barrier. `who`: the caller's own name. `unknown`: a named participant that the
-  /// cluster lacks. `i`: incarnation of a registration. Returns true, without an answer, if all
-  /// tasks had registered before: the caller must then connect the task. Otherwise the call is
+  /// Enters a barrier. `who`: the caller's own name. `unknown`: name of a participant that is not
+  /// in the cluster. `i`: incarnation of a registration. Returns true, without an answer, if all
+  /// tasks had already registered; the caller must then connect the task. Otherwise the call is
   /// answered or parked.
   bool enter(caller const& from, arrival a, task_ref const& who, std::string const& unknown = {},
              core::incarnation i = {});

@@ -20,7 +20,7 @@ struct generation {
   core::incarnation incarnation{};
 };
 
-/// The service's own barriers, which callers may not open by id.
+/// The service's own barriers, which callers must not start by id.
 struct own_barriers {
   explicit own_barriers(core::incarnation service)
       : registration("[Init]Wait_for_all_tasks_to_register"),
@@ -66,19 +66,20 @@ struct step_frame {
   std::string task_name(task_index t) const { return spec.task_name(t); }
 
   bool full() const { return calls.size() >= limits.parked_calls_max; }
-  /// Refuses the call if the limit of parked calls is reached. Returns whether it did.
+  /// Refuses the call if the limit of parked calls is reached. Returns whether the call was
+  /// refused.
   bool refused_as_full(caller const& from) {
     if (full())
       refuse(from, code::resource_exhausted, "the cluster has reached its limit of waiting calls");
     return full();
   }
-  /// REQUIRES: not full. `what`: see waiting_call.
+  /// REQUIRES: not full(). `what`: see waiting_call.
   void park(caller const& from, wait_kind kind, task_index t, std::uint64_t what) {
     waiting_call w{kind, t, what, now, never};
     if (from.deadline != never) {
       auto const left = std::max(from.deadline, now) - now;
       auto const margin = std::clamp(left / 20, limits.answer_margin_min, limits.answer_margin_max);
-      w.deadline = now + left - std::min(margin, left / 2);  // a short wait still waits
+      w.deadline = now + left - std::min(margin, left / 2);  // even a short wait is parked
     }
     calls.park(from.call, w);
   }

@@ -1,4 +1,4 @@
-// Delivery of errors to tasks, by parked polls or by heartbeats. Owned by `service`; engine thread
+// Delivers errors to tasks, by parked polls or by heartbeats. Owned by `service`; engine thread
 // only; pure.
 #pragma once
 
@@ -10,7 +10,6 @@ namespace muster::core::coordination {
 
 class error_polling {
  public:
-  /// REQUIRES: all references outlive this object.
   error_polling(step_frame& step, task_registry const& registry, closed_connections& closed,
                 generation_record& record)
       : step_(step),
@@ -27,20 +26,20 @@ class error_polling {
            (step_.spec.errors == error_delivery::automatic && step_.limits.outlives);
   }
   bool polled() const { return polls_.polled(); }
-  /// Whether errors are delivered to each task, which stays connected until then.
+  /// Returns whether each task receives errors individually and stays connected until then.
   bool told_one_by_one() const { return polled() || by_heartbeat(); }
   /// Answers all polls, once per generation.
   void broadcast(fault_ptr const& f);
-  /// Returns the refusal of a heartbeat that delivers the common error. Returns null without an
+  /// Returns the refusal of a heartbeat that delivers the common error. Returns null if there is no
   /// error, or if the task has received it.
   fault_ptr unheard(task_index t) const;
-  /// Records that a new process has joined as this task. `back`: the task was in error; the process
-  /// is not sent an earlier failure of the generation.
+  /// Records that a new process has joined as this task. `back`: the task was in error, so the
+  /// process does not receive an earlier failure of the generation.
   void join(task_index t, bool back) {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }
   void cancel(task_index t, std::string_view why);
-  /// Removes the task's poll. REQUIRES: it was taken from the parked calls.
+  /// Removes the task's poll. REQUIRES: it was removed from the parked calls.
   void withdraw(task_index t) { polls_.take(t); }
 
   error_polls const& polls() const { return polls_; }

@@ -75,7 +75,7 @@ void error_propagation::part(std::vector<task_error> const& gone) {
   queries_.check_alive();
 }
 
-// The end of a barrier can end others that are still to be visited.
+// The end of one barrier can end barriers that are still to be visited.
 void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
   auto const running = gone.empty() ? std::vector<barrier_number>() : callers_.running();
   if (running.empty()) return;
@@ -87,7 +87,7 @@ void error_propagation::leave_barriers(std::vector<task_error> const& gone) {
 barrier_end error_propagation::end_barrier(barrier_number n, barrier_verdict v) {
   auto e = callers_.end(n, std::move(v));
   handle_barrier_end(e);
-  // It may have ended other barriers, and this barrier may be forgotten by now.
+  // Other barriers may have ended, and this barrier may already be removed.
   callers_.answer(e);
   return e;
 }

@@ -1,15 +1,15 @@
-// Consequences for all other tasks of failing or leaving tasks, and of the end of the service's own
-// barriers. They can cause each other, so this class handles all of them. Each consequence is
-// handled at once and completely, depth first, so that no task receives it before its cause:
-//   1. Tasks fail: all that fail at the same time are marked; the generation fails and polls are
-//      answered; their barriers end; queries for living tasks are answered. Finally all others
-//      are marked, if errors cannot be delivered to them.
+// Handles the consequences for all other tasks of failing or leaving tasks, and of the end of the
+// service's own barriers. These can cause each other, so this class handles all of them. Each
+// consequence is handled immediately and completely, depth first, so that no task receives it
+// before its cause:
+//   1. Tasks fail: all tasks that fail at the same time are marked; the generation fails, and polls
+//      are answered; the tasks' barriers end; queries for living tasks are answered. Finally, all
+//      other tasks are marked if errors cannot be delivered to them.
 //   2. Tasks leave: their barriers end; queries for living tasks are answered; their polls end.
-//   3. A barrier ends: its consequences for tasks are handled (1 or 2, for the service's own
+//   3. A barrier ends: the consequences for tasks are handled (1 or 2, for the service's own
 //      barriers); its callers are answered, in order of their tasks.
-// The depth is bounded, because each of the service's own barriers ends once per generation.
-//
-// Owned by `service`; engine thread only; pure.
+// The depth is bounded, because each of the service's own barriers ends once per generation. Owned
+// by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_callers.hpp"
@@ -19,7 +19,6 @@ namespace muster::core::coordination {
 
 class error_propagation {
  public:
-  /// REQUIRES: all references outlive this object.
   error_propagation(step_frame& step, membership& members, task_queries& queries,
                     error_polling& polls, generation_record& record, barrier_callers& callers)
       : step_(step),
@@ -29,22 +28,23 @@ class error_propagation {
         record_(record),
         callers_(callers) {}
 
-  /// Fails tasks at the same time, each with its own error. All tasks receive `told`, once per
-  /// generation, unless the cluster is recoverable.
+  /// Fails tasks at the same time, each with its own error. Unless the cluster is recoverable, all
+  /// tasks receive `told`, once per generation.
   void fail(std::vector<task_error> const& errors, fault_ptr const& told, failed_why why);
   void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
-  /// Fails the generation from outside; see fail_cluster. Answers all polls. REQUIRES: it has not
-  /// failed.
+  /// Fails the generation because of fail_cluster. Answers all polls. REQUIRES: the generation has
+  /// not failed.
   void announce_external_failure(fault_ptr const& f, bool refuses);
-  /// Ends running barriers; if errors cannot be delivered, puts all tasks in error. REQUIRES:
-  /// announce_external_failure() was called, and queries for living tasks have been answered, since
-  /// this would answer them as usual.
+  /// Ends running barriers. If errors cannot be delivered, puts all tasks in error. REQUIRES:
+  /// announce_external_failure() was called. Queries for living tasks were answered, because
+  /// otherwise this call would answer them with a result.
   void finish_external_failure(fault_ptr const& f);
   /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
   /// Removes the tasks from running barriers, which continue or end.
   void leave_barriers(std::vector<task_error> const& gone);
-  /// Ends a barrier and answers its callers. Returns the finished instance. REQUIRES: it runs.
+  /// Ends a barrier and answers its callers. Returns the finished instance. REQUIRES: it is
+  /// running.
   barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:

@@ -34,7 +34,8 @@ void failure_detector::connection_closed(task_index t) {
     closed_.note(t, step_.now);
 }
 
-// Messages sent during the stall may still be in transit: each task gets the time of one heartbeat.
+// Messages sent during the stall can still be in transit, so each task gets the time of one
+// heartbeat.
 void failure_detector::forgive(duration lost) {
   registry_.forgive(lost, step_.spec.heartbeat_timeout / 2, step_.now);
   closed_.begin_again(step_.now);
@@ -50,7 +51,7 @@ time_point failure_detector::due() const {
   return next;
 }
 
-// Checks at most ten times a second, so that the failure of a rack is reported at once.
+// Limits checks to ten per second, so that tasks of a failed rack are reported together.
 void failure_detector::check_heartbeats() {
   if (step_.now < next_check_) return;
   auto const timeout = step_.spec.heartbeat_timeout;
@@ -58,8 +59,8 @@ void failure_detector::check_heartbeats() {
   if (silent.empty()) return;
   next_check_ = step_.now + std::min<duration>(timeout / 10, together);
   std::sort(silent.begin(), silent.end());
-  // Agents send heartbeats twice per timeout. A task this late had failed before any error was
-  // delivered, and is not a casualty.
+  // Agents send heartbeats twice per timeout. A task this late failed before any error was
+  // delivered, so it is not a casualty.
   std::vector<task_index> overdue;
   if (!record_.failures().cause())
     for (auto const t : registry_.silent(step_.now - timeout / 5 * 3)) {

@@ -12,7 +12,6 @@ namespace muster::core::coordination {
 
 class failure_detector {
  public:
-  /// REQUIRES: all references outlive this object.
   failure_detector(step_frame& step, task_registry& registry, closed_connections& closed,
                    task_descriptions const& words, generation_record& record,
                    error_propagation& propagation)
@@ -23,16 +22,13 @@ class failure_detector {
         record_(record),
         propagation_(propagation) {}
 
-  /// Answers its call.
   void on(report_error& r);
-  /// Records a call of the task as a sign of life, unless a process other than the connected one
-  /// has made it.
+  /// Records a call of the task as a sign of life, unless another process than the connected one
+  /// made it.
   void heard(task_index t, bool other_process);
-  /// Records that the task's connection has closed.
   void connection_closed(task_index t);
-  /// Extends all timeouts after `lost` without reception.
+  /// Extends all timeouts after a time `lost` in which the server received nothing.
   void forgive(duration lost);
-  /// Returns when the next check is due.
   time_point due() const;
   void check() {
     check_heartbeats();
@@ -42,7 +38,7 @@ class failure_detector {
  private:
   void check_heartbeats();
   void check_connections();
-  /// Fails `dead`. `how` returns how a task died; `told` is the error of all others.
+  /// Fails `dead`. `how` returns how a task died; `told` is the error for all other tasks.
   void fail(std::vector<task_index> const& dead, failed_why why,
             std::function<std::string(task_index)> const& how, std::string const& told);
 

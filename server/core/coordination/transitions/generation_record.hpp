@@ -1,5 +1,5 @@
-// The course of a generation: its start, end and failure, and who is to blame. The first failure
-// that counts is the cause, later failures are consequences. Owned by `service`; engine thread
+// Records the start, end and failure of a generation, and which task is to blame. The first failure
+// that counts is the cause; later failures are consequences. Owned by `service`; engine thread
 // only; pure.
 #pragma once
 
@@ -12,7 +12,6 @@ namespace muster::core::coordination {
 
 class generation_record {
  public:
-  /// REQUIRES: all references outlive this object.
   generation_record(step_frame& step, task_registry const& registry, barrier_table const& barriers)
       : step_(step), registry_(registry), barriers_(barriers) {}
 
@@ -20,12 +19,12 @@ class generation_record {
   generation_state state() const;
 
   void begin(task_index t);
-  /// Called when a task has connected. Continues a generation that has ended without failure.
+  /// Called when a task has connected. Continues a generation that ended without failure.
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
-  /// Records the cause unless there is one. `no_task`: no single task is to blame. Returns false if
-  /// the task is recoverable, whose errors are not causes.
+  /// Records the cause unless one is recorded. `t`: `no_task` if no single task is to blame.
+  /// Returns false for a recoverable task, whose errors are not causes.
   bool blame(task_index t, std::string const& message);
   /// See failure_record.
   void add_victim(task_index t) {
@@ -40,7 +39,7 @@ class generation_record {
   /// fail().
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
-  /// Fails the generation, once; `f` is the error that is displayed and sent to tasks.
+  /// Fails the generation, once. `f`: the error that is displayed and sent to tasks.
   void fail(fault_ptr const& f, generation_why why);
   /// Ends the generation if all tasks had registered and all have left.
   void end_if_all_left();
@@ -48,13 +47,13 @@ class generation_record {
     if (ended_ == time_point{}) end(generation_why::stopped, step_.now);
   }
 
-  /// Sets the fields of the view that show its course.
+  /// Sets the view's fields that describe the generation's course.
   void describe(generation_view& v) const;
   /// See service.
   cluster_fact facts() const;
   /// REQUIRES: no event was handled.
   void restore(cluster_fact const& f);
-  /// Writes the course as changes.
+  /// Writes the generation's course as changes.
   void write_state(change_log const& log) const;
 
  private:

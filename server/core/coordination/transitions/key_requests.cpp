@@ -5,7 +5,7 @@ namespace muster::core::coordination {
 void key_requests::on(insert_key_value& r) {
   auto const key = normal_key(r.key);
   auto const stored = store_.insert(step_.now, key, std::move(r.value), r.overwrite);
-  // Clients recognise ALREADY_EXISTS by the missing payload.
+  // Clients recognize ALREADY_EXISTS by the missing payload.
   if (!stored.ok())
     return step_.refuse(r.from, stored.code, stored.message, stored.code != code::already_exists);
   step_.answer(r.from.call, std::monostate{});
@@ -25,7 +25,7 @@ void key_requests::wake(std::string const& key) {
   }
 }
 
-// Keys can be used without a registration; the call's own fields identify the waiting task.
+// Keys can be used without a registration, so the call's own fields identify the waiting task.
 void key_requests::on(get_key_value& r) {
   auto const key = normal_key(r.key);
   if (auto const* e = store_.find(key))

@@ -1,4 +1,4 @@
-// Requests about keys. Owned by `service`; engine thread only; pure.
+// Handles requests about keys. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/preemption_notices.hpp"
@@ -7,7 +7,6 @@ namespace muster::core::coordination {
 
 class key_requests {
  public:
-  /// REQUIRES: all references outlive this object.
   key_requests(step_frame& step, task_registry const& registry, key_value_store& store,
                preemption_notices& notices)
       : step_(step), registry_(registry), store_(store), notices_(notices) {}
@@ -15,14 +14,13 @@ class key_requests {
   void on(insert_key_value& r);
   /// Answers with the value, or waits for it if requested.
   void on(get_key_value& r);
-  /// Adds to a number stored as text; a missing key counts as 0. Errors: FAILED_PRECONDITION if it
-  /// is not a number, or the sum is too large.
+  /// Adds to a number stored as text. A missing key counts as 0. Errors: FAILED_PRECONDITION if the
+  /// value is not a number, or if the sum is too large.
   void on(increment_key_value& r);
-  /// Returns all keys below a directory.
   void on(get_key_value_dir& r);
   /// Erases a key, or a directory with all keys below it.
   void on(delete_key_value& r);
-  /// Removes the call. REQUIRES: it waits for a key, and was taken from the parked calls.
+  /// Removes the call. REQUIRES: it waits for a key, and was removed from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
  private:

@@ -1,5 +1,5 @@
-// Transitions of a single task: register, send heartbeats, fail, leave. Updates everything that is
-// kept of that task; error_propagation handles the consequences for others. Owned by `service`;
+// Transitions of a single task: register, send heartbeats, fail, leave. Updates the complete state
+// of that task; error_propagation handles the consequences for other tasks. Owned by `service`;
 // engine thread only; pure.
 #pragma once
 
@@ -12,7 +12,6 @@ namespace muster::core::coordination {
 
 class membership {
  public:
-  /// REQUIRES: all references outlive this object.
   membership(task_registry& registry, closed_connections& closed, task_queries& queries,
              preemption_notices& notices, error_polling& polls, generation_record& record)
       : registry_(registry),
@@ -22,8 +21,8 @@ class membership {
         polls_(polls),
         record_(record) {}
 
-  /// Connects the task from any state. A task that returns from an error is not sent an earlier
-  /// failure of the generation.
+  /// Connects the task from any state. A task that returns from an error does not receive an
+  /// earlier failure of the generation.
   void connect(task_index t, core::incarnation i, time_point now) {
     auto const other = registry_[t].incarnation != i;
     auto const back = registry_[t].state == agent_state::error;
@@ -51,24 +50,24 @@ class membership {
     closed_.forget(t);
     return other;
   }
-  /// Records a heartbeat of a connected task. Returns the refusal that delivers an error it has not
-  /// received, or null.
+  /// Records a heartbeat of a connected task. Returns the refusal that delivers an error that the
+  /// task has not received, or null.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
     registry_.beat(t, now);
-    // The connection may have changed, for example by a restart of the server.
+    // The connection can have changed, for example because the server restarted.
     if (!r.from.peer.empty() && registry_[t].peer != r.from.peer)
       registry_.identify(t, r.incarnation, r.from.peer);
     notices_.check_notice_wait(t);
     return polls_.unheard(t);
   }
-  /// Returns false if the task was in error already.
+  /// Returns false if the task is already in error.
   bool fail(task_index t, fault_ptr const& f, failed_why why) {
     if (!registry_.fail(t, f, record_.failures().is_casualty(t), why)) return false;
     notices_.forget(t);
     return true;
   }
-  /// Returns false if the task was disconnected already.
+  /// Returns false if the task is already disconnected.
   bool leave(task_index t, time_point grace_until, left_why why) {
     if (!registry_.disconnect(t, grace_until, why)) return false;
     notices_.forget(t);

@@ -1,6 +1,6 @@
-// Delivery of preemption notices by JAX's key; see notice_waits. A wait ends with its
-// connection, and JAX never repeats it, so tasks that cannot be notified are reported. Owned by
-// `service`; engine thread only; pure.
+// Delivers preemption notices through JAX's key; see notice_waits. A wait ends with its connection,
+// and JAX never repeats it, so tasks that cannot be notified are reported. Owned by `service`;
+// engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -13,7 +13,6 @@ namespace muster::core::coordination {
 
 class preemption_notices {
  public:
-  /// REQUIRES: all references outlive this object.
   preemption_notices(step_frame& step, task_registry& registry, key_value_store const& store,
                      task_descriptions const& words)
       : step_(step),
@@ -22,7 +21,6 @@ class preemption_notices {
         descriptions_(words),
         listeners_(registry.size(), step.changes) {}
 
-  /// Whether the key is that of the preemption notice.
   static bool is_notice(std::string_view key) { return key == notice_key; }
 
   void listen(task_index t) {
@@ -30,8 +28,8 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// Records the end of a wait; `told`: by the notice. Ignored for a wait of an earlier process,
-  /// which can end long after the process.
+  /// Records the end of a wait. `told`: the notice was delivered. Ignored for a wait of an earlier
+  /// process, which can end long after that process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
@@ -50,7 +48,7 @@ class preemption_notices {
     if (listeners_.is_lost(t) && !is_set()) listeners_.mark_unreachable(t, step_.now);
   }
 
-  /// Returns when deaf tasks are to be reported.
+  /// Returns when deaf tasks must be reported.
   time_point due() const { return listeners_.due(); }
   void report_unreachable();
   /// REQUIRES: calls that waited for the notice were answered.

@@ -1,4 +1,4 @@
-// Registrations and heartbeats of tasks. Owned by `service`; engine thread only; pure.
+// Handles registrations and heartbeats of tasks. Owned by `service`; engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"
@@ -7,7 +7,6 @@ namespace muster::core::coordination {
 
 class registration {
  public:
-  /// REQUIRES: all references outlive this object.
   registration(step_frame& step, task_registry& registry, generation_record& record,
                membership& members, error_propagation& propagation, barrier_service& barriers)
       : step_(step),
@@ -21,7 +20,7 @@ class registration {
   void on(heartbeat& r);
 
  private:
-  /// Whether a new incarnation may bring the task back from its error in this generation.
+  /// Returns whether a new incarnation can end the task's error in this generation.
   bool takes_back(task const& a) const;
   void reconnect(register_task const& r);
   /// Answers the call with an error and fails the task.

@@ -11,7 +11,7 @@ void shutdown::on(shutdown_task& r) {
 
 void shutdown::enter(caller const& from, task_index t) {
   auto const* b = table_.find(step_.own.shutdown);
-  // A disconnected task must not start the time-out for the others to leave.
+  // A disconnected task must not start the time within which the other tasks must leave.
   if ((!b || b->running) && registry_[t].state == agent_state::disconnected)
     return leave(from, {t, {}}, left_why::left);
   auto who = b ? b->who : nullptr;
@@ -21,7 +21,7 @@ void shutdown::enter(caller const& from, task_index t) {
       if (!registry_[i].recoverable) steady->push_back(i);
     who = std::move(steady);
   }
-  // The others have left already, so a late task leaves at once.
+  // The other tasks have already left, so a late task leaves immediately.
   if (b && !b->running && !b->result && b->has(t)) propagation_.leave({t}, left_why::left);
   barriers_.enter(from,
                   {.id = step_.own.shutdown,

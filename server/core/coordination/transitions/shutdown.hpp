@@ -1,4 +1,4 @@
-// Departure of tasks: at once, or when all have reached the shutdown barrier. Owned by `service`;
+// Disconnects tasks, immediately or when all have reached the shutdown barrier. Owned by `service`;
 // engine thread only; pure.
 #pragma once
 
@@ -8,7 +8,6 @@ namespace muster::core::coordination {
 
 class shutdown {
  public:
-  /// REQUIRES: all references outlive this object.
   shutdown(step_frame& step, task_registry const& registry, barrier_table const& table,
            error_propagation& propagation, barrier_service& barriers)
       : step_(step),

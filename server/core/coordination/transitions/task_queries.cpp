@@ -19,7 +19,7 @@ void task_queries::on(get_task_state& r) {
   step_.answer(r.from.call, std::shared_ptr<task_states const>(std::move(states)));
 }
 
-// `list`: position of a role in the declaration, or the number of roles for all tasks.
+// `list`: index of a role in the declaration, or the number of roles for all tasks.
 std::shared_ptr<task_states const> task_queries::snapshot(std::size_t list) {
   auto const& spec = step_.spec;
   auto const states = [&] {
@@ -40,7 +40,7 @@ void task_queries::on(watch_tasks& r) {
   if (r.job && *r.job >= jobs)
     return step_.refuse(r.from, code::invalid_argument,
                         "job_name: there is no job " + std::to_string(*r.job));
-  // A single role equals all tasks, so both kinds of watchers share one reply.
+  // A single role contains all tasks, so both kinds of watchers share one reply.
   auto const list = r.job && jobs > 1 ? *r.job : jobs;
   auto const missed = r.version < version;
   auto const soon = r.version >= 0 && watches_.just_delivered(list, r.version, step_.now);

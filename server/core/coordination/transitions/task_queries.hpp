@@ -1,4 +1,4 @@
-// Queries for task states: once, on each change, or for the living tasks of a set. Owned by
+// Handles queries for task states: once, on each change, or for the living tasks of a set. Owned by
 // `service`; engine thread only; pure.
 #pragma once
 
@@ -11,24 +11,24 @@ namespace muster::core::coordination {
 
 class task_queries {
  public:
-  /// REQUIRES: both references outlive this object.
   task_queries(step_frame& step, task_registry const& registry);
 
   void on(get_task_state& r);
   /// Answers when the states are newer than the version that the caller knows.
   void on(watch_tasks& r);
-  /// Answers with the living tasks of the set when each of them has asked or is disconnected.
+  /// Answers with the living tasks of the set when each of them has sent a query or is
+  /// disconnected.
   void on(get_alive_tasks& r);
 
-  /// Checks all queries for living tasks after a task was disconnected.
+  /// Checks all queries for living tasks. Called after a task was disconnected.
   void check_alive();
   /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);
   void note_change() { watches_.note_change(step_.now); }
-  /// Returns when watchers are to be answered.
+  /// Returns when watchers must be answered.
   time_point due() const { return watches_.due(); }
   void notify_watchers();
-  /// Removes the call. REQUIRES: it waits here, and was taken from the parked calls.
+  /// Removes the call. REQUIRES: it waits here, and was removed from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
   std::size_t watching() const { return watches_.waiting(); }

@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-/// Returns whether an attempt of the closure has started; it then no longer belongs to its gang.
+/// Returns whether an attempt has started. The closure then no longer belongs to its gang.
 bool has_started(closure_record const& r) {
   return r.restored || r.attempt > 0;
 }
@@ -38,7 +38,7 @@ void admission::form_gangs(session const& s, std::vector<closure_spec> const& sp
     if (!spec.extras || spec.extras->options.gang.empty()) continue;
     if (restored ? has_started(core_.closures[(*restored)[k]])
                  : s.traits().resumable && s.by_token.contains(spec.token))
-      continue;  // it is already in its gang, or has started
+      continue;  // already in its gang, or started
     core_.scheduler.gangs.expect(spec.extras->options.gang);
   }
 }
@@ -49,7 +49,7 @@ bool admission::repeat(session& s, std::uint64_t token) {
   slot const c = core_.closures.find(it->second);
   if (!ended(core_.closures[c].state())) return true;
   if (core_.closures[c].where != value_place::disk) {
-    keeping_.do_not_repeat(s, it->second);  // a read in progress then serves only others
+    keeping_.do_not_repeat(s, it->second);  // a read in progress then serves only other readers
     core_.step.fx.outcomes.push_back(keeping_.outcome_of(c));
     return true;
   }
@@ -60,8 +60,8 @@ bool admission::repeat(session& s, std::uint64_t token) {
   return true;
 }
 
-// Scheduled closures fail instead of being refused: this makes the problem an error of the session,
-// which a join would otherwise miss.
+// Scheduled closures fail instead of being refused, so that the problem becomes a session error,
+// which a join reports.
 void admission::fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                          std::string const& why) {
   std::vector<closure_id> created;
@@ -109,7 +109,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
     }
     slot const i =
         ref.closure == closure_id{} ? request[ref.position] : core_.closures.find(ref.closure);
-    if (i == no_slot) {  // in a stream, a bad input does not refuse the others
+    if (i == no_slot) {  // in a stream, an invalid input does not refuse other closures
       failed = input_failure(texts_.unknown_value(ref.closure).message);
       d.input_ids.push_back(ref.closure);
       continue;
@@ -159,7 +159,7 @@ std::optional<failure> admission::take_extras(slot c, std::shared_ptr<closure_ex
   return failed;
 }
 
-// Failures are applied last, because one may stop the session.
+// Failures are applied last, because a failure can stop the session.
 void admission::end_request(std::vector<std::pair<closure_id, failure>>& unfit) {
   core_.scheduler.gangs.end_of_request();
   for (auto& [id, why] : unfit)
@@ -199,7 +199,7 @@ void admission::resume(session& s, std::vector<closure_spec>& specs,
 void admission::schedule_closures(session& s, std::vector<closure_spec>& specs,
                                   std::vector<closure_id>* ids) {
   begin_request(s, specs.size());
-  std::vector<slot> request;  // kept only while inputs may refer to it
+  std::vector<slot> request;  // filled only while inputs can refer to it
   std::vector<std::pair<closure_id, failure>> unfit;
   bool const extras =
       std::any_of(specs.begin(), specs.end(), [](auto const& spec) { return spec.extras; });

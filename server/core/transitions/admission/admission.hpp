@@ -1,8 +1,7 @@
-// Admits new closures: checks requests and queues their closures. Also runs closures again whose
-// values were lost. Such a rebuild is a separate closure that belongs to no client's session, so
-// that nothing is counted, cancelled or reported twice. Lost inputs are rebuilt first.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Checks requests and queues their closures. Also runs closures again whose values were lost. Such
+// a rebuild is a separate closure that belongs to no client's session, so that nothing is counted,
+// cancelled or reported twice. Lost inputs are rebuilt first. Owned by the coordinator; engine
+// thread only.
 #pragma once
 
 #include <memory>
@@ -24,59 +23,60 @@ class admission {
             lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), keeping_(keeping), life_(life) {}
 
-  /// Returns whether the token is known; its closure must then not be scheduled again. Repeats the
-  /// outcome of an ended closure.
+  /// Returns whether the token is known, so that its closure must not be scheduled again. Repeats
+  /// the outcome of an ended closure.
   bool repeat(session& s, std::uint64_t token);
-  /// Creates closures of a stream that fail at once, so that a join reports them.
+  /// Creates a stream's closures so that they fail immediately and a join reports their failure.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                 std::string const& why);
-  /// Creates the closures and queues them or lets them wait for inputs. Consumes the specs.
-  /// REQUIRES: they are valid and there is room.
+  /// Creates the closures, then queues them or makes them wait for inputs. Consumes the specs.
+  /// REQUIRES: the specs are valid, and there is room.
   /// @param ids receives the closures' ids in order; may be null.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
-  /// Queues unfinished closures of one request that were restored into these slots. Inputs are
-  /// named by id. Consumes the specs.
+  /// Queues unfinished closures of one request that were restored into these slots. Their inputs
+  /// are identified by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
-  /// Returns why a closure with a lost value cannot run again; empty if it can.
+  /// Returns why a closure with a lost value cannot run again, or an empty string.
   std::string why_not_again(slot c) const;
-  /// Runs the closure and its lost inputs again. Returns null if it cannot. REQUIRES: its value is
-  /// lost.
+  /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: its
+  /// value is lost.
   value_store::rebuilding* run_again(slot c);
   /// Clears the queues of the rebuilders' session once it has no closures left.
   void tidy_rebuilders();
-  /// Handles replies of the shell about values, and losses of holders.
+  /// Handles replies to value moves, and losses of holders.
   void moved(values_moved& e);
-  /// Drops a value whose holder is gone. Does nothing if the closure has another value by now.
+  /// Drops a value whose holder is lost, unless the closure already has another value.
   void lost(value_moved const& m);
-  /// Records that the server has a copy of the closure's blob.
+  /// Records that the server stores a copy of the closure's blob.
   void copied(closure_id id);
   /// Checks the session's options. INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
-  /// Checks the options of closures; errors name the position.
+  /// Checks the options of closures. Errors contain the position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
-  /// Checks that connected workers provide the functions if the session demands that; else
-  /// FAILED_PRECONDITION. Closures of a stream fail individually instead. REQUIRES: valid.
+  /// If the session requires it, checks that connected workers provide the functions, and returns
+  /// FAILED_PRECONDITION if not. A stream's closures fail individually instead. REQUIRES: valid()
+  /// succeeded.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
  private:
   slot create(session& s, closure_spec& spec);
-  /// Chooses the positions of the up to `n` closures of one request, which share a fact.
+  /// Selects the positions of up to `n` closures of one request, which share one fact.
   void begin_request(session& s, std::size_t n);
-  /// Returns why the function is missing although the session demands it; empty otherwise.
+  /// Returns why the session must reject the function that no worker provides, or an empty string.
   std::string unserved(function_id f, session_spec const& session) const;
   /// Announces the gangs of a request.
-  /// @param restored records of restored closures; those that have run are in no gang.
+  /// @param restored records of restored closures; those that have started join no gang.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
-  /// Gives a new closure its options and inputs. Returns the error with which it fails at once, if
-  /// any.
+  /// Sets a new closure's options and inputs. Returns the error with which the closure fails
+  /// immediately, if any.
   /// @param request closures of the same request, by position.
   /// @param former details of the closure that it rebuilds, if any.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,
                                      std::vector<slot> const& request,
                                      closure_details const* former = nullptr);
-  /// Returns the kept value of an input; null if there is none or it is large.
+  /// Returns the kept value of an input, or null if there is none or the value is large.
   static blob const* small_input(closure_details const& d, std::size_t k);
   void end_request(std::vector<std::pair<closure_id, failure>>& unfit);
   std::string lost_for_good(closure_id id) const;
@@ -90,7 +90,7 @@ class admission {
   session_flow& flow_;
   value_keeping& keeping_;
   lifecycle& life_;
-  std::uint32_t rebuild_depth_ = 0;  // depth of nested take_extras calls
+  std::uint32_t rebuild_depth_ = 0;  // nesting depth of take_extras
 };
 
 }  // namespace muster::core

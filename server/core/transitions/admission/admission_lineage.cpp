@@ -1,4 +1,3 @@
-// Rebuilds lost values, and handles reads that fail.
 #include <algorithm>
 #include <utility>
 
@@ -31,14 +30,14 @@ std::string admission::why_not_again(slot c) const {
   return {};
 }
 
-// Large inputs do not count: they may be lost as well, or have a new name.
+// Large inputs do not count: they can be lost as well, or have a new name.
 blob const* admission::small_input(closure_details const& d, std::size_t k) {
   if (!d.inputs) return nullptr;
   auto const& value = (*d.inputs)[k];
   return value && !value_store::is_name(value) ? &value : nullptr;
 }
 
-/// Returns the message for those that need the value and cannot have it.
+/// Returns the error message for requesters of a value that cannot be rebuilt.
 std::string admission::lost_for_good(closure_id id) const {
   auto const note = core_.values.note_of(id);
   auto told = texts_.unknown_value(id).message;
@@ -77,12 +76,12 @@ value_store::rebuilding* admission::run_again(slot c) {
   auto const outer = std::exchange(rebuild_depth_, again.depth);
   auto why = take_extras(b, std::move(spec.extras), {}, r.details.get());
   rebuild_depth_ = outer;
-  // deferred: the caller has not yet recorded who needs the value
+  // deferred: the caller has not yet recorded which requesters need the value
   if (why) core_.step.failed_inputs.emplace_back(again.by, std::move(*why));
   return &again;
 }
 
-// Otherwise the queues and their requirements would be kept forever.
+// Without this, the queues and their requirements would be kept forever.
 void admission::tidy_rebuilders() {
   if (core_.scheduler.queue(core_.rebuilders.number).queues.empty() ||
       !flow_.idle(core_.rebuilders))

@@ -10,14 +10,13 @@
 namespace muster::core {
 
 namespace {
-// Returns when the closure last became ready for dispatch.
 time_point ready_at(closure_record const& r) {
   return r.details && r.details->ready_at != time_point{} ? r.details->ready_at : r.created;
 }
 }  // namespace
 
-// Functions that every closure passes through are inline, here and in lifecycle_ends.cpp, because
-// calls would cost noticeable time.
+// Functions that run for every closure are inline, here and in lifecycle_ends.cpp, because calls
+// have a measurable cost.
 [[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
@@ -42,7 +41,8 @@ void lifecycle::adopt_held(worker_slots& w, slot c, std::uint32_t attempt) {
   } else {
     core_.scheduler.unqueue(c);
   }
-  // If its worker holds other closures, these were sent while it waited for a value.
+  // If the worker holds other closures, they were sent while the isolated closure waited for a
+  // value.
   if (r.exclusive && w.held() > 0) stop_being_exclusive(c);
   if (r.exclusive) core_.scheduler.run_exclusively_on(w);
   r.attempt = attempt - 1;
@@ -50,7 +50,7 @@ void lifecycle::adopt_held(worker_slots& w, slot c, std::uint32_t attempt) {
   core_.book.report_move(c, move_reason::dispatched);
 }
 
-// A rebuild gets the same number of workers as the lost closure.
+// A rebuild reports the same number of workers as the lost closure did.
 std::uint32_t lifecycle::declared_for_lost(closure_record const& r) const {
   slot const lost = core_.closures.find(closure_id{r.token});
   return lost == no_slot ? 0 : core_.sessions.of(core_.closures[lost].owner).spec.num_workers;
@@ -108,7 +108,7 @@ void lifecycle::start_waiting(worker_slots& w) {
 void lifecycle::remember_attempt(slot c, attempt_outcome outcome) {
   auto& r = core_.closures[c];
   auto& lost = r.with_details().lost;
-  if (lost.size() >= 16) {  // keep only the newest sixteen
+  if (lost.size() >= 16) {
     core_.places.release(lost.front().place);
     lost.erase(lost.begin());
   }
@@ -131,7 +131,7 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
   if (!retracted) remember_attempt(c, why);
   if (suspect && r.worker_failures < worker_failures_max) ++r.worker_failures;
   if (suspect) r.details->lost.back().blamed = process_ended ? blame::process : blame::worker;
-  // A worker that lost its connection to the server while the closure needed it counts as lost.
+  // If the closure needed the server and its worker could not reach it, the worker counts as lost.
   if (suspect && (lost || why.how == attempt_end::dependency_lost)) count_loss(c, process_ended);
 
   if (r.timed_out) return expire(c);
@@ -146,8 +146,8 @@ void lifecycle::requeue(worker& w, slot c, bool suspect, attempt_outcome const& 
                  r.attempt});
   }
   if (suspect && lost) {
-    // Closures that shared a worker with the culprit are suspected as well, so each makes its last
-    // attempt in isolation.
+    // Closures that shared a worker with the culprit are also suspected. Each therefore makes its
+    // last attempt in isolation.
     bool const shared = !process_ended && core_.scheduler.of(w.number).slots > 1;
     auto const limit = s.ignores_lost_workers && !r.own_error ? 0 : s.max_worker_failures;
     run_alone_after(c, shared && limit > 1 ? std::min(limit - 1, exclusive_after) : exclusive_after,
@@ -194,7 +194,7 @@ void lifecycle::fail_session(session& s, core::failure f, std::string_view why, 
     core_.step.fx.notices.push_back({s.id, notice_kind::failed, s.generation, *s.first_error});
     flow_.report_failed(s);
   }
-  auto const error = *s.first_error;  // copied, because stopping may move the session's own error
+  auto const error = *s.first_error;  // copied, because stopping can move the session's own error
   stop_session(s, why, stops::but_own_errors, all_fail ? &error : nullptr);
 }
 
@@ -222,8 +222,8 @@ bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
   return first;
 }
 
-// A closure with an error of its own continues when its session fails. It fails only if it can run
-// on no task but the lost one, whose state it was to use.
+// A closure with an own error continues when its session fails. It fails only if it can run on no
+// task but the lost one, whose state it was to use.
 void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
                            core::failure const& why) {
   std::vector<slot> bound;
@@ -254,15 +254,15 @@ void lifecycle::ask_to_stop(slot c) {
   auto& r = core_.closures[c];
   if (r.stop_requested) return;
   r.stop_requested = true;
-  // A worker that is being lost returns its closures anyway; a disconnected one is asked if it
+  // A worker that is being lost returns its closures anyway. A disconnected worker is asked when it
   // returns.
   auto const& w = core_.registry.of(r.worker);
   if (!core_.scheduler.of(w.number).placed || w.away) return;
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Queued closures end at once. Held closures are asked to stop and end with their worker's answer,
-// so that none still executes when the session has drained.
+// Queued closures end immediately. Held closures end with their worker's answer, so that no closure
+// still executes when the session has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

@@ -1,5 +1,5 @@
-// The life of a closure from dispatch to end, with its direct consequences. Every end goes through
-// `finish`, which documents the order of the consequences. Consequences that could nest
+// Executes a closure's transitions from dispatch to its end, with their direct consequences. Every
+// end calls `finish`, which documents the order of the consequences. Consequences that could nest
 // (dependents, gangs, queues without a worker) are deferred to the end of the step.
 //
 //   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
@@ -7,7 +7,7 @@
 //     │  └──requeued──────┴─────────────────────┘   (at the head; after a pause: enqueue)
 //   enqueue ◄── blocked, delayed or in a gang
 //
-// Owned by the coordinator, used within a step; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -25,109 +25,112 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
-  /// Sends the closure to the worker. REQUIRES: it was just taken out of its queue.
+  /// Sends the closure to the worker. REQUIRES: the closure was just removed from its queue.
   void assign(worker_slots& w, slot c);
-  /// Takes over a waiting closure that this worker has held since before the server started.
+  /// Adopts a waiting closure that this worker has held since before the server started.
   void adopt_held(worker_slots& w, slot c, std::uint32_t attempt);
-  /// Records that its worker has been running the closure since `at`.
+  /// Records that the worker has been executing the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
-  /// Records and returns the start of a prefetched closure whose answer came before its start was
-  /// known.
+  /// Records and returns the start of a prefetched closure whose answer arrived before its start
+  /// was known.
   time_point began(slot c, time_point at);
-  /// Marks the closure as prefetched again, because another closure has its slot.
+  /// Marks the closure as prefetched again, because another closure occupies its slot.
   void stop(slot c);
-  /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: its
-  /// worker holds it, and may_yield().
+  /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: the
+  /// worker holds the closure, and may_yield().
   void yield_slot_of(worker_slots& w, slot c);
   /// Starts prefetched closures in free slots of the worker.
   void start_waiting(worker_slots& w);
-  /// Adds the last attempt to the record, which keeps the newest sixteen.
+  /// Adds the last attempt to the record, which keeps the newest sixteen attempts.
   void remember_attempt(slot c, attempt_outcome outcome);
   /// Requeues a closure that the worker holds, or ends it at a limit.
-  /// @param suspect whether the closure may have caused the loss. Its pause then grows with each
-  ///   loss.
-  /// @param pause time before it is queued again.
-  /// @param process_ended whether its process ended; counted even where lost workers are not.
+  /// @param suspect whether the closure may have caused the loss; its pause then grows with each
+  /// loss.
+  /// @param pause time before the closure is queued again.
+  /// @param process_ended whether its process ended, which counts even if lost workers do not.
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
   void succeed(slot c, blob&& value);
-  /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops it.
+  /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops the
+  /// session.
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
-  /// Asks the closure's worker once to stop it; the answer ends it. REQUIRES: a worker holds it.
+  /// Asks the worker once to stop the closure, which ends with the worker's answer. REQUIRES: a
+  /// worker holds the closure.
   void ask_to_stop(slot c);
-  /// Which closures of a session a stop ends. Closures with errors of their own end only if their
-  /// client cancels them or leaves, not with the session.
+  /// Selects the closures that a stopped session ends. Closures with an own error do not end with
+  /// the session, but only if their client cancels them or leaves.
   enum class stops : std::uint8_t { all, but_own_errors };
-  /// Ends queued closures of the session and asks workers to stop the others.
-  /// @param with failure of the queued ones; null: they are cancelled.
+  /// Ends the session's queued closures, and asks workers to stop the others.
+  /// @param with failure of the queued closures; null: they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
-  /// Stops the session because of this error, except for closures with errors of their own.
-  /// REQUIRES: it is neither terminal nor stopping.
+  /// Stops the session because of this error, except for closures with an own error. REQUIRES: the
+  /// session is neither terminal nor stopping.
   /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// Forgets the task's state and fails the sessions that relied on it.
+  /// Removes the task's state and fails the sessions that relied on it.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Fails one session that relied on the task's state. Returns whether its generation ended.
+  /// Fails a session that relied on the task's state. Returns whether its generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
-  /// Deletes the closure's record together with its session, which reports this once.
+  /// Deletes the closure's record together with its session, whose removal is reported once.
   void forget_with_session(slot c, release_reason why);
   /// REQUIRES: the closure has ended.
   void forget(slot c, release_reason why);
   /// Deletes an ended closure of a resumable session, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
   void use_input(slot c, std::size_t k, blob const& value);
-  /// Keeps the record of a released value, without its token, if other values depend on it. Returns
-  /// whether it did. REQUIRES: a resumable session holds it.
+  /// If other values depend on a released value, keeps its record, without its token. Returns
+  /// whether the record was kept. REQUIRES: a resumable session holds the value.
   bool keep_for_others(slot c);
-  /// Forgets closures and values that are no longer needed by others, at the end of a step.
+  /// Deletes closures and values that other closures no longer need. Called at the end of a step.
   void forget_unneeded_inputs();
-  /// Fails closures whose input was found lost in this step.
+  /// Fails the closures whose input was found lost in this step.
   void end_failed_inputs();
-  /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed and no worker executes it.
+  /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed, and no worker executes it.
   void expire(slot c);
-  /// Returns why its inputs cannot be combined with its arguments; empty if they can.
+  /// Returns why the closure's inputs cannot be combined with its arguments, or an empty string.
   std::string unfit_inputs(closure_record const& r) const;
-  /// Returns the failure for its dependents: the first failure of a chain, with its class, its
-  /// worker and the end of its traceback.
+  /// Returns the failure for the closure's dependents: the first failure of a chain, with its
+  /// class, its worker and the end of its traceback.
   failure ended_as_input(slot c) const;
-  /// Passes ended inputs to their dependents, which are queued or fail, until none is left.
+  /// Passes ended inputs to their dependents, which are queued or fail, until no input is left.
   void notify_dependents();
-  /// Releases a per-worker value. Its components are deleted at once or with their last user.
+  /// Releases a per-worker value. Its components are deleted immediately, or with their last user.
   void release(per_worker_entry& v);
-  /// Returns the component that the closure builds; null if its value was released.
+  /// Returns the component that the closure builds, or null if its value was released.
   per_worker_component* component_of(worker const& w, slot c);
-  /// Schedules another build after a tolerated failure and a pause. REQUIRES: component_of.
+  /// Schedules another build after a tolerated failure and a pause. REQUIRES: component_of() is not
+  /// null.
   void build_again(worker& w, slot c, core::failure why);
-  /// Counts the closure as a user of its per-worker values. REQUIRES: they exist.
+  /// Counts the closure as a user of its per-worker values. REQUIRES: the values exist.
   void use_per_worker(closure_extras const& x);
-  /// Removes the gang, its alarm and its reserved workers, and returns it.
+  /// Removes and returns the gang, and releases its alarm and its reserved workers.
   gang forget_gang(std::uint64_t id);
   /// Cancels the other members of gangs that lost a member before they started.
   void cancel_broken_gangs();
   std::string absence(task_row const& t) const;
-  /// Returns why no worker that meets the requirement can ever attach; nothing if one may.
+  /// Returns why no worker that meets the requirement can ever attach, or nothing.
   std::optional<failure> unsatisfiable(requirement const& r) const;
   /// Returns why no worker that meets the requirement will have the value: its builds lost too many
-  /// workers. Nothing if a worker has built it, is building it, or may return.
+  /// workers. Returns nothing if a worker has built it, is building it, or may return.
   std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
-  /// Schedules a check at the end of the step that some worker can run the closure.
+  /// Schedules a check, at the end of the step, whether a worker can run the closure.
   void check_later(slot c);
   /// Fails scheduled closures that wait for a worker or value that can never appear.
   void check_feasible();
-  /// Schedules all closures that can never run for check_feasible; returns their number. Visits all
-  /// queues: for many events in one step, set step_frame::check_all instead.
+  /// Schedules all closures that can never run for check_feasible. Returns their number. Visits all
+  /// queues; for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
   /// Queues a new closure, or defers it until its start.
   void enqueue(slot c);
-  /// Retries the closure after a user error, if its options allow it. Returns whether it did.
+  /// Retries the closure after a user error if its options allow it. Returns whether they did.
   bool retry(worker& w, slot c, core::failure const& f);
-  /// Asks its worker to stop it; without a worker, fails it with TIMEOUT.
+  /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);
-  /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker, else
-  /// at the tail. Closures of one queue keep their order. Isolated closures and members of gangs
-  /// wait for their workers instead.
+  /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker,
+  /// otherwise at the tail. Closures of one queue keep their order. Isolated closures and members of
+  /// gangs wait for their workers instead.
   void start_delays_elapsed();
   /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
@@ -136,35 +139,35 @@ class lifecycle {
                                      std::uint64_t id);
   /// REQUIRES: the closure is not isolated.
   void run_alone(slot c);
-  /// Takes back a loss after the worker has returned. Ends the isolation if it is below the limit
-  /// again.
+  /// Cancels a counted loss after the worker has returned. Ends the isolation if the number of
+  /// losses is below the limit again.
   void undo_loss(slot c);
 
  private:
-  /// Fails the session's closures with errors of their own that can run only on this task.
+  /// Fails the session's closures with an own error that can run only on this task.
   void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
   /// Returns the number of workers reported to a rebuild: the same as in the first run.
   std::uint32_t declared_for_lost(closure_record const& r) const;
   void count_loss(slot c, bool process_ended);
-  /// Returns the losses that count towards the session's limit.
+  /// Returns the number of losses that count towards the session's limit.
   std::uint32_t counted_losses(session const& s, closure_record const& r) const;
   /// Returns the error message of a closure that has reached the limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
-  /// @param to end of its queue that it joins.
+  /// @param to end of the queue that the closure joins.
   void start_delay_elapsed(slot c, queue_end to);
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);
   void forget_record(slot c, closure_record& r, release_reason why);
-  /// Sends the outcome of a resumable session's closure and keeps its record.
+  /// Sends the outcome of a resumable session's closure and keeps the closure's record.
   void hold(slot c);
   void unuse_per_worker(closure_extras const& x);
   void built(slot c, stream_id on);
-  /// Forgets a build that its worker has lost or returned, and schedules a new one.
+  /// Removes a build that its worker has lost or returned, and schedules a new build.
   /// @param suspect whether the build may have caused the loss of the worker.
   void lose_build(worker& w, slot c, bool suspect, closure_book::requeue_cause cause);
-  /// Forgets an unfinished build without counting a failure.
+  /// Removes an unfinished build without counting a failure.
   void withdraw_build(worker& w, slot c, closure_book::requeue_cause cause);
   void stop_being_exclusive(slot c);
   /// Defers a closure that waits only for its gang or an empty worker.

@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-// Returns the end of the traceback, which says most; it is copied to every dependent.
+// Returns the end of the traceback, its most informative part. A copy is sent to every dependent.
 std::string end_of(std::string const& traceback) {
   constexpr std::size_t bytes_max = 4 << 10;
   if (traceback.size() <= bytes_max) return traceback;
@@ -45,8 +45,8 @@ std::string end_of(std::string const& traceback) {
   if (core_.sessions.held_back() > 0) flow_.on_free_place();
 }
 
-// Consequences of an end, in this order: parked calls, the alarm, the gang, used values,
-// dependents. Then the kind of session decides what becomes of the record.
+// The consequences of an end, in this order: parked calls, the alarm, the gang, used values,
+// dependents. The kind of session then decides whether the record is kept.
 void lifecycle::finish(slot c, closure_state as) {
   auto& r = core_.closures[c];
   auto& s = core_.sessions.of(r.owner);
@@ -102,7 +102,7 @@ void lifecycle::finish(slot c, closure_state as) {
   } else if (s.traits().resumable) {
     hold(c);
   } else {
-    // In place, because most have no failure to move.
+    // Constructed in place, because most outcomes have no failure to move.
     auto& o = core_.step.fx.outcomes.emplace_back();
     o.session = s.id;
     o.token = r.token;
@@ -238,7 +238,7 @@ void lifecycle::release(per_worker_entry& v) {
     auto* w = core_.scheduler.find(part.stream);
     if (!w) continue;
     keepers.push_back(w);
-    // A worker keeps the failure of a failed build, so it must drop that.
+    // A worker keeps the failure of a failed build, so it must drop that failure.
     if (core_.builds.cancel_build(part.stream, v.id) && part.built_again == 0) continue;
     if (slot const c = core_.closures.find(part.build); c != no_slot) ask_to_stop(c);
     core_.step.fx.drop_requests.push_back({part.stream, v.id});
@@ -267,7 +267,7 @@ void lifecycle::unuse_per_worker(closure_extras const& x) {
   }
 }
 
-// Called when the closure of a build has ended, before its record is forgotten.
+// Called when a build's closure has ended, before its record is deleted.
 void lifecycle::built(slot c, stream_id on) {
   auto& r = core_.closures[c];
   auto* v = core_.builds.find(per_worker_id{r.token});

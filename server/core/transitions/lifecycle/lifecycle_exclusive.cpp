@@ -1,5 +1,5 @@
-// Effects of lost workers on the closures that they executed: which losses count, how long a
-// closure pauses, and which ones are isolated until the worker returns.
+// Effects of lost workers on the closures that they executed: which losses count, the pause, and
+// isolation.
 #include <algorithm>
 #include <vector>
 

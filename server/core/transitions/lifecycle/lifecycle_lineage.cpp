@@ -1,4 +1,4 @@
-// Closures kept after their release, because large values depend on them.
+// Closures that are kept after their release, because large values depend on them.
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
 
 namespace muster::core {
@@ -10,7 +10,7 @@ void lifecycle::use_input(slot c, std::size_t k, blob const& value) {
     core_.lineage.use(core_.closures.id_of(c), d.input_ids[k]);
 }
 
-// A durable server has a copy of all values, so none exists only in workers' memory.
+// A durable server has a copy of all values, so no value exists only in workers' memory.
 bool lifecycle::keep_for_others(slot c) {
   auto& r = core_.closures[c];
   auto const id = core_.closures.id_of(c);

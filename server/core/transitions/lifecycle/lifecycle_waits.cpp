@@ -1,4 +1,3 @@
-// Closures that wait for a time, their gang, or a worker that may never attach.
 #include <algorithm>
 #include <utility>
 
@@ -120,7 +119,7 @@ std::size_t lifecycle::check_all_later() {
   return core_.step.to_check.size() - before;
 }
 
-// Runs at the end of a step, because a failure may stop the session.
+// Runs at the end of a step, because a failure can stop the session.
 void lifecycle::check_feasible() {
   if (std::exchange(core_.step.check_all, false)) check_all_later();
   for (auto const id : std::exchange(core_.step.to_check, {})) {
@@ -183,12 +182,12 @@ void lifecycle::start_delay_elapsed(slot c, queue_end to) {
   to == queue_end::head ? core_.scheduler.push_front(c) : core_.scheduler.push_back(c);
 }
 
-// Closures that ran before go to the head of their queues, the oldest last.
+// Closures that ran before are put at the heads of their queues, the oldest last.
 void lifecycle::start_delays_elapsed() {
   std::vector<slot> begun;
   for (auto const id : std::exchange(core_.step.starts_due, {})) {
     slot const c = core_.closures.find(id);
-    // Another alarm of this step may have ended it.
+    // Another alarm of this step can have ended the closure.
     if (c == no_slot || !core_.closures[c].is(closure_phase::delayed)) continue;
     if (core_.closures[c].is_blamed_for_last_loss())
       begun.push_back(c);

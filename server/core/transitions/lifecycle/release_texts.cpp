@@ -23,7 +23,6 @@ std::string release_texts::released_text(closure_id id) const {
          (note ? " " + when_and_why(*note) : std::string());
 }
 
-// Returns as much as is known of a closure without a record or value.
 status release_texts::unknown_value(closure_id id) const {
   if (core_.values.note_of(id)) return {code::not_found, released_text(id)};
   // The note of an unused record has no time.

@@ -1,6 +1,5 @@
-// Texts about values and sessions that no longer exist. Read-only.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Texts about values and sessions that no longer exist. Read-only. Owned by the coordinator; engine
+// thread only.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@ class release_texts {
  public:
   explicit release_texts(engine_state& core) : core_(core) {}
 
-  /// The unknown_* functions return NOT_FOUND and, as far as known, why the object was removed.
+  /// The unknown_* functions return NOT_FOUND and, if known, why the object was removed.
   status unknown_per_worker(per_worker_id id) const;
   std::string released_text(closure_id id) const;
   status unknown_value(closure_id id) const;

@@ -28,7 +28,7 @@ void session_flow::set_age_alarm(session& s, time_point kept_since) {
   core_.step.alarms.set(s.age_alarm, alarm_kind::value_age, raw(s.id));
 }
 
-// The margin avoids stopping and restarting a stream for every closure.
+// The margin prevents a stream from being stopped and restarted for every closure.
 bool session_flow::has_reason_to_hold_back(session const& s) const {
   return of(s).waiting() > s.capacity - s.capacity / 4 || of(s).waiting() >= s.capacity ||
          (core_.closures.size() >= core_.step.config.closures_max && !s.traits().resumable);
@@ -40,9 +40,9 @@ void session_flow::resume_if_room(session& s) {
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
 }
 
-// Checks all held-back streams whenever the table is no longer full, because some may have no
-// closures whose moves would relieve them. This is rare: a relieved stream is held back again only
-// after it has scheduled more.
+// Checks all paused streams whenever the table is no longer full, because some may have no closures
+// whose moves would resume them. This is rare: a resumed stream pauses again only after it has
+// scheduled more closures.
 void session_flow::on_free_place() {
   if (core_.closures.size() + 1 != core_.step.config.closures_max) return;
   for (auto const& [id, s] : core_.sessions.all())

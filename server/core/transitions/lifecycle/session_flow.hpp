@@ -1,7 +1,6 @@
-// Housekeeping of sessions, shared by all transitions: back pressure, leases, the age limit of
-// values, settling at the end of the step, and reports of failure.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Session functions that all transitions share: back pressure, leases, the age limit of values,
+// settling at the end of the step, and failure reports. Owned by the coordinator; engine thread
+// only.
 #pragma once
 
 #include <memory>
@@ -16,31 +15,31 @@ class session_flow {
  public:
   explicit session_flow(engine_state& core) : core_(core) {}
 
-  /// Renews the lease of a session without a stream after a sign of its client.
+  /// Renews the lease of a session without a stream after a message from its client.
   /// @param until when the client's current call ends.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);
-  /// Sets the age alarm for data kept since `kept_since`, if values age.
+  /// Sets the age alarm for data kept since `kept_since`, if values have an age limit.
   void set_age_alarm(session& s, time_point kept_since);
   /// Schedules the session to be settled at the end of the step if it has no closures left.
-  /// Settling is deferred so that sessions do not disappear during a transition.
+  /// Settling is deferred so that no session disappears during a transition.
   void settle_later(session& s) {
     if ((s.stopping ? drained(s) : idle(s)) &&
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// Returns whether its queue or the table of closures is nearly full.
+  /// Returns whether the session's queue or the closure table is nearly full.
   bool has_reason_to_hold_back(session const& s) const;
   void resume_if_room(session& s);
-  /// Relieves held-back sessions when the table of closures is no longer full.
+  /// Lets paused sessions continue when the closure table is no longer full.
   void on_free_place();
   void report_failed(session const& s);
 
   closure_book::tally const& of(session const& s) const { return core_.book.of(s.number); }
   /// Returns whether no closure is queued, running or to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
-  /// Returns whether it has no closures left that its error or a cancel must end. Closures with
-  /// errors of their own do not count.
+  /// Returns whether no closures are left that the session's error or a cancellation must end.
+  /// Closures with an own error do not count.
   bool drained(session const& s) const {
     return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
   }

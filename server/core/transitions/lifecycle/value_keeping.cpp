@@ -38,13 +38,13 @@ outcome value_keeping::outcome_of(slot c) const {
   return o;
 }
 
-// Called when the closure that ran again has ended, before its record is forgotten.
+// Called when the rebuilding closure has ended, before its record is deleted.
 void value_keeping::rebuilt(slot b) {
   auto& made = core_.closures[b];
   auto const id = closure_id{made.token};
   bool const ok = made.state() == closure_state::succeeded;
-  // In a chain of lost values, the message names the one that could not be rebuilt. A function that
-  // ran can fail with an input error of its own, hence the check of the attempt.
+  // In a chain of lost values, the message names the value that could not be rebuilt. A function
+  // that ran can fail with its own input error, so the attempt is checked too.
   bool const for_input =
       !ok && made.attempt == 0 && made.details->failure.kind == failure_kind::input;
   std::string why;

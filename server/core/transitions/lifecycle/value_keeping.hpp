@@ -1,6 +1,5 @@
-// Values of ended closures: keeps them, drops them at a limit, and sends them to those who asked.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Owned by
+// the coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -20,12 +19,13 @@ class value_keeping {
 
   /// REQUIRES: the value is in memory, dropped, or an error.
   value_reply value_of(slot c) const;
-  /// Returns an ended closure's outcome for a resumable session; for a dropped value, the reason.
+  /// Returns an ended closure's outcome for a resumable session. If the value was dropped, returns
+  /// the reason.
   outcome outcome_of(slot c) const;
   /// Ends a rebuild: sends the value, or the reason why it is missing, to the waiting readers.
   void rebuilt(slot b);
   void keep_value(slot c);
-  /// Drops the value but keeps the record, which notes the reason.
+  /// Drops the value but keeps the record with the reason.
   void drop_value(slot c, release_reason why);
   void limit_values(session& s);
   /// Cancels the session's wait for this value to be read back.
@@ -33,7 +33,7 @@ class value_keeping {
   void written(value_moved& m);
   /// Sends a value, or the reason why it is missing, to all waiting readers.
   /// @param why the reason; empty if `value` is set.
-  /// @param for_input whether `why` is already worded as the failure of an input.
+  /// @param for_input whether `why` is already worded as an input failure.
   void notify_readers(closure_id id, value_store::reading reading, blob const* value,
                       std::string why, bool for_input = false);
 

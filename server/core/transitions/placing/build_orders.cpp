@@ -69,7 +69,7 @@ void build_orders::delete_value(delete_per_worker const& e) {
 void build_orders::release_per_worker(session const& s, std::vector<std::uint64_t> const& but) {
   if (!s.owns_per_worker) return;
   for (auto it = core_.builds.all().begin(); it != core_.builds.all().end();) {
-    auto& v = (it++)->second;  // release may erase it
+    auto& v = (it++)->second;  // release can erase the entry
     if (v.owner != s.id || v.released) continue;
     if (std::find(but.begin(), but.end(), v.token) == but.end()) life_.release(v);
   }
@@ -96,15 +96,15 @@ std::int64_t build_orders::expected_tasks(std::string const& job) const {
   return n;
 }
 
-// Without a limit of the session, the server's applies: otherwise the build could take down every
-// new worker.
+// If the session has no limit, the server's limit applies: otherwise the build could kill every new
+// worker.
 std::uint32_t build_orders::losses_max(per_worker_entry const& v) const {
   auto const* const owner = core_.sessions.find(v.owner);
   return owner && owner->max_worker_failures > 0 ? owner->max_worker_failures
                                                  : core_.step.config.max_worker_failures;
 }
 
-// Adds the components on tasks that closures have named.
+// Adds components on the tasks whose closures need them.
 void build_orders::expect_named() {
   for (auto const id : core_.builds.take_named()) {
     auto* v = core_.builds.find(id);
@@ -117,8 +117,8 @@ void build_orders::expect_named() {
 }
 
 // A worker without the function gets no component; closures that need the value run elsewhere. A
-// worker that has the value keeps it, since a restarted server has forgotten which tasks closures
-// named.
+// worker that has the value keeps it, because a restarted server no longer knows which tasks need
+// it.
 void build_orders::expect_component(worker& w, per_worker_entry& v) {
   auto const& kept = w.task->spec.per_worker;
   bool const has_it = std::find(kept.begin(), kept.end(), v.id) != kept.end();
@@ -131,7 +131,7 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
   part.stream = w.stream;
   part.since = core_.step.now;
   part.build = {};
-  // An incarnation that returns has not died; of an absent one this is unknown.
+  // An incarnation that returns has not died. For an absent incarnation, this is unknown.
   auto const suspect = std::exchange(part.suspect, {});
   bool const died = suspect != incarnation{} && suspect != w.task->spec.incarnation;
   part.losses += died;
@@ -151,7 +151,7 @@ void build_orders::expect_component(worker& w, per_worker_entry& v) {
 }
 
 // Repeats the build with pauses until it succeeds. Closures fail only after the next attempt, which
-// may show that something else killed the workers.
+// can show that something else killed the workers.
 void build_orders::expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part,
                                       bool died) {
   auto const before = part.losses - part.losses_max;
@@ -181,7 +181,7 @@ void build_orders::send_builds() {
   expect_named();
   for (auto const stream : core_.builds.take_waiting()) {
     auto* w = core_.registry.find(stream);
-    if (!w || !w->open()) continue;  // disconnected: all builds are scheduled again when it returns
+    if (!w || !w->open()) continue;  // disconnected: all builds are scheduled again on return
     auto& at = core_.scheduler.of((*w).number);
     auto& pending = core_.builds.to_build(stream);
     std::size_t sent = 0;
@@ -218,7 +218,6 @@ void build_orders::send_build(worker& w, per_worker_entry& v) {
   part.build = core_.closures.id_of(c);
 }
 
-// The build was moved from the worker's broken stream and must not be sent again.
 void build_orders::continue_build(worker const& w, slot c) {
   auto* v = core_.builds.find(per_worker_id{core_.closures[c].token});
   if (!v) return;  // released during the build

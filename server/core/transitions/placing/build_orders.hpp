@@ -1,9 +1,7 @@
-// PerWorkerValues: decides which workers build them, and sends the builds. A build is a closure of
-// the core itself. It is sent before all others and may exceed the window, but not the credits. If
-// its worker is lost, it is forgotten and the next worker builds again. Its outcome becomes the
-// state of a component.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Decides which workers build PerWorkerValues, and sends the builds. A build is a closure of the
+// core itself. It is sent before all other closures and may exceed the window, but not the credits.
+// If its worker is lost, it is removed, and the next worker builds the value. Its outcome becomes a
+// component's state. Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -22,34 +20,35 @@ class build_orders {
   build_orders(engine_state& core, release_texts& texts, session_flow& flow, lifecycle& life)
       : core_(core), texts_(texts), flow_(flow), life_(life) {}
 
-  /// Deletes components of tasks that the registry has forgotten.
+  /// Deletes the components of tasks that the registry has removed.
   void forget_components();
-  /// Declares a value and schedules its builds. Errors are returned to the call. Consumes the
+  /// Declares a value and schedules its builds. Errors are returned to the caller. Consumes the
   /// event.
   void create_value(create_per_worker& e);
-  /// Releases a value; NOT_FOUND if it is unknown.
+  /// Releases a value, or answers NOT_FOUND.
   void delete_value(delete_per_worker const& e);
   /// Releases the session's values, except those with the tokens in `but`.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
-  /// Schedules the builds of a newly attached worker, and drops values that it need not keep.
+  /// Schedules the builds of a newly attached worker, and makes it drop values that it need not
+  /// keep.
   void expect_components(worker& w);
-  /// Dispatches scheduled builds to workers that are open.
+  /// Dispatches scheduled builds to open workers.
   void send_builds();
-  /// Returns how many tasks of the job a declaration, session or value counts by index. Below that,
-  /// a worker without an index takes the place of a lost one.
+  /// Returns how many tasks of the job a declaration, session or value expects, by index. Below
+  /// that number, a worker without an index takes the place of a lost worker.
   std::int64_t expected_tasks(std::string const& job) const;
-  /// Continues a build that was moved to the worker's new stream.
+  /// Continues a build that was moved to the worker's new stream and must not be sent again.
   void continue_build(worker const& w, slot c);
 
  private:
   bool builds_it(task_row const& t, per_worker_entry const& v) const;
   std::uint32_t declared_for(per_worker_entry const& v) const;
-  /// Returns how many workers in a row a build may lose before it is repeated only with pauses; 0:
+  /// Returns how many workers in a row a build can lose before it is repeated only after pauses. 0:
   /// any number.
   std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
   /// Schedules, after a pause, a build that has lost too many workers in a row.
-  /// @param died whether the last of them was lost just now.
+  /// @param died whether the last of these workers was lost just now.
   void expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part, bool died);
   void expect_named();
   void send_build(worker& w, per_worker_entry& v);

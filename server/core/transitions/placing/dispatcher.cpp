@@ -7,7 +7,7 @@
 
 namespace muster::core {
 
-// Dispatches until no more closures fit. Consecutive turns of one worker become one dispatch.
+// Consecutive turns of one worker become one dispatch.
 void dispatcher::dispatch() {
   if (core_.builds.any_waits()) building_.send_builds();
   if (core_.scheduler.gangs.any_waits()) start_gangs();
@@ -38,7 +38,7 @@ void dispatcher::retract() {
                                          core_.closures.id_of(c), core_.closures[c].attempt});
 }
 
-// The closures that a worker holds are ordered oldest first.
+// The closures of each worker are ordered oldest first.
 std::vector<stalled_closure> dispatcher::oldest_running() const {
   constexpr std::size_t shown = 5;
   std::vector<slot> oldest;
@@ -92,8 +92,8 @@ void dispatcher::keep_free_for(gang const& g) {
   core_.scheduler.keep_free(std::move(wanted));
 }
 
-// Also tries one gang per step that is set apart. The plan is greedy, so idle workers may hold a
-// gang that all workers together appear not to.
+// Each step also tries one gang that is set apart. The plan is greedy, so idle workers can hold a
+// gang that did not seem to fit on all workers together.
 void dispatcher::start_gangs() {
   auto& gangs = core_.scheduler.gangs;
   std::uint64_t turn = 0;

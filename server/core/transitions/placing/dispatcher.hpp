@@ -1,6 +1,5 @@
-// The last part of a step: dispatches closures to workers until no more fit.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Dispatches closures to workers at the end of a step, until no more fit. Owned by the coordinator;
+// engine thread only.
 #pragma once
 
 #include <memory>
@@ -19,11 +18,11 @@ class dispatcher {
       : core_(core), life_(life), building_(building) {}
 
   void dispatch();
-  /// Retracts closures prefetched to other workers that workers with long-idle slots can run.
+  /// Retracts prefetched closures that workers with long-idle slots can run.
   void retract();
-  /// Returns the up to five closures that have run longest.
+  /// Returns up to five closures that have run longest.
   std::vector<stalled_closure> oldest_running() const;
-  /// Reports that no closure has finished for a while, if any is expected to.
+  /// If closures are expected to finish, reports that none has for a while.
   void report_stall();
   /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();

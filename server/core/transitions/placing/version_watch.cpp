@@ -1,4 +1,5 @@
-// Counts workers when they attach or leave; everything else visits all versions, which are few.
+// Workers are counted only when they attach or leave; other functions visit all versions, which are
+// few.
 #include "server/core/transitions/placing/version_watch.hpp"
 
 #include <algorithm>
@@ -8,11 +9,11 @@
 namespace muster::core {
 
 namespace {
-/// Maximum number of closures failed in one step; the rest follow after a_moment.
+/// Maximum number of closures failed in one step. The others follow after a_moment.
 constexpr std::size_t closures_a_step = 5'000;
 constexpr duration a_moment = std::chrono::milliseconds(1);
 
-/// Returns what a user can do about a version that no worker has.
+/// Returns how a user can provide a version that no worker provides.
 std::string cure_of(std::string const& function, std::string_view family) {
   if (family != "python") return "; start a worker that has it";
   return "; start a worker with 'python" + function.substr(family.size() + 1) +
@@ -40,7 +41,7 @@ void version_watch::learn_names() {
     if (at == families_.end()) at = families_.insert(at, {std::string(family), 0});
     versions_.push_back({static_cast<function_id>(functions_seen_),
                          static_cast<std::uint32_t>(at - families_.begin())});
-    workers_seen_ = ~std::uint64_t{0};  // recount: some workers may have it
+    workers_seen_ = ~std::uint64_t{0};  // recount, because workers may provide the new version
   }
 }
 
@@ -60,7 +61,7 @@ void version_watch::count_workers() {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
     auto& v = versions_[i];
     if (before[i].present > 0 && v.present == 0) v.left = core_.step.now;
-    bool const first = families_before[v.family].present == 0;  // its family's first worker
+    bool const first = families_before[v.family].present == 0;  // this is its family's first worker
     if (first && is_missing(v) && waits(v))
       v.expected = core_.step.now + core_.step.config.reconnect_grace;
   }
@@ -79,7 +80,7 @@ time_point version_watch::present_until(version const& v) const {
 }
 
 bool version_watch::refuse() {
-  // Continued in the next step.
+  // Further closures are failed in the next step.
   if (refused_ >= closures_a_step && due_ > core_.step.now) return false;
   refused_ = 0;
   due_ = never;

@@ -1,13 +1,12 @@
-// Fails closures that ask for a version which no worker has while workers have others of the same
-// family: "python:3.12" when only "python:3.11" is connected. Without workers of the family, they
-// wait.
+// Fails closures that require a version that no worker provides, while workers provide other
+// versions of the same family: "python:3.12" if only "python:3.11" is connected. If no worker
+// provides the family, the closures wait.
 //
-// A version counts as present for reconnect_grace after its last worker has left, which may be
-// restarting, and after the server has restarted with jobs. Closures that waited before any worker
-// of the family attached get the same time. Draining, disconnected and cordoned workers count.
-//
-// Owned by the coordinator, which calls it at the end of each step; engine thread only. Bounded by
-// the functions with such names (config::functions_max).
+// A version counts as present for reconnect_grace after its last worker has left, because that
+// worker may restart, and after the server has restarted with jobs. Closures that waited before the
+// first worker of the family attached have the same grace period. Draining, disconnected and
+// cordoned workers count. Owned by the coordinator; engine thread only. Bounded by the functions
+// with such names (config::functions_max).
 #pragma once
 
 #include <optional>
@@ -21,20 +20,20 @@
 
 namespace muster::core {
 
-/// Returns the part before the colon of "python:3.11"; empty if the name does not end with a
-/// version. A version starts with a digit and consists of digits and dots.
+/// Returns the family of a versioned name: "python" for "python:3.11". Empty if the name does not
+/// end with a version, which starts with a digit and consists of digits and dots.
 std::string_view family_of(std::string_view function);
 
 class version_watch {
  public:
   version_watch(engine_state& core, lifecycle& life) : core_(core), life_(life) {}
 
-  /// Fails up to 5,000 closures that no worker will run; returns whether there were any. The rest
-  /// follow at due().
+  /// Fails up to 5,000 closures that no worker will run. Returns whether there were any. The others
+  /// fail at due().
   bool refuse();
   /// Returns when `refuse` must be called again.
   time_point due() const { return due_; }
-  /// Sets until when workers from before a restart may still reconnect.
+  /// Sets until when workers that connected before a restart can still reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
   /// Returns the missing version that a queued closure waits for, if any.
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
@@ -44,12 +43,12 @@ class version_watch {
     function_id function{};
     std::uint32_t family = 0;
     std::uint32_t present = 0;  // number of workers
-    time_point left{};          // when its last worker left; epoch: it never had one
-    time_point expected{};      // it may appear until then; epoch: no closure waited
+    time_point left{};  // when the last worker left; epoch: no worker ever provided it
+    time_point expected{};  // end of its grace period; epoch: no closure waited
   };
   struct version_family {
     std::string name;
-    std::uint32_t present = 0;  // number of workers, all versions
+    std::uint32_t present = 0;  // number of workers with any version
   };
 
   void learn_names();
@@ -65,7 +64,7 @@ class version_watch {
     return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
-  /// Returns the versions of the family that connected workers have: "python:3.10", "python:3.11".
+  /// Returns the family's versions that connected workers provide: "python:3.10", "python:3.11".
   std::vector<std::string> present_versions(std::uint32_t family) const;
 
   engine_state& core_;

@@ -1,8 +1,6 @@
-// Calls that wait for a job to end, a session to drain, or a value. A call that need not
-// wait is answered at once. Limit: config::parked_calls_max; a further call is refused with
-// RESOURCE_EXHAUSTED.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Calls that wait for a job to end, a session to drain, or a value. A call that need not wait is
+// answered immediately. At config::parked_calls_max, further calls are refused with
+// RESOURCE_EXHAUSTED. Owned by the coordinator; engine thread only.
 #pragma once
 
 #include "server/core/transitions/admission/admission.hpp"
@@ -21,11 +19,10 @@ class parked_calls {
         admission_(admitting),
         ends_(ends) {}
 
-  /// Answers when the job has ended or the stream has drained. DEADLINE_EXCEEDED at the call's
-  /// deadline; NOT_FOUND.
+  /// Answers when the job has ended or the stream has drained. Errors: DEADLINE_EXCEEDED at the
+  /// call's deadline; NOT_FOUND.
   void join(join_session const& e);
-  /// Answers with the value when it is available. Reads it back from disk or rebuilds it if
-  /// necessary.
+  /// Answers with the value when it is available. If necessary, reads it from disk or rebuilds it.
   void await(await_value const& e);
 
  private:

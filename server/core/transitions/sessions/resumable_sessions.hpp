@@ -1,13 +1,12 @@
-// Sessions that keep outcomes for their client: releases, suspension and resumption.
+// Handles sessions that keep outcomes for their client: releases, suspension and resumption.
 //
 //   attached ──suspend──► on a lease ──resume──► attached
 //                             │ lease expired
 //                             ▼
 //                    closed: cancelled, then forgotten
 //
-// A unary session has no stream: every call of its client renews the lease.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// A unary session has no stream: every call of its client renews the lease. Owned by the
+// coordinator; engine thread only.
 #pragma once
 
 #include "server/core/transitions/placing/build_orders.hpp"
@@ -25,13 +24,13 @@ class resumable_sessions {
         life_(life),
         building_(building) {}
 
-  /// Forgets ended closures whose outcome was sent. Marks the others, so that their value is
+  /// Deletes ended closures whose outcome was sent. Marks the others, so that their value is
   /// dropped when they end.
   void release_held(release_values const& e);
-  /// Puts a session whose stream has ended on a lease. REQUIRES: the session is resumable.
+  /// Starts the lease of a session whose stream has ended. REQUIRES: the session is resumable.
   void suspend(suspend_session const& e);
-  /// Attaches the client again. Releases what it does not name, and replies with the failure that
-  /// it missed.
+  /// Attaches the client again. Releases the closures that the client does not name, and replies
+  /// with the failure that it missed.
   void resume(resume_session const& e);
 
  private:

@@ -36,8 +36,8 @@ join_reply session_ends::collect(session& s) {
   return j;
 }
 
-// Answers joins in order of arrival, so that the first one gets the error. A `drain` join without
-// an error keeps waiting for closures that the error has not stopped.
+// Answers joins in order of arrival, so that the first join receives the error. Without an error, a
+// `drain` join keeps waiting for closures that the session's error has not stopped.
 void session_ends::answer_drained(session& s) {
   bool const idle = flow_.idle(s);
   std::vector<call_id> waiting;
@@ -145,7 +145,8 @@ void session_ends::finish_job(session& s) {
   flow_.set_age_alarm(s, core_.step.now);
 }
 
-// A session has failed, like a job, if one of its closures failed, however the client handled it.
+// Like a job, a session has failed if one of its closures failed, even if the client handled the
+// failure.
 void session_ends::end_session(session& s) {
   auto const& counts = flow_.of(s).counts;
   if (!core_.step.config.keeps_ended_sessions() || counts.total() == 0)
@@ -177,12 +178,12 @@ void session_ends::release_session(session& s, release_reason why) {
 
 void session_ends::release_contents(session& s, release_reason why) {
   check(flow_.idle(s), "a session is forgotten when nothing of it is left");
-  // Joins of a stream; those of a job were answered when it ended.
+  // Joins of a stream; a job's joins were answered when it ended.
   for (auto const call : std::exchange(s.joins, {})) {
     core_.step.waiters.remove(call);
     core_.step.answer(call, texts_.unknown_session(s.id));
   }
-  // One entry for everything that the session has.
+  // One entry covers everything that the session has.
   if (std::exchange(s.durable, false)) core_.step.fx.changes.let_go.push_back(s.id);
   for (slot const c : flow_.of(s).closures) {
     core_.values.let_go(c);

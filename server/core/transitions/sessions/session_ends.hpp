@@ -1,6 +1,5 @@
-// How sessions and jobs drain, finish and are forgotten, and which are forgotten first at a limit.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Drains, finishes and removes sessions and jobs, and selects the oldest at a limit. Owned by the
+// coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -27,7 +26,7 @@ class session_ends {
         life_(life),
         building_(building) {}
 
-  /// Stops a session whose client is gone, unless its lease was renewed or it works detached.
+  /// Stops a session whose client has left, unless its lease was renewed or it runs detached.
   void on_lease_expired(session& s);
   /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
   join_reply collect(session& s);
@@ -35,26 +34,26 @@ class session_ends {
   void expire_session(session& s);
   /// Returns whether the session has ended, and its first error.
   join_reply joined(session const& s) const;
-  /// Forgets a session that ended long ago, or old values of an unfinished one.
+  /// Removes a session that ended long ago, or old values of an unfinished session.
   void on_age_limit(session_id id);
-  /// Drains, finishes or ends a session with no closures left; otherwise does nothing.
+  /// Drains, finishes or ends a session with no closures left. Otherwise does nothing.
   void settle(session& s);
-  /// Deletes the session and all it has. REQUIRES: none of its closures is unfinished.
+  /// Deletes the session and its contents. REQUIRES: it has no unfinished closures.
   void release_session(session& s, release_reason why);
   /// Returns false if no job has ended.
   bool forget_oldest_job(release_reason why);
   /// Returns false if no streaming session has ended.
   bool forget_oldest_ended();
   bool over_a_limit() const;
-  /// Drops or spills values and forgets ended jobs, oldest first, until they are within the limits.
+  /// Drops or spills values and removes ended jobs, oldest first, until they are within the limits.
   void keep_within_limits();
 
  private:
   void answer_drained(session& s);
   void finish_job(session& s);
-  /// Ends a session whose client has left. Keeps its record for display, or deletes it at once.
+  /// Ends a session whose client has left. Keeps its record for display, or deletes it immediately.
   void end_session(session& s);
-  /// Deletes all that the session holds or waits for; keeps the session and its rows.
+  /// Deletes the session's closures, values and parked calls, but keeps the session and its rows.
   void release_contents(session& s, release_reason why);
   void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();

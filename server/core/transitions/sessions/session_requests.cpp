@@ -21,7 +21,8 @@ void session_requests::cancel_all(cancel_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (!s->terminal() && !s->user_cancelled) {
-    s->user_cancelled = !s->traits().generations && !s->first_error;  // else it is already failing
+    s->user_cancelled = !s->traits().generations && !s->first_error;  // otherwise it is already
+                                                                      // failing
     life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});
@@ -57,7 +58,7 @@ void session_requests::delete_job(delete_session const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s) return core_.step.answer(e.call, texts_.unknown_session(e.session));
   if (s->traits().resumable && !s->attached &&
-      !s->terminal()) {  // no stream serves it: an operator may end it
+      !s->terminal()) {  // no stream serves the session, so an operator may end it
     s->closed = true;
     life_.stop_session(*s, "deleted");
     return core_.step.answer(e.call, {});
@@ -196,7 +197,7 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
   return room_for(s, flow_.of(s).waiting(), specs.size());
 }
 
-// Inputs of the remaining closures then refer to the removed ones by id.
+// Inputs of the remaining closures then refer to the removed closures by id.
 status session_requests::pass_over(session const& s, core::schedule& e,
                                    std::vector<closure_id>& known) const {
   if (!e.first) return {};
@@ -235,7 +236,7 @@ void session_requests::append(core::schedule& e) {
     return;
   }
   bool const streaming = s->traits().generations;
-  // Without an outcome, the client sends the closures again when it resumes the session.
+  // Without an outcome, the client resends the closures when it resumes the session.
   if (core_.step.stopping && s->traits().resumable && e.call == call_id{}) return;
   if (s->traits().unary) flow_.renew_lease(*s, core_.step.now);
   session_reply appended{s->id, false, {}};

@@ -1,4 +1,3 @@
-// Creates a new job from the failed and cancelled closures of another.
 #include <algorithm>
 
 #include "server/core/transitions/sessions/session_requests.hpp"

@@ -9,8 +9,8 @@ namespace muster::core {
 
 namespace {
 
-/// Number of times that workers may answer that they lack what a closure needs before it fails.
-/// This takes about ten seconds, in which a worker of another version may attach.
+/// Number of stale-handle answers after which a closure fails. They take about ten seconds, in
+/// which a worker of another version can attach.
 constexpr unsigned stale_answers_max = 8;
 
 unsigned stale_answers(closure_record const& r) {
@@ -30,7 +30,8 @@ std::string in_minutes(duration d) {
 // server for an argument or a value.
 constexpr std::string_view connection_lost_type = "muster::connection_lost";
 
-// The first retry is immediate, since another worker may succeed; later ones are ever more delayed.
+// The first retry is immediate, because another worker may succeed. Later retries are delayed more
+// and more.
 std::chrono::milliseconds pause_before_retry(unsigned losses) {
   auto const before = std::min(losses, 6U);
   return std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
@@ -38,7 +39,7 @@ std::chrono::milliseconds pause_before_retry(unsigned losses) {
 
 }  // namespace
 
-// Functions that every answer passes through are inline.
+// Functions that run for every answer are inline.
 [[gnu::always_inline]] inline slot worker_answers::held_by(worker const& w, closure_id id,
                                                            std::uint32_t attempt) const {
   slot const c = core_.closures.find(id);
@@ -70,11 +71,11 @@ session* worker_answers::owner_of(slot c) {
   return v ? core_.sessions.find(v->owner) : nullptr;
 }
 
-// The worker could not reach this server. That counts as a loss of the worker, not as an error of
+// The worker could not reach this server, which counts as a loss of the worker, not as an error of
 // the closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
   if (builds(c)) {
-    // The value may have been released while its build waited for the server.
+    // The value can have been released while its build waited for the server.
     if (!life_.component_of(w, c)) return life_.fail(c, closure_state::failed, std::move(f));
     return life_.build_again(w, c, std::move(f));
   }
@@ -147,7 +148,7 @@ bool worker_answers::tolerate_timeout(worker& w, slot c, failure const& f) {
 
 void worker_answers::results(worker_results& e) {
   auto* w = core_.registry.find(e.stream);
-  if (!w || w->away) return;  // just disconnected; its closures are elsewhere
+  if (!w || w->away) return;  // just disconnected; its closures are held elsewhere
   core_.registry.tasks.seen(core_.step.now, *w->task);
   auto const refuse = [&](std::string wrong) {
     workers_.disconnect(*w, {code::invalid_argument, std::move(wrong)}, false, task_state::error);
@@ -166,7 +167,7 @@ void worker_answers::results(worker_results& e) {
   // Requeued at the head, the oldest last.
   for (auto it = e.returned.rbegin(); it != e.returned.rend(); ++it)
     if (auto wrong = apply_returned(*w, *it); !wrong.empty()) return refuse(std::move(wrong));
-  // Applied after the answers, which end waits, so that another closure may yield within the limit.
+  // Applied after the answers, which end waits, so that another closure can yield within the limit.
   for (auto const& e_wait : e.waits)
     if (auto wrong = apply_wait(*w, e_wait); !wrong.empty()) return refuse(std::move(wrong));
   life_.start_waiting(at);
@@ -178,8 +179,8 @@ void worker_answers::results(worker_results& e) {
   workers_.note_running(*w);
 }
 
-// Takes answers one at a time: no closure is sent before all are taken, so each finds the worker's
-// resources free.
+// Handles one answer at a time: no closure is sent before all are handled, so each finds the
+// worker's resources free.
 void worker_answers::earlier(worker_events::newcomer const& from,
                              std::vector<worker_result>& answers) {
   message_ = &answers;
@@ -199,7 +200,7 @@ void worker_answers::earlier(worker_events::newcomer const& from,
   }
 }
 
-// If its start was not observed, uses the time that the closure itself spent at the worker.
+// If the closure's start was not observed, uses the time that it spent at the worker.
 duration worker_answers::estimated_wait(worker_slots const& at, slot c,
                                         worker_result const& r) const {
   bool const measured = r.execution >= duration{};
@@ -216,7 +217,7 @@ std::string worker_answers::describe_unheld(worker const& w, char const* said, c
          ", it holds attempt " + std::to_string(core_.closures[c].attempt);
 }
 
-// Ignores closures that the worker no longer holds: its report may have crossed a message.
+// Ignores closures that the worker no longer holds: its report can have crossed a message.
 void worker_answers::apply_started(worker& w, started_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot) return;
@@ -234,7 +235,6 @@ void worker_answers::apply_started(worker& w, started_closure const& e) {
   r.reported = true;
 }
 
-// Ignores closures that the worker no longer holds; see apply_started.
 std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
   if (c == no_slot || core_.closures[c].waits == e.begins) return {};
@@ -270,9 +270,9 @@ void worker_answers::note_long(worker const& w, slot c, worker_result const& r, 
                             started, started + took);
 }
 
-// The results arrived together, but the worker's slots ran them in turn. Therefore they are laid
+// The results arrived together, but the worker's slots ran them in turn. They are therefore laid
 // out backwards from now over the slots that were not otherwise busy, each in the slot that is free
-// latest. Otherwise a worker with two slots would seem to have run five closures at once.
+// latest. Otherwise two slots would seem to have run five closures at once.
 void worker_answers::lay_out(worker const& w, std::size_t first) {
   auto const& all = *message_;
   ends_.assign(all.size(), core_.step.now);
@@ -312,8 +312,8 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   why.worker = w.task->name();
   why.attempt = record.attempt;
   if (why.kind == failure_kind::stale_handle && !builds(c)) {
-    // The first retry is immediate, since another worker may know it; later ones are ever more
-    // delayed.
+    // The first retry is immediate, because another worker may have the handle. Later retries are
+    // delayed more and more.
     auto const before = stale_answers(record);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << std::min(before, 6u));
     if (before < stale_answers_max || record.stop_requested)

@@ -1,6 +1,5 @@
-// Messages of workers about closures: starts, values, errors, and failures that are tolerated.
-//
-// Owned by the coordinator, used within a step; engine thread only.
+// Handles workers' messages about closures: starts, values, errors, and tolerated failures. Owned
+// by the coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -21,18 +20,18 @@ class worker_answers {
   /// Handles one message: closures that have started, ended, been returned, or wait for a value.
   /// Consumes the event.
   void results(worker_results& e);
-  /// Handles answers of earlier streams, which may not have arrived. Ignores those of unknown
+  /// Handles answers on earlier streams that may not have arrived. Ignores answers of unknown
   /// closures.
   void earlier(worker_events::newcomer const& from, std::vector<worker_result>& answers);
 
  private:
-  /// Requeues the closure, or fails it if a dependency was reported too often or the report is
+  /// Requeues the closure. Fails it if a dependency was reported too often, or if the report is
   /// invalid. A build is repeated instead.
   void dependency_lost(worker& w, slot c, failure f);
   void connection_lost(worker& w, slot c, failure f);
-  /// Returns where the failure is counted; null for a released value's build.
+  /// Returns where the failure is counted, or null for a build whose value was released.
   transient_reports* reports_of(worker const& w, slot c);
-  /// Returns the closure's session; for a build, the value's owner, or null.
+  /// Returns the closure's session. For a build, returns the value's owner, or null.
   session* owner_of(slot c);
   bool builds(slot c) const {
     return core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build;
@@ -42,20 +41,20 @@ class worker_answers {
   void note(worker const& w, slot c, worker_result const& r);
   /// Records the answer of a closure that was not short.
   void note_long(worker const& w, slot c, worker_result const& r, bool ok);
-  /// Computes when the message's results ended, from number `first` on.
+  /// Computes when the message's results ended, starting with index `first`.
   void lay_out(worker const& w, std::size_t first);
   /// REQUIRES: the worker holds the attempt that it answers.
   void apply_result(worker& w, slot c, worker_result& r);
   void apply_started(worker& w, started_closure const& e);
-  /// Returns what is wrong with the message; empty if nothing.
+  /// Returns why the message is invalid, or an empty string.
   std::string apply_wait(worker& w, closure_wait const& e);
   std::string apply_returned(worker& w, held_closure const& e);
-  /// Returns the closure if the worker holds this attempt of it, else no_slot.
+  /// Returns the closure if the worker holds this attempt of it, otherwise no_slot.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
-  /// Returns why the worker's report is wrong. REQUIRES: it does not hold the attempt.
+  /// Returns why the worker's report is wrong. REQUIRES: the worker does not hold the attempt.
   std::string describe_unheld(worker const& w, char const* said, closure_id id,
                               std::uint32_t attempt) const;
-  /// Estimates, from this answer, how long the newest closure waits that the worker may be sent.
+  /// Estimates from this answer how long the newest closure that the worker can be sent would wait.
   duration estimated_wait(worker_slots const& at, slot c, worker_result const& r) const;
 
   engine_state& core_;
@@ -64,7 +63,7 @@ class worker_answers {
 
   // State of one message. Bounded by its results.
   std::vector<worker_result> const* message_ = nullptr;
-  std::vector<time_point> ends_;  // by number of the result; empty: not computed yet
+  std::vector<time_point> ends_;  // by index of the result; empty: not computed yet
   std::vector<time_point> free_from_;
 };
 

@@ -8,8 +8,7 @@
 namespace muster::core {
 namespace {
 
-// Returns whether another host serves the task. A worker that is disconnected or silent may have
-// moved.
+// Returns whether another host serves the task. A disconnected or silent worker can have moved.
 bool lives_elsewhere(task_row const& t, std::string const& host) {
   return t.state == task_state::connected && !t.worker->away && !host.empty() &&
          !t.spec.host.empty() && t.spec.host != host;
@@ -20,7 +19,8 @@ std::string connected_from(task_row const& t) {
   return t.name() + " is connected from host '" + t.spec.host + "'" + pid;
 }
 
-// Returns whether the task has a component that is hard to build; it may be the only builder.
+// Returns whether the task has a component that is hard to build, so that it may be the only
+// builder.
 bool builds_a_troubled_value(component_builds const& builds, task_row const& t) {
   return std::any_of(builds.troubled().begin(), builds.troubled().end(), [&](per_worker_id v) {
     return builds.find(v)->components.contains({t.job, t.index});
@@ -55,10 +55,10 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
   if (!row) return refuse(row.error());
   auto& t = **row;
 
-  // The newest incarnation holds the task. If the same one attaches again, its old stream is dead,
-  // even if this was not noticed yet.
+  // The newest incarnation holds the task. If the same incarnation attaches again, its old stream
+  // is dead, even if this was not detected yet.
   bool const returns = t.spec.incarnation == spec.incarnation;
-  // A hello overtaken by one on another connection describes an older state.
+  // A delayed hello from an older connection describes an older state.
   if (returns && spec.stream != 0 && spec.stream <= t.spec.stream)
     return refuse({code::aborted, t.name() + " has reconnected since"});
   if (t.worker && returns && core_.step.config.reconnect_grace == duration{})
@@ -71,7 +71,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                          "; choose another index or none, or take it over after 'muster drain " +
                          t.name() + "'"},
                     true);
-    // The other host may have just failed; only a message that arrives later shows that it has not.
+    // The other host may have just failed; only a later message shows that it has not.
     t.add_claim(core_.step.now, spec.incarnation);
     return refuse({code::unavailable,
                    connected_from(t) +
@@ -149,7 +149,7 @@ void worker_events::go_on(newcomer const& n, std::vector<held_closure> const& he
     adopt_held(*n.now, held);
 }
 
-// No two server processes assign the same id, so the worker has this very closure.
+// Server processes never assign the same id, so the worker holds this very closure.
 bool worker_events::can_adopt(slot c, std::uint32_t attempt) const {
   auto const& r = core_.closures[c];
   return core_.closures.is_from_earlier_process(c) && r.state() == closure_state::queued &&
@@ -173,7 +173,7 @@ void worker_events::adopt_held(worker& w, std::vector<held_closure> const& held)
   core_.scheduler.update(at);
 }
 
-// Lets the next server process wait for this worker.
+// The next server process then waits for this worker.
 void worker_events::note_running(worker& w) {
   if (!core_.step.config.durable || core_.step.now < w.noted_at + worth_noting) return;
   w.noted_at = core_.step.now;
@@ -202,16 +202,16 @@ void worker_events::come_back(worker& old, worker& w, std::vector<held_closure> 
   core_.step.report_incident(incidents::worker_returned{t.name(), kept.size(), had});
 }
 
-// Another incarnation now has the task, so the old one is not waited for.
+// Another incarnation now holds the task, so the server does not wait for the old one.
 void worker_events::replace(worker& old, std::string why) {
   if (old.away) return lose(old, task_state::error, std::move(why));
   disconnect(old, {code::already_exists, std::move(why)}, true, task_state::error);
 }
 
-// Requeues from newest to oldest, each at the head, which restores the order of the queue. A
-// closure is suspected of killing the worker only if it was executing and not waiting for a value.
-// If a process ended, only its closure is suspected. Workers that were draining, or that stop with
-// this server, do not count as lost.
+// Requeues from newest to oldest, each at the head, which restores the queue order. A closure is
+// suspected only if it was executing and not waiting for a value; if a process ended, only its
+// closure is suspected. Workers that were draining, or that stop with this server, do not count as
+// lost.
 void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
                          held_closure const* process) {
   auto& t = *w.task;
@@ -233,7 +233,7 @@ void worker_events::lose(worker& w, task_state as, std::string why, bool blamed,
   dismiss(w);
   on_state_lost(t, why, clean);
   core_.registry.tasks.left(core_.step.now, t, as, std::move(why));
-  // Any other lost worker may return, or is given up later, when all queues are checked.
+  // Any other lost worker can return, or is given up later, when all queues are checked.
   core_.step.check_all |= clean && builds_a_troubled_value(core_.builds, t);
 }
 
@@ -302,7 +302,7 @@ void worker_events::remove_silent(task_row& t) {
     core_.step.report_incident(incidents::worker_lost{t.name(), why});
   else
     core_.step.fx.disconnects.push_back({t.worker->stream, {code::deadline_exceeded, why}, false});
-  // A host that falls silent has lost its power or network, which no closure causes.
+  // A silent host has lost its power or network, which no closure causes.
   lose(*t.worker, task_state::error, std::move(why), false);
 }
 

@@ -1,12 +1,12 @@
-// Workers attach, fall silent, leave and return. At most one stream holds a closure, and only that
-// stream may answer it.
+// Handles workers that attach, become silent, leave and return. At most one stream holds a closure,
+// and only that stream can answer it.
 //
 //   attached ──broke──► away ──same incarnation──► attached: closures known to both sides continue
 //                        │ │
 //                        │ └── a closure has waited long enough ──► requeued
 //                        └── no closures left, or another incarnation ──► lost
 //
-// Owned by the coordinator, used within a step; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <memory>
@@ -26,29 +26,30 @@ class worker_events {
 
   /// Returns until when a closure waits for its disconnected worker.
   time_point waits_until(worker const& w, slot c) const;
-  /// Requeues closures that have waited long enough. The worker is lost with the last one.
+  /// Requeues closures that have waited long enough. The worker is lost with the last closure.
   void stop_waiting(worker& w);
   /// Finds workers that are silent, or lost for too long.
-  /// @param pause how long the server itself stood still, which does not count as silence.
+  /// @param pause duration for which the server itself was stalled, which does not count as
+  /// silence.
   void sweep(duration pause);
-  /// Handles the alarm of a stateful task that was away too long.
+  /// Handles the alarm of a stateful task that was away for too long.
   void state_lost(std::uint64_t number);
   struct newcomer {
     worker* now = nullptr;
     worker* before = nullptr;  // previous stream of the same incarnation, or null
   };
-  /// Attaches a worker. Returns an empty result if it is refused; else call `go_on` in the same
-  /// step.
+  /// Attaches a worker. Returns an empty result if the worker is refused. Otherwise `go_on` must be
+  /// called in the same step.
   newcomer attach(worker_attached& e);
-  /// Takes over the closures that the worker reports to hold.
+  /// Adopts the closures that the worker reports to hold.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
-  /// Returns whether an attempt from an earlier server process can become this closure's: no worker
-  /// holds it, and the attempt is not known to be lost.
+  /// Returns whether the closure can adopt an attempt from an earlier server process: no worker
+  /// holds the closure, and the attempt is not known to be lost.
   bool can_adopt(slot c, std::uint32_t attempt) const;
   /// Ends the wait for the worker's staggered start.
   void start(worker& w);
-  /// Ends the worker's stream with this status; the worker is lost.
-  /// @param final whether it must not reconnect.
+  /// Ends the worker's stream with this status. The worker is lost.
+  /// @param final whether the worker must not reconnect.
   void disconnect(worker& w, status why, bool final, task_state as);
   void alive(worker_alive const& e);
   /// Run time after which a durable closure is recorded as running.
@@ -57,14 +58,14 @@ class worker_events {
   void note_running(worker& w);
   /// Handles the end of a stream: the worker has left, is lost, or may return.
   void disconnected(worker_disconnected const& e);
-  /// Sends the worker no more closures; it leaves when it holds none.
+  /// Stops dispatch to the worker, which leaves when it holds no closures.
   void drain(worker_drain const& e);
-  /// Drains a worker on an operator's request. NOT_FOUND.
+  /// Drains a worker on an operator's request. Errors: NOT_FOUND.
   void drain_by_name(drain_task const& e);
-  /// Stops or resumes dispatch to the task; its worker stays. NOT_FOUND.
+  /// Stops or resumes dispatch to the task; its worker stays connected. Errors: NOT_FOUND.
   void cordon(cordon_task const& e);
-  /// Retracts what was prefetched to the worker. It is cordoned, or a closure there waits for a
-  /// value and prefetched closures may have to run after the awaited one.
+  /// Retracts the worker's prefetched closures. Called when the worker is cordoned, or when a
+  /// closure there waits for a value that prefetched closures must not precede.
   void retract_prefetched(worker& w);
 
  private:
@@ -72,13 +73,13 @@ class worker_events {
   /// Records that the closure counts this loss; see forgive.
   void blame(worker& w, slot c);
   void forgive(task_row& t);
-  /// Moves closures that the incarnation still has to `to` and requeues the others.
-  /// @param kept receives the positions in `held` of those moved.
+  /// Moves closures that the incarnation still holds to `to`, and requeues the others.
+  /// @param kept receives the indices in `held` of the moved closures.
   void hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                  std::vector<std::uint32_t>& kept);
   /// Returns whether any closure waits only for this task.
   bool awaited(task_row const& t);
-  /// Gives up a long-lost task and fails closures that can run only there.
+  /// Gives up a long-lost task, and fails closures that can run only there.
   void give_up(task_row& t);
   void adopt_held(worker& w, std::vector<held_closure> const& held);
   void come_back(worker& old, worker& w, std::vector<held_closure> const& held);
@@ -86,19 +87,19 @@ class worker_events {
   void replace(worker& old, std::string why);
   /// Removes the worker from the registry and requeues its closures at the head.
   /// @param blamed whether the closures that it executed may have caused the loss.
-  /// @param process the closure that an ended process executed, and that may have ended it; null:
-  ///   the worker is lost.
+  /// @param process closure that an ended process executed and that may have ended it; null if the
+  /// worker is lost.
   void lose(worker& w, task_state as, std::string why, bool blamed = true,
             held_closure const* process = nullptr);
-  /// Handles a stateful task's new worker; another incarnation has lost the state.
+  /// Handles a stateful task's new worker. Another incarnation has lost the state.
   void on_state_attached(task_row const& t);
   /// Handles the loss of a stateful task's worker, now or after a grace period.
   void on_state_lost(task_row const& t, std::string const& why, bool final);
   void retire(worker& w);
-  /// Deletes the worker but keeps its row. REQUIRES: it is retired and holds no closures.
+  /// Deletes the worker but keeps its row. REQUIRES: the worker is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Updates the counts of its functions' workers after `draining` or `away` changed.
+  /// Updates the worker counts of its functions after `draining` or `away` changed.
   void count(worker& w);
   void remove_silent(task_row& t);
   void set_draining(worker& w);

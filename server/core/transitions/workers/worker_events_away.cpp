@@ -1,8 +1,8 @@
-// A worker whose connection broke without deregistration is away: shown as LATE and sent nothing.
-// Closures in its slots stay RUNNING; prefetched ones are requeued at once. A closure waits for a
-// quarter of its run time, at most reconnect_grace. It is unknown whether the worker is alive, so
-// the time risked stays small compared with the work saved. `running` is in dispatch order, so the
-// newest closure stops waiting first.
+// A worker whose connection broke without deregistration is away: it is displayed as LATE and
+// receives no closures. Closures in its slots stay RUNNING; prefetched closures are requeued
+// immediately. A closure waits for a quarter of its run time, at most reconnect_grace, because the
+// worker may be dead: the waiting time stays small compared with the work saved. `running` is in
+// dispatch order, so the newest closure stops waiting first.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -65,12 +65,12 @@ void worker_events::forgive(task_row& t) {
 }
 
 // Works from newest to oldest, so that requeued closures keep their order at the head of the queue.
-// Closures that the worker lacks never reached it, or their answers were lost.
+// Closures that the worker does not hold never reached it, or their answers were lost.
 void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure> const& held,
                               std::vector<std::uint32_t>& kept) {
   std::unordered_map<closure_id, std::uint32_t> position;
   for (std::uint32_t i = 0; i < held.size(); ++i) position.emplace(held[i].closure, i);
-  // The old stream is not read any longer: stop requests are noted and sent on the new one.
+  // The old stream is no longer read; stop requests are sent on the new stream.
   from.away = true;
   auto& old_slots = core_.scheduler.of(from.number);
   auto& new_slots = core_.scheduler.of(to.number);
@@ -95,8 +95,8 @@ void worker_events::hand_over(worker& from, worker& to, std::vector<held_closure
     kept.push_back(it->second);
     if (r.stop_requested) to_stop.push_back(c);
   }
-  // The worker may return with fewer slots. Closures that it reported as running do run, possibly
-  // more than there are slots after a wait has ended.
+  // The worker can return with fewer slots. Closures reported as running do run, possibly more than
+  // there are slots after a wait has ended.
   while (new_slots.running.size > new_slots.slots) {
     slot const other = core_.scheduler.stop_one_unreported(new_slots);
     if (other == no_slot) break;

@@ -1,8 +1,7 @@
-// Closures that wait for a worker that stays away. A task that is lost for longer than
-// recovery_timeout is given up. Closures that can run only there fail, whether queued, blocked,
-// delayed or in a gang, and so do later ones. The row is kept while a closure waits for it, and for
-// task_retention after that. Once it is forgotten, the task counts as one that has not attached
-// yet.
+// A task that is lost for longer than recovery_timeout is given up. Closures that can run only
+// there fail, including later ones, whether queued, blocked, delayed or in a gang. The row is kept
+// while a closure waits for it, and for task_retention after that. After its removal, the task
+// counts as not attached yet.
 #include <algorithm>
 #include <utility>
 
