@@ -43,7 +43,7 @@ struct blob_limits {
 struct blob_counts {
   std::uint64_t blobs = 0;
   std::uint64_t bytes = 0;  // includes blobs that are being put
-  std::uint64_t held = 0;  // stored blobs that values refer to
+  std::uint64_t held = 0;   // stored blobs that values refer to
   std::uint64_t held_bytes = 0;
   std::uint64_t bytes_max = 0;
 };
@@ -98,7 +98,7 @@ class blob_table {
     std::uint32_t pins = 0;
     bool there = false;
     bool left = false;  // the blob was held and has not been touched since
-    place at{};  // position in fresh_ or left_ while neither held nor pinned
+    place at{};         // position in fresh_ or left_ while neither held nor pinned
   };
   using entries = std::unordered_map<std::string, entry>;
 

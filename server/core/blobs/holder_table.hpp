@@ -52,9 +52,9 @@ struct holder_limits {
 
 /// The first message of a process on a new stream.
 struct holder_hello {
-  std::string socket;  // path for processes on the same host
-  std::string task{};  // the worker's task; empty for a client
-  std::string host{};  // equal if processes can reach each other's sockets; empty: unknown
+  std::string socket;    // path for processes on the same host
+  std::string task{};    // the worker's task; empty for a client
+  std::string host{};    // equal if processes can reach each other's sockets; empty: unknown
   holder_id former = 0;  // secret id of the process's previous stream, or 0
 };
 
@@ -66,9 +66,9 @@ struct worker_holding {
 struct holder_counts {
   std::uint64_t holders = 0;
   std::uint64_t names = 0;
-  std::uint64_t bytes = 0;  // each value is counted once
+  std::uint64_t bytes = 0;    // each value is counted once
   std::uint64_t outputs = 0;  // names that workers hold
-  std::uint64_t copies = 0;  // holders besides the first one of each value
+  std::uint64_t copies = 0;   // holders besides the first one of each value
   std::uint64_t copy_bytes = 0;
 };
 

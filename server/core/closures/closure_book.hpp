@@ -33,7 +33,7 @@ class closure_book {
     std::uint32_t scheduled = 0;
     std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};  // none: a session that the core itself created
+    session_id id{};             // none: a session that the core itself created
     std::vector<slot> closures;  // indexed by position; filled only if keeps_order
 
     /// Returns the number of unfinished closures that no worker holds.

@@ -24,7 +24,7 @@ namespace muster::core {
 struct function_entry {
   std::string name;
   std::uint32_t workers = 0;  // connected workers
-  bool ever_had = false;  // a worker has provided the function
+  bool ever_had = false;      // a worker has provided the function
   std::uint64_t waiting = 0;  // closures that wait for a time or an input; not in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
   // Members of callables, which are displayed instead of their function. Empty name: number is

@@ -107,15 +107,15 @@ class cluster {
     generation which;
     std::string cause;
     std::vector<core::incarnation> tasks;  // sorted
-    std::vector<std::string> peers;  // sorted
+    std::vector<std::string> peers;        // sorted
   };
 
   limits const& limits_;
   incarnation_source& source_;
   cluster_spec spec_;
   std::optional<cluster_spec> next_;  // declaration for the next generation
-  bool closed_ = false;  // stopped to start `next_`
-  bool stopped_ = false;  // permanently
+  bool closed_ = false;               // stopped to start `next_`
+  bool stopped_ = false;              // permanently
   std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;

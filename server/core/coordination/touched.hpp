@@ -17,8 +17,8 @@ class touched {
     sort(tasks), sort(keys);
   }
 
-  bool anew = false;  ///< new generation: discards earlier changes
-  bool declared = false;  ///< declaration or course of the generation
+  bool anew = false;              ///< new generation: discards earlier changes
+  bool declared = false;          ///< declaration or course of the generation
   std::vector<task_index> tasks;  ///< sorted, without duplicates
   std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;

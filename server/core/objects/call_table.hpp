@@ -33,9 +33,9 @@ class call_table {
     fresh,
     repeated,  ///< the call is known and unanswered
     answered,  ///< the answer is kept
-    early,  ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
-    past,  ///< the number is not above the caller's last number, and the call is forgotten
-    full,  ///< the caller's limit, or the limit on all bytes, is reached
+    early,     ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
+    past,      ///< the number is not above the caller's last number, and the call is forgotten
+    full,      ///< the caller's limit, or the limit on all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
   /// Registers the number of a call that is not recorded, because its object belongs to an earlier
@@ -84,8 +84,8 @@ class call_table {
   std::map<caller_id, caller> callers_;
   std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
-  std::size_t bytes_ = 0;  // arguments and answers
-  std::size_t left_ = 0;  // calls of callers that have left
+  std::size_t bytes_ = 0;          // arguments and answers
+  std::size_t left_ = 0;           // calls of callers that have left
 };
 
 }  // namespace muster::core::objects

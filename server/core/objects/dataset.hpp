@@ -32,7 +32,7 @@ class dataset {
   struct dealt {
     call_name name{};
     std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error
-    std::string wrong{};  // empty: no error
+    std::string wrong{};                 // empty: no error
   };
   using answers = std::vector<dealt>;
 

@@ -34,7 +34,7 @@ class object_table {
 
   /// A session that can use objects. Functions on workers that have its ticket call on its behalf.
   struct user {
-    std::string ticket{};  // random secret of the session's client
+    std::string ticket{};     // random secret of the session's client
     std::string submitter{};  // token id; empty: no authentication
     bool all = false;
   };

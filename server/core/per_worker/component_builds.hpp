@@ -38,11 +38,11 @@ struct per_worker_component {
   value_state state = value_state::not_ready;
   // Failure of the build (READY), or reason of the abort or rebuild.
   std::optional<failure> error;
-  closure_id build{};  // set while the worker builds
+  closure_id build{};             // set while the worker builds
   std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
-  std::uint32_t losses = 0;  // consecutive workers lost during the build
-  std::uint32_t losses_max = 0;  // limit at the last loss; 0: no limit
-  std::string lost_by{};  // why the last of these workers was lost
+  std::uint32_t losses = 0;       // consecutive workers lost during the build
+  std::uint32_t losses_max = 0;   // limit at the last loss; 0: no limit
+  std::string lost_by{};          // why the last of these workers was lost
   // Worker lost during a build. Counts as dead once another incarnation connects.
   core::incarnation suspect{};
   std::uint32_t built_again = 0;  // tolerated failures since the last successful build
@@ -70,7 +70,7 @@ struct per_worker_entry {
   std::uint64_t token = 0;
   std::string submitted_by{};
   time_point created{};
-  bool released = false;  // erased as soon as it is unused
+  bool released = false;    // erased as soon as it is unused
   std::uint64_t users = 0;  // unfinished closures that need it
   /// Components by task, at most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;

@@ -30,7 +30,7 @@ class transient_failures {
     };
     std::vector<count> counts;       // sorted
     std::vector<std::string> fatal;  // dependencies at the limit; empty: failure is tolerated
-    duration pause{};  // delay before a tolerated closure runs again
+    duration pause{};                // delay before a tolerated closure runs again
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);

@@ -54,7 +54,7 @@ class watchdog {
   duration const period_;
   time_point quiet_since_ = never;
   time_point due_ = never;
-  duration pause_{};  // time until the next report
+  duration pause_{};         // time until the next report
   bool progressed_ = false;  // a closure finished in this step
   bool stalled_ = false;
 };

@@ -26,7 +26,7 @@ struct gang {
   std::string name;
   std::size_t size = 0;
   std::vector<closure_id> members;  // in schedule order
-  std::size_t ready = 0;  // members that wait only for other members and for a worker
+  std::size_t ready = 0;            // members that wait only for other members and for a worker
   time_point impatient_at = never;  // when to start keeping workers free for the gang
   bool impatient = false;
   std::uint64_t turn = 0;  // position among complete gangs; 0: incomplete

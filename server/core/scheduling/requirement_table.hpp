@@ -16,8 +16,8 @@
 namespace muster::core {
 
 struct requirement {
-  std::string job;  // task's job; empty: any
-  std::int64_t index = -1;  // task's index; -1: any task of the job
+  std::string job;                                          // task's job; empty: any
+  std::int64_t index = -1;                                  // task's index; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels;  // sorted; all must match
   // Sorted. Allocated while the closure runs.
   std::vector<std::pair<std::string, std::uint32_t>> resources;
@@ -77,7 +77,7 @@ class requirement_table {
  private:
   struct entry {
     requirement const* what = nullptr;  // null: the number is free
-    std::uint32_t holders = 0;  // number of queues
+    std::uint32_t holders = 0;          // number of queues
   };
   std::map<requirement, std::uint32_t> numbers_;
   std::vector<entry> entries_;

@@ -245,7 +245,7 @@ class scheduler {
   std::vector<std::vector<placement_class*>> classes_of_;
   std::vector<std::uint32_t> free_indexes_;  // of deleted classes
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;  // number of workers in all idle rings
+  std::size_t idle_workers_ = 0;         // number of workers in all idle rings
   std::vector<placement_class*> dirty_;  // can have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
@@ -253,7 +253,7 @@ class scheduler {
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> workers_;
   std::vector<worker_slots*> by_number_;
   std::vector<stream_id> reserved_;  // workers reserved for the oldest gang
-  time_point noted_at_ = never;  // when idle workers were marked
+  time_point noted_at_ = never;      // when idle workers were marked
   std::uint64_t room_version_ = 1;
 };
 

@@ -31,8 +31,8 @@ namespace muster::core {
 struct placement_class;
 
 enum class readiness : std::uint8_t {
-  none,  ///< full, shut, or not open
-  idle,  ///< has an idle slot: served first, one closure per turn
+  none,      ///< full, shut, or not open
+  idle,      ///< has an idle slot: served first, one closure per turn
   prefetch,  ///< can be sent more closures than it can run at once
 };
 
@@ -45,28 +45,28 @@ struct worker_slots {
   std::int64_t index = 0;
   std::vector<std::pair<std::string, std::string>> labels;
   resource_amounts resources;  // total amounts
-  std::uint32_t slots = 1;  // its own, plus one for each closure that waits for a value
+  std::uint32_t slots = 1;     // its own, plus one for each closure that waits for a value
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   std::uint32_t yielded = 0;  // number of `running` closures that wait for values
-  bool open = true;  // not draining, not disconnected, and not waiting for its start
+  bool open = true;           // not draining, not disconnected, and not waiting for its start
   bool by_name_only = false;  // holds state, so it accepts only closures that select it explicitly
-  std::uint8_t shut = 0;  // bits: why the worker has no turns, see below
-  bool idle_noted = false;  // had an idle slot at note_idle() and has received no closure since
-  slot_list running;  // closures in its slots, oldest first
-  slot_list prefetched;  // sent but not started, oldest first
+  std::uint8_t shut = 0;      // bits: why the worker has no turns, see below
+  bool idle_noted = false;    // had an idle slot at note_idle() and has received no closure since
+  slot_list running;          // closures in its slots, oldest first
+  slot_list prefetched;       // sent but not started, oldest first
   resource_amounts free;
   resource_amounts lent;  // resources lent to program ranks, or reserved for them
   std::vector<per_worker_id> built;
   std::vector<std::uint32_t> satisfied;  // numbers of satisfied requirements
-  placement_class* placed = nullptr;  // null: the worker is in no class
+  placement_class* placed = nullptr;     // null: the worker is in no class
 
   readiness ready = readiness::none;
   ring_link<worker_slots> turn;
 
-  static constexpr std::uint8_t for_gang = 1;  // reserved for a gang
+  static constexpr std::uint8_t for_gang = 1;                // reserved for a gang
   static constexpr std::uint8_t reserved_for_exclusive = 2;  // kept empty for an isolated closure
-  static constexpr std::uint8_t runs_exclusive = 4;  // holds an isolated closure
+  static constexpr std::uint8_t runs_exclusive = 4;          // holds an isolated closure
 
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;

@@ -41,19 +41,19 @@ struct session : job_fact {
   // processes then count towards the default limit.
   bool ignores_lost_workers = false;
 
-  bool started = false;  // a closure was sent to a worker
-  bool full = false;  // the client must pause until a notice allows it to continue
+  bool started = false;          // a closure was sent to a worker
+  bool full = false;             // the client must pause until a notice allows it to continue
   bool owns_per_worker = false;  // has values that are deleted with the session
-  bool unsettled = false;  // will be settled at the end of the step
-  std::string stopped_because;  // error message of closures that are cancelled while stopping
-  bool durable = false;  // changes are reported as facts
+  bool unsettled = false;        // will be settled at the end of the step
+  std::string stopped_because;   // error message of closures that are cancelled while stopping
+  bool durable = false;          // changes are reported as facts
 
   // Only for resumable sessions.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
-  slot_list held;  // records of ended closures
-  request_ledger requests;  // only for durable sessions
-  std::uint64_t repeating = 0;  // requested repeats whose values are being read back
-  bool attached = false;  // a stream serves the session
+  slot_list held;                                          // records of ended closures
+  request_ledger requests;                                 // only for durable sessions
+  std::uint64_t repeating = 0;     // requested repeats whose values are being read back
+  bool attached = false;           // a stream serves the session
   time_point lease_until = never;  // when the session expires if its client sends nothing
   time_point lease_alarm = never;  // alarm for lease_until, or earlier
 

@@ -87,7 +87,7 @@ class lineage_book {
   std::unordered_map<closure_id, need> needs_;
   std::unordered_set<closure_id> copied_;
   std::unordered_set<closure_id> alone_;
-  id_queue oldest_;  // inputs that are or were alone
+  id_queue oldest_;                      // inputs that are or were alone
   std::vector<closure_id> less_needed_;  // inputs to check in this step
 };
 

@@ -38,22 +38,22 @@ class value_store {
   static constexpr std::uint32_t depth_max = 128;
 
   struct holder {
-    bool holds = false;  // keeps each value until its client releases it
-    id_queue values;  // if `holds`: oldest first
-    std::uint64_t live = 0;  // number of values that are neither released nor dropped
-    std::uint64_t bytes = 0;  // in memory
+    bool holds = false;               // keeps each value until its client releases it
+    id_queue values;                  // if `holds`: oldest first
+    std::uint64_t live = 0;           // number of values that are neither released nor dropped
+    std::uint64_t bytes = 0;          // in memory
     std::uint64_t spilled_bytes = 0;  // on disk
-    std::uint64_t blob_bytes = 0;  // size of the blobs that values name, once for each value
+    std::uint64_t blob_bytes = 0;     // size of the blobs that values name, once for each value
     std::vector<closure_id> with_arguments{};  // ended closures without a value whose arguments are
                                                // kept for a retry
-    std::uint64_t retry_turn = 0;  // in retry_order_; 0: no arguments are kept
-    bool arguments_gone = false;  // some arguments were dropped
+    std::uint64_t retry_turn = 0;              // in retry_order_; 0: no arguments are kept
+    bool arguments_gone = false;               // some arguments were dropped
   };
   /// A value that is being read back, with the calls and closures that wait for it.
   struct reading {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;
-    session_id repeat{};  // session whose client wants the outcome again
+    session_id repeat{};      // session whose client wants the outcome again
     std::uint64_t token = 0;  // that closure's token
     bool sent = false;
     bool orphan = false;  // released during the read
@@ -196,7 +196,7 @@ class value_store {
   closure_table& records_;
   config const& config_;
   changes& changes_;
-  budget_share memory_, disk_;  // values being written count as in memory
+  budget_share memory_, disk_;     // values being written count as in memory
   std::vector<value_move> moves_;  // in this step
   numbered<session_number, holder> holders_;
   // Sizes of values that are being written or on disk.
@@ -211,10 +211,10 @@ class value_store {
   std::uint64_t blob_bytes_ = 0;
   std::uint64_t writing_bytes_ = 0;
   std::uint64_t on_disk_count_ = 0;
-  time_point retry_at_{};  // earliest next write after a failure
+  time_point retry_at_{};             // earliest next write after a failure
   time_point failing_since_ = never;  // first of consecutive failed writes
 
-  std::map<closure_id, rebuilding> rebuilds_;  // by closure whose value was lost
+  std::map<closure_id, rebuilding> rebuilds_;           // by closure whose value was lost
   std::unordered_map<closure_id, std::uint32_t> runs_;  // number of repeated runs, by closure
   id_queue with_arguments_;  // ended closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;

@@ -15,13 +15,13 @@ struct worker {
   task_row* task = nullptr;
   std::uint32_t place = 0;
   bool draining = false;
-  bool away = false;  // the connection broke; the worker may still run its closures
+  bool away = false;     // the connection broke; the worker may still run its closures
   bool waiting = false;  // waits for its staggered start
   bool counted = false;  // counted among the workers that provide its functions
   time_point away_since{};
-  time_point starts_at{};  // end of the wait for the staggered start
+  time_point starts_at{};    // end of the wait for the staggered start
   time_point alarm = never;  // while away: when the next closure stops waiting for the worker
-  time_point noted_at{};  // when its running closures were last recorded as facts
+  time_point noted_at{};     // when its running closures were last recorded as facts
 
   /// Returns whether the worker can receive closures, now or after its staggered start.
   bool serves() const;

@@ -41,9 +41,9 @@ struct task_row {
   std::uint64_t restarts = 0;
   std::uint64_t reconnects = 0;  // reconnections of the same incarnation in time
   std::string error;
-  time_point lost_since = never;  // in ERROR: when the task was lost
-  bool given_up = false;  // lost for longer than recovery_timeout
-  bool cordoned = false;  // accepts no new closures, regardless of its worker
+  time_point lost_since = never;    // in ERROR: when the task was lost
+  bool given_up = false;            // lost for longer than recovery_timeout
+  bool cordoned = false;            // accepts no new closures, regardless of its worker
   bool awaits_replacement = false;  // its process ended, and its worker program is starting another
                                     // one
   /// Closures blamed for the last broken connection until the same incarnation reconnects. Bounded
@@ -117,9 +117,9 @@ class task_rows {
   }
 
   struct sweep_result {
-    std::vector<task_row*> silent;  // attached tasks that the caller must treat as lost
+    std::vector<task_row*> silent;    // attached tasks that the caller must treat as lost
     std::vector<task_row*> given_up;  // tasks whose recovery timeout has just elapsed
-    bool forgot = false;  // rows were deleted since the last sweep
+    bool forgot = false;              // rows were deleted since the last sweep
   };
   /// Marks late tasks, deletes old dead rows, and finds silent tasks.
   /// @param stalled pause of the server itself, which does not count as silence.
@@ -173,7 +173,7 @@ class task_rows {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
     std::uint32_t occupied = 0;  // rows with an index in use
-    std::uint32_t missing = 0;  // sum over all groups
+    std::uint32_t missing = 0;   // sum over all groups
     std::map<std::uint64_t, worker_group> groups;
   };
   using tallies = std::unordered_map<std::string, job_tally>;

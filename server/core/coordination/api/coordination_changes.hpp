@@ -64,7 +64,7 @@ enum class generation_why : std::uint8_t {
   registration_failed,
   shutdown_failed,
   given_up,  ///< by fail_cluster
-  stopped,  ///< by the end of the server or cluster, or to start the next generation
+  stopped,   ///< by the end of the server or cluster, or to start the next generation
 };
 
 struct generation_changed {
@@ -112,14 +112,14 @@ struct task_registered {
 };
 
 enum class failed_why : std::uint8_t {
-  reported,  ///< by the task itself
-  silent,  ///< no heartbeat
-  connection_closed,  ///< and no later message arrived
-  restarted,  ///< another process tried to replace it without permission
-  generation_failed,  ///< all tasks, because errors could not be delivered
+  reported,             ///< by the task itself
+  silent,               ///< no heartbeat
+  connection_closed,    ///< and no later message arrived
+  restarted,            ///< another process tried to replace it without permission
+  generation_failed,    ///< all tasks, because errors could not be delivered
   registration_failed,  ///< all tasks
-  shutdown_failed,  ///< all tasks
-  given_up,  ///< all tasks, by fail_cluster
+  shutdown_failed,      ///< all tasks
+  given_up,             ///< all tasks, by fail_cluster
 };
 
 struct task_failed {
@@ -131,7 +131,7 @@ struct task_failed {
 
 enum class left_why : std::uint8_t {
   left,
-  reset,  ///< by an operator, or by the task before it registers again
+  reset,      ///< by an operator, or by the task before it registers again
   shut_down,  ///< by the shutdown barrier
 };
 
@@ -194,9 +194,9 @@ struct barrier_begun {
 enum class barrier_move : std::uint8_t {
   came,
   superseded,  ///< by a newer call of the task, which follows
-  withdrawn,  ///< the caller disconnected, or the call was answered before its own deadline
-  gave_up,  ///< after `withdrawn`: the task has arrived, so it is not missing
-  task_gone,  ///< failed, left or restarted, as another change reports
+  withdrawn,   ///< the caller disconnected, or the call was answered before its own deadline
+  gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
+  task_gone,   ///< failed, left or restarted, as another change reports
 };
 
 struct barrier_moved {
@@ -218,12 +218,12 @@ enum class barrier_outcome : std::uint8_t {
   timed_out,
   task_failed,
   task_left,
-  in_error_before,  ///< a participant was already in error
-  miscounted,  ///< a call has a different use count
+  in_error_before,      ///< a participant was already in error
+  miscounted,           ///< a call has a different use count
   unknown_participant,  ///< a call names a task that is not in the cluster
-  other_participants,  ///< a call names other participants than the first call
-  no_participant,  ///< the caller is not a participant
-  given_up,  ///< with the generation
+  other_participants,   ///< a call names other participants than the first call
+  no_participant,       ///< the caller is not a participant
+  given_up,             ///< with the generation
   cancelled,
   stopped,
   undone,  ///< only visitors came and left, so this use is discarded

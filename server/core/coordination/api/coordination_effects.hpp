@@ -39,13 +39,13 @@ using key_value = std::pair<std::string, blob>;
 
 struct reply {
   call_id call{};
-  fault_ptr fault;  ///< null: success
-  std::variant<std::monostate,  // no body
+  fault_ptr fault;                 ///< null: success
+  std::variant<std::monostate,     // no body
                core::incarnation,  // register_task, heartbeat: incarnation of the service
                std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
-               key_value,  // get_, increment_key_value: key as requested
-               std::vector<key_value>,  // get_key_value_dir
-               std::int64_t,  // enter_barrier: its counter
+               key_value,                           // get_, increment_key_value: key as requested
+               std::vector<key_value>,              // get_key_value_dir
+               std::int64_t,                        // enter_barrier: its counter
                std::shared_ptr<alive_tasks const>,  // get_alive_tasks
                std::shared_ptr<std::vector<blob> const>>  // wait_for_all_tasks
       body;
@@ -60,10 +60,10 @@ constexpr auto enum_names(severity) {
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<fact> facts;  ///< only if limits::journalled is set
+  std::vector<fact> facts;        ///< only if limits::journalled is set
   coordination::changes changes;  ///< for readers; replies are not delayed for them
-  status declared;  ///< result of create_, redeclare_ or remove_cluster
-  cluster_id cluster{};  ///< created in this step
+  status declared;                ///< result of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};           ///< created in this step
   void clear() {
     replies.clear();
     facts.clear();

@@ -44,12 +44,12 @@ struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
   bool recoverable = false;  ///< set by its request, its role or its cluster
-  bool casualty = false;  ///< a consequence of another task's failure
+  bool casualty = false;     ///< a consequence of another task's failure
   bool ever_connected = false;
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};  ///< until then, heartbeats are accepted after the task has left
+  time_point grace_until{};    ///< until then, heartbeats are accepted after the task has left
   bool hears_notices = false;  ///< has waited for a preemption notice
 
   bool operator==(task_fact const&) const = default;
@@ -69,7 +69,7 @@ struct barrier_fact {
   std::string id;
   bool forgotten = false;  ///< the other fields are not set
   std::int64_t counter = 0;
-  std::uint8_t purpose = 0;  ///< see barrier_purpose
+  std::uint8_t purpose = 0;                      ///< see barrier_purpose
   std::optional<std::vector<task_index>> who{};  ///< empty: the whole cluster
   fault_ptr result{};
   fault_ptr result_before{};

@@ -77,9 +77,9 @@ struct barrier_stuck {
 
 /// These tasks will not receive a preemption notice.
 struct notice_unheard {
-  std::string task;  ///< empty: several tasks
+  std::string task;   ///< empty: several tasks
   std::string tasks;  ///< example: "/job:worker/task:0-2"
-  bool set = false;  ///< a notice is set
+  bool set = false;   ///< a notice is set
 };
 
 /// The port has changed. Agents that dialed the former port cannot reach the service.

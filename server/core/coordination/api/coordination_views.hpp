@@ -15,10 +15,10 @@ namespace muster::core::coordination {
 using muster::name;
 
 enum class generation_state : std::uint8_t {
-  waiting = 0,  ///< no task has registered
+  waiting = 0,      ///< no task has registered
   registering = 1,  ///< some tasks have registered
   running = 2,
-  failed = 3,  ///< an error was delivered to all tasks
+  failed = 3,    ///< an error was delivered to all tasks
   finished = 4,  ///< all tasks have left
 };
 constexpr auto enum_names(generation_state) {
@@ -29,7 +29,7 @@ constexpr auto enum_names(generation_state) {
 
 /// A task's state for display, more detailed than the wire states.
 enum class agent_health : std::uint8_t {
-  missing = 0,  ///< never registered in this generation
+  missing = 0,      ///< never registered in this generation
   registering = 1,  ///< its registration waits for other tasks
   connected = 2,
   late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
@@ -51,7 +51,7 @@ struct agent_view {
   core::incarnation incarnation{};
   std::string peer;  ///< address of its connection; empty: unknown
   bool recoverable = false;
-  time_point registered_at{};  ///< zero: never
+  time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
   /// The task was restored after a server restart and has been silent since.
   bool unheard = false;
@@ -72,7 +72,7 @@ struct agent_view {
 struct missing_task {
   task_index task = no_task;
   std::string name;
-  std::string peer;  ///< empty: never registered
+  std::string peer;             ///< empty: never registered
   time_point last_heartbeat{};  ///< zero: never
 };
 
@@ -125,10 +125,10 @@ struct generation_view {
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; zero: none
-  time_point ended{};  ///< zero: not ended
+  time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
-  std::size_t unheard = 0;  ///< connected tasks that are unheard; see agent_view
+  std::size_t unheard = 0;                 ///< connected tasks that are unheard; see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -152,7 +152,7 @@ struct unreachable_tasks {
 struct cluster_view {
   cluster_spec spec;
   std::optional<cluster_spec> next;  ///< declaration for the next generation
-  std::string address;  ///< address of its coordination service
+  std::string address;               ///< address of its coordination service
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16
 };

@@ -23,7 +23,7 @@ struct job_spec {
 /// How tasks are notified that the cluster has failed.
 enum class error_delivery : std::uint8_t {
   automatic = 0,  ///< heartbeat if sockets outlive the server process (limits::outlives), else poll
-  poll = 1,  ///< parked polls are answered immediately, and fail if the server exits
+  poll = 1,       ///< parked polls are answered immediately, and fail if the server exits
   /// Parked polls are cancelled, which agents survive; the next heartbeat is refused.
   heartbeat = 2,
 };

@@ -32,7 +32,7 @@ struct fault {
   /// Whether clients treat it as an answer of the service rather than a broken connection.
   bool coordination = true;
   task_index source = no_task;  ///< the task concerned
-  bool reported = false;  ///< by the task itself
+  bool reported = false;        ///< by the task itself
   /// Clients continue counting from this use. Set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
   /// The current incarnation, set if the caller named another one.
@@ -74,7 +74,6 @@ struct task_error {
     return error ? shortened(error->message, 1'500) : name + " has left";
   }
 };
-
 
 /// Usable part of the 8 KB for trailers, in encoded form: messages are percent-encoded, details
 /// base64-encoded. Names and gRPC's own trailers use the rest.

@@ -21,12 +21,12 @@ struct barrier {
   bool running = false;
   bool reported_stuck = false;
   bool missing_stale = true;  // `missing` is out of date
-  fault_ptr result;  // of a finished instance; null: passed
-  fault_ptr result_before;  // of the previous use
+  fault_ptr result;           // of a finished instance; null: passed
+  fault_ptr result_before;    // of the previous use
   task_index first = no_task;
   std::size_t arrived_count = 0;
   time_point started{};
-  time_point waiting_since{};  // start of the current uninterrupted wait
+  time_point waiting_since{};   // start of the current uninterrupted wait
   time_point deadline = never;  // never while only visitors have arrived
   time_point ended{};
   time_point due = never;  // key among the deadlines

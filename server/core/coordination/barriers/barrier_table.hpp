@@ -37,7 +37,7 @@ struct arrival {
   task_index task = no_task;
   /// The task may have restarted and count from 0; it then joins the current instance.
   bool begins_again = false;
-  bool visits = false;  // see enter_barrier
+  bool visits = false;                                // see enter_barrier
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
   bool with_unknown = false;  // names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
@@ -46,17 +46,17 @@ struct arrival {
 /// Whether an arrival matches its instance.
 enum class arrival_fit : std::uint8_t {
   fits,
-  miscounted,  ///< different use count
+  miscounted,           ///< different use count
   unknown_participant,  ///< names a participant that is not in the cluster
-  other_participants,  ///< other participants than in the first call
-  no_participant,  ///< the caller is not a participant
+  other_participants,   ///< other participants than in the first call
+  no_participant,       ///< the caller is not a participant
 };
 
 /// The result with which an instance ends.
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
   fault_ptr fault = nullptr;  ///< null: passed
-  task_index by = no_task;  ///< task that failed, left or made the wrong call
+  task_index by = no_task;    ///< task that failed, left or made the wrong call
 };
 
 /// A finished instance, with the calls to answer.

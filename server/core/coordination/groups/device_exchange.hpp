@@ -44,7 +44,7 @@ class device_exchange {
 
  private:
   std::vector<std::optional<std::vector<blob>>> brought_;  // by task
-  std::vector<std::vector<std::string>> names_;  // by task
+  std::vector<std::vector<std::string>> names_;            // by task
   std::shared_ptr<std::vector<blob> const> gathered_;
 };
 

@@ -30,7 +30,7 @@ class key_value_store {
   using entries = std::map<std::string, entry, std::less<>>;
   struct waiter {
     std::string asked;  // the caller's spelling of the key, if different
-    std::string peer;  // the caller's address
+    std::string peer;   // the caller's address
   };
   /// By call, and therefore in order of arrival.
   using waiters = std::map<call_id, waiter>;

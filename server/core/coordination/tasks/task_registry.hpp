@@ -22,15 +22,15 @@ namespace muster::core::coordination {
 
 struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
-  core::incarnation known_as{};  // key in the registry's index
-  time_point alive_at{};  // last heartbeat or other call
-  time_point beat_at{};  // last heartbeat since it connected; zero: none
-  duration beat_interval{};  // between the last two heartbeats; zero: unknown
+  core::incarnation known_as{};                  // key in the registry's index
+  time_point alive_at{};                         // last heartbeat or other call
+  time_point beat_at{};                          // last heartbeat since it connected; zero: none
+  duration beat_interval{};                      // between the last two heartbeats; zero: unknown
   // Neighbors in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};  // any call
-  std::string peer;  // also a key in the registry's index
+  std::string peer;        // also a key in the registry's index
 
   /// Returns the time of the last message; zero: never.
   time_point last_message_at() const { return std::max(last_seen, alive_at); }

@@ -129,8 +129,8 @@ class lifecycle {
   /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);
   /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker,
-  /// otherwise at the tail. Closures of one queue keep their order. Isolated closures and members of
-  /// gangs wait for their workers instead.
+  /// otherwise at the tail. Closures of one queue keep their order. Isolated closures and members
+  /// of gangs wait for their workers instead.
   void start_delays_elapsed();
   /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
