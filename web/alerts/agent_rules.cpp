@@ -56,8 +56,7 @@ void failed_run(agents_facts const& a, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Other tasks are waiting: the first have registered, and have waited longer than a barrier may
-// take.
+// Raised while registered tasks wait for missing ones for longer than a barrier may take.
 void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   auto const& g = a.view.generation;
   auto const missing = count_of(a, agent_health::missing);
@@ -77,7 +76,7 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
 void agents_in_error(agents_facts const& a, alerts& out) {
   auto const& g = a.view.generation;
   auto const count = count_of(a, agent_health::error);
-  // The alert of a failed run already names the cause.
+  // The alert about the failed run already contains the cause.
   if (count == 0 || g.state == coordination::generation_state::failed) return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::error; });
   alert item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};
@@ -92,7 +91,7 @@ void agents_in_error(agents_facts const& a, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Excludes agents that keep a barrier waiting: the alert of the barrier names them.
+// Agents that delay a barrier are excluded, because the barrier's alert lists them.
 void late_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   auto const [names, since, first, count] =
       those(a, [](auto const& t) { return t.health == agent_health::late && t.late_for.empty(); });

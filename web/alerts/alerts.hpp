@@ -1,8 +1,8 @@
 // Alerts: problems that need a person, one for each cause. An alert exists as long as its cause.
-// Normal events, such as a drained worker or a closure that ran elsewhere after a requeue, raise
-// none. Rules are pure functions of facts that were copied from the engine; any thread.
+// Normal events, such as a drained worker or a requeued closure, raise no alert. Rules are pure
+// functions of facts that were copied from the engine; any thread.
 //
-// Bounded: each list of facts has a _max, and rules name at most three of many.
+// Each list of facts has a limit (`…_max`), and the text of an alert contains at most three names.
 #pragma once
 
 #include <cstdint>
@@ -22,72 +22,71 @@ namespace coordination = core::coordination;
 enum class alert_severity : std::uint8_t { error, warning };
 
 struct alert {
-  std::string rule{};     ///< "task-lost"
-  std::string subject{};  ///< distinguishes alerts of one rule; rule and subject name the row
+  std::string rule{};     ///< for example "task-lost"
+  std::string subject{};  ///< with `rule`, identifies the alert
   alert_severity severity = alert_severity::error;
   std::string title{};
-  std::string detail{};      ///< the cause, if known
-  core::time_point since{};  ///< never: unknown
-  std::uint64_t count = 1;   ///< of the objects in the title
+  std::string detail{};      ///< the cause; empty if unknown
+  core::time_point since{};  ///< `never` if unknown
+  std::uint64_t count = 1;   ///< number of objects that the title counts
   std::string link{};        ///< path and query in the dashboard
-  std::string command{};     ///< shows more or fixes the problem; may be empty
+  std::string command{};     ///< shows more or fixes the problem; can be empty
 };
 
-/// A barrier with missing tasks.
 struct stuck_barrier {
   std::string cluster;
   coordination::barrier_view view;  ///< includes the missing tasks
 };
 
-/// A program that failed, waits or hangs, with start and reason.
+/// A program that has failed, is waiting or hangs.
 struct troubled_program {
   core::program_id id{};
   std::string name, text;
   core::time_point since{};
-  bool sure = true;  ///< false: it may start or continue without help
+  bool sure = true;  ///< if false, the program may recover without help
 };
 
 /// A machine whose memory has been nearly full for a while.
 struct short_machine {
-  std::string task;  ///< empty: the server's machine
+  std::string task;  ///< empty for the server's machine
   core::time_point since{};
   machine seen;
 };
 
-/// Facts about the closures and programs of a cluster.
 struct pool_facts {
   static constexpr std::size_t tasks_max = 200;
   static constexpr std::size_t failed_jobs_max = 20, failed_sessions_max = 3;
   static constexpr std::size_t functions_max = 50;
   static constexpr std::size_t programs_max = 20;
-  /// Programs that start sooner raise no alert.
+  /// Programs that start within this time raise no alert.
   static constexpr core::duration program_waits_after = std::chrono::seconds(30);
 
-  std::string cluster;  ///< empty: the main one
+  std::string cluster;  ///< empty for the main cluster
   core::overview_view overview;
-  std::vector<core::function_view> unserved;   ///< have queued closures, but no worker
+  std::vector<core::function_view> unserved;   ///< have queued closures but no worker
   std::vector<core::task_view> lost, late;     ///< the first tasks_max
-  history::failed_jobs failed;                 ///< of the last hour
-  history::failed_sessions failed_sessions;    ///< of the last hour
-  core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
+  history::failed_jobs failed;                 ///< during the last hour
+  history::failed_sessions failed_sessions;    ///< during the last hour
+  core::time_point waits_since = core::never;  ///< time since which closures have waited without
+                                               ///< any worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
-  std::vector<troubled_program> failed_programs, waiting_programs;  ///< the newest first
-  std::vector<troubled_program> hung_programs;                      ///< the oldest first
-  std::uint64_t closures = 0, closures_max = 0;  ///< kept by the server, including finished ones
+  std::vector<troubled_program> failed_programs, waiting_programs;  ///< newest first
+  std::vector<troubled_program> hung_programs;                      ///< oldest first
+  std::uint64_t closures = 0, closures_max = 0;  ///< stored by the server, including finished
+                                                 ///< closures
   core::time_point disk_fails_since = core::never;
   std::vector<short_machine> short_of_memory;  ///< the first tasks_max
   static constexpr std::size_t failing_builds_max = 50;
   std::vector<core::failing_build_view> failing_builds;
 };
 
-/// Facts about the agents of a cluster.
 struct agents_facts {
   static constexpr std::size_t agents_max = 200;
   static constexpr std::size_t barriers_max = 20;
 
   coordination::cluster_view view;
-  /// Missing, late or in error; the first agents_max.
+  /// The first agents_max agents that are missing, late or in error.
   std::vector<coordination::agent_view> troubled;
   std::vector<stuck_barrier> stuck;
   coordination::unreachable_tasks unheard;
@@ -98,25 +97,25 @@ struct journal_stats {
   core::time_point failed_since = core::never;
   std::string failure;
   core::time_point full_since = core::never;
-  std::string full;  ///< place and free space
+  std::string full;  ///< path and free space
 };
 
 struct alert_facts {
   core::time_point now{};
   core::duration late_after{};
-  std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; may be empty
-  journal_stats journal;       ///< of the server
+  std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; can be empty
+  journal_stats journal;
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
   /// Tokens exist, but the server requires them only after a restart.
   bool tokens_ignored = false;
 };
 
-/// Returns the key of an alert, which is the name of its row in the topic.
+/// Returns the key of an alert, which is also the name of its row in the topic.
 std::string key_of(alert const& i);
 void members(member_list const& m, alert const& i);
 
-/// Returns the alerts: errors first, and within a severity the oldest first.
+/// Returns errors first; within a severity, the oldest alert is first.
 std::vector<alert> alerts_of(alert_facts const& f);
 
 using alerts = std::vector<alert>;

@@ -17,7 +17,7 @@ std::string worker_page(core::task_view const& t, pool_facts const& p) {
   return page_link("/workers/" + name_of(t), {{"cluster", p.cluster}});
 }
 
-// Returns a value that more than half of the tasks have; empty if there is none.
+// Returns the value that more than half of the tasks share, or an empty string.
 template <class Of>
 std::string common(std::vector<core::task_view> const& tasks, Of const& of) {
   for (auto const& candidate : tasks) {
@@ -60,8 +60,7 @@ std::string label(core::job_view const& j) {
   return j.name.empty() ? core::text(j.id) : j.name;
 }
 
-// Returns false if the closure's input could not be read: with the same arguments it would fail
-// again.
+// A closure whose input could not be read would fail again with the same arguments.
 bool can_be_retried(core::job_view const& j) {
   return j.retryable && (!j.error || j.error->kind != core::failure_kind::input);
 }
@@ -152,7 +151,7 @@ void failed_jobs(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// A warning only, and only while it is recent: the program of a running session may handle the
+// Only a warning, and only while recent, because the program of a running session may handle the
 // error.
 void failed_sessions(pool_facts const& p, alerts& out) {
   for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
@@ -254,7 +253,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raises one alert per value, for all workers that build it.
+// Raises one alert for each value, covering all workers that build it.
 void failing_builds(pool_facts const& p, alerts& out) {
   for (auto it = p.failing_builds.begin(); it != p.failing_builds.end();) {
     auto const& first = *it;
@@ -285,7 +284,7 @@ void nearly_full(pool_facts const& p, alerts& out) {
   item.detail = std::to_string(kept - unfinished) +
                 " are finished and kept; at the limit, submissions are refused: delete finished "
                 "jobs, release values, or raise --closures-max";
-  item.since = core::never;  // start unknown
+  item.since = core::never;  // start time unknown
   item.count = kept;
   item.link = page_link("/jobs", {{"cluster", p.cluster}});
   out.push_back(std::move(item));
@@ -313,7 +312,7 @@ void journal_fails(journal_stats const& j, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// After a failed write, free space is not enough: the server must be restarted.
+// After a failed write, free space does not help: the server must be restarted.
 void disk_full(journal_stats const& j, alerts& out) {
   if (j.full_since == core::never || j.failed_since != core::never) return;
   alert item{.rule = "disk-full", .subject = {}};

@@ -22,16 +22,16 @@ using coordination::cluster_id;
 constexpr std::size_t clusters_max = 100;
 constexpr core::duration recent_failure_period = std::chrono::hours(1);
 
-// Returns "HOST:PORT" with the port of the main cluster, or an empty text. The reader replaces
-// HOST: the server does not know by which name it is reached.
+// Returns "HOST:PORT" with the port of the main cluster, or an empty string. Users must replace
+// HOST, because the server does not know its own host name.
 std::string worker_address(engine_services& services) {
   auto const address = services.endpoints.address(services.endpoints.main());
   auto const port = address.rfind(':');
   return port == std::string::npos ? std::string() : "HOST" + address.substr(port);
 }
 
-// Each of the following functions copies one kind of facts of a cluster. Each can read thousands of
-// rows, so each is a separate step on the engine thread.
+// Each of these functions can read thousands of rows, so each runs as a separate step on the engine
+// thread.
 void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& core = h.state();
   p.overview = core.overview(h.now());
@@ -188,8 +188,8 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   return a;
 }
 
-// Adds the agents that are missing, late or in error. Searches only if the counts say that there
-// are such agents.
+// Adds agents that are missing, late or in error. Searches only if the counts show that there are
+// any.
 coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agents_facts& into) {
   std::size_t troubled = 0;
   for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,
@@ -213,7 +213,7 @@ coro::task<muster::result<alert_facts>> check_details(engine_link& engine, first
   for (auto const& name : known.pools) {
     auto pool = co_await collect_pool(engine, name);
     if (pool) facts.pools.push_back(std::move(*pool));
-    // On an error the cluster was deleted, or the next step on the engine fails with the reason.
+    // After an error, the cluster was deleted, or the next engine step fails with the reason.
   }
   for (auto const c : known.clusters) {
     auto next = [c](engine_services& services) { return look_at(services, c); };

@@ -1,4 +1,4 @@
-// Copies the facts that the rules of alerts.hpp need. Web thread; reads from the engine in steps.
+// Copies the facts that the rules in alerts.hpp need. Web thread; reads from the engine in steps.
 #pragma once
 
 #include "server/hub/access/cluster_scope.hpp"
@@ -7,9 +7,8 @@
 
 namespace muster::web {
 
-/// Returns the facts of one cluster. NOT_FOUND, or UNAVAILABLE as in engine_link.
+/// Returns the facts of one cluster, NOT_FOUND, or UNAVAILABLE as in engine_link.
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine, std::string cluster);
-/// Returns the facts of all clusters in scope.
 coro::task<muster::result<alert_facts>> collect_alerts(engine_link& engine,
                                                        server::shared_scope scope);
 

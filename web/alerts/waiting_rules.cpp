@@ -9,7 +9,7 @@
 namespace muster::web {
 namespace {
 
-// The others are counted in one alert.
+// Number of views with an alert of their own; one alert counts the remaining views.
 constexpr std::size_t singly = 3;
 
 std::string text_of(core::closure_options const& needs) {
@@ -31,7 +31,7 @@ bool has_workers(pool_facts const& p) {
   return p.overview.tasks_connected + p.overview.tasks_late > 0;
 }
 
-// Raises an alert with `as_item(one)` for each of the first views. The others share the alert
+// Raises an alert `as_item(one)` for each of the first views. The remaining views share the alert
 // `rest`, whose count is the sum of `counted(one)`.
 template <class View, class Item, class Count>
 void tell(std::vector<View const*> const& all, Item const& as_item, Count const& counted,
@@ -57,7 +57,7 @@ void unmet_demands(pool_facts const& p, alerts& out) {
   if (!has_workers(p)) return;  // another rule reports a cluster without workers
   std::vector<core::demand_view const*> unmet;
   for (auto const& w : p.unmet_demand.items)
-    // Otherwise another rule reports its function.
+    // If the needs are empty, another rule reports the function.
     if (!text_of(w.needs).empty()) unmet.push_back(&w);
   auto const item_of = [&p](core::demand_view const& w) {
     alert item{.rule = "wish-unmet", .subject = core::text(w.first), .count = w.queued};
@@ -98,7 +98,8 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
-// Workers of one host without limits of their own share its memory, so they share one alert.
+// Workers on one host share its memory unless they have limits of their own, so they share one
+// alert.
 void short_of_memory(pool_facts const& p, alerts& out) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<short_machine const*>> shared;
   for (auto const& s : p.short_of_memory)

@@ -1,4 +1,5 @@
-// Answers accumulate in a mailbox; the first of a burst wakes the web thread for all of them.
+// Answers accumulate in a mailbox. The first answer of a burst wakes the web thread for all of
+// them.
 #include "web/engine/engine_link.hpp"
 
 #include <boost/asio/as_tuple.hpp>

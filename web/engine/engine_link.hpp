@@ -44,17 +44,17 @@ struct engine_services {
   server::event_log& events;
   server::cluster_endpoints& endpoints;
   server::blob_store& blobs;
-  server::token_keeper* tokens = nullptr;  // null: there are none
-  torch::torch_stores* torch = nullptr;    // null: there are none
+  server::token_keeper* tokens = nullptr;  // null without tokens
+  torch::torch_stores* torch = nullptr;    // null without TCPStores
 };
 
-/// The web layer's only access to the engine. Runs work there, one piece at a time, in the order it
-/// was posted. Owned by the composition root. Any thread.
+/// The web layer's only access to the engine. Runs pieces of work on the engine thread, in the
+/// order in which they were posted. Owned by the composition root. Any thread.
 class engine_gateway {
  public:
   /// Calls `may_answer` on the engine thread before each piece of work; it returns only if the
-  /// server may still answer. REQUIRES: engine and services outlive the gateway and all work posted
-  /// through it.
+  /// server may still answer. REQUIRES: engine and services outlive the gateway and all posted
+  /// work.
   engine_gateway(coro::engine_context& engine, std::function<void()> may_answer,
                  engine_services services)
       : engine_(engine), may_answer_(std::move(may_answer)), services_(services) {}
@@ -62,8 +62,8 @@ class engine_gateway {
   /// Returns false if the gateway is closed; `work` is then destroyed without running. Otherwise
   /// `work` runs, or is destroyed if the engine ends first.
   bool post(std::function<void(engine_services&)> work);
-  /// Accepts work from now on. Before `open` and after `close`, work is refused, the server is not
-  /// ready and requests are answered UNAVAILABLE.
+  /// Accepts work. Before open() and after close(), the server is not ready and requests are
+  /// answered UNAVAILABLE.
   void open() { closed_ = false; }
   void close() { closed_ = true; }
 
@@ -74,10 +74,10 @@ class engine_gateway {
   std::atomic<bool> closed_ = true;
 };
 
-/// Answers on their way to the web thread. Shared with the engine, outlives the web_server.
+/// Answers on their way to the web thread. Shared with the engine; outlives the web_server.
 struct completion_queue {
-  /// Each request waits for one answer, so connections_max bounds the answers here. If one is
-  /// refused, its request has already ended.
+  /// Each request waits for one answer, so connections_max bounds the queue. An answer is refused
+  /// only if its request has already ended.
   static constexpr std::size_t answers_max = 1 << 16;
 
   explicit completion_queue(boost::asio::io_context& c) : context(c) {}
@@ -99,15 +99,15 @@ struct answer_wait {
 template <class R>
 struct answer_state {
   std::optional<R> value;         // web thread
-  bool dropped = false;           // web thread: the engine will not answer
-  muster::status failure;         // web thread: the reason for an error; OK if there is a value
+  bool dropped = false;           // web thread; the engine will not answer
+  muster::status failure;         // web thread; OK if there is a value
   answer_wait* waiter = nullptr;  // web thread; null after the wait has ended
-  // engine thread: called when the client disconnects
+  // Engine thread; called when the client disconnects.
   std::function<void(engine_services&)> forget;
 };
 
-/// The engine's handle for one answer. If it is destroyed without a send, the wait ends with an
-/// error.
+/// The engine's handle for one answer. If the handle is destroyed without an answer, the wait ends
+/// with an error.
 template <class R>
 class answer_promise {
  public:
@@ -117,7 +117,7 @@ class answer_promise {
   answer_promise& operator=(answer_promise const&) = delete;
   ~answer_promise() { deliver(std::nullopt); }
 
-  /// Sends the answer; later calls have no effect. Any thread.
+  /// Later calls have no effect. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
   /// Ends the wait with an error; later calls have no effect. Any thread.
   void fail(muster::status why) { deliver(std::nullopt, std::move(why)); }
@@ -150,7 +150,7 @@ class answer_promise {
 template <class R>
 using answer_handle = std::shared_ptr<answer_promise<R>>;
 
-/// The result of a wait for an R: result<R>, or R itself if it can hold an error.
+/// The result of a wait for an R: result<R>, or R itself if R can represent an error.
 template <class R>
 struct answer_of {
   using type = muster::result<R>;
@@ -166,8 +166,8 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Work with the hub of the cluster that an id belongs to. A value that the work returns
-/// immediately is sent once the current state of the id's session is durable.
+/// Work with the hub of the cluster that owns an ID. A value that the work returns immediately is
+/// sent once the current state of the ID's session is durable.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool waits_until_durable = true;
@@ -187,7 +187,7 @@ auto in_pool_of(Id id, F work) {
   return pool_work<Id, F>{id, std::move(work)};
 }
 
-/// Calls work with the argument that it accepts: the hub of the main cluster, or all services.
+/// Calls `work` with the argument that it accepts: the hub of the main cluster, or all services.
 template <class F, class... Args>
 decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
@@ -208,8 +208,8 @@ class engine_link {
   engine_link& operator=(engine_link const&) = delete;
 
   /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and returns its value.
-  /// UNAVAILABLE: the server is stopping, or did not answer within the configured limit. The work
-  /// may still run.
+  /// Returns UNAVAILABLE if the server is stopping, or if the engine did not answer within the
+  /// configured limit. The work may still run.
   template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
@@ -227,19 +227,18 @@ class engine_link {
     co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
-  /// Posts work to the engine without waiting for it. It does not run if the server stops.
+  /// Posts work without waiting for it. The work does not run if the server stops.
   void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
 
-  /// Completes after this time.
   coro::task<void> pause(std::chrono::milliseconds time) {
     answer_wait wait(context_);
     co_await wait.until(std::chrono::steady_clock::now() + time);
   }
 
   /// Runs `work(hub& or engine_services&, answer_handle<R>)`; the holder of the handle answers,
-  /// immediately or later. With a `peer`, the wait ends when that client disconnects (CANCELLED),
-  /// and the call given to `parked_as` is removed. UNAVAILABLE: as for on_engine. `limit` should
-  /// exceed the core's own deadline of the call.
+  /// immediately or later. If `peer` disconnects, the wait ends with CANCELLED, and the parked call
+  /// is removed. Returns UNAVAILABLE as on_engine() does. `limit` should exceed the core's own
+  /// deadline of the call.
   template <class R, class F>
   coro::task<answer<R>> call(F work, std::chrono::milliseconds limit, peer_watch* peer) {
     auto state = std::make_shared<answer_state<R>>();
@@ -261,12 +260,11 @@ class engine_link {
     co_return wait.peer_disconnected ? client_left() : too_slow(limit);
   }
 
-  /// Waits for at most the configured limit.
   template <class R, class F>
   coro::task<answer<R>> call(F work) {
     return call<R>(std::move(work), limit_, nullptr);
   }
-  /// Waits for `time` in addition to the configured limit, while the client is connected.
+  /// Waits for `time` in addition to the configured limit. Ends early if the client disconnects.
   template <class R, class F>
   coro::task<answer<R>> wait(F work, std::chrono::milliseconds time, peer_watch& peer) {
     return call<R>(std::move(work), time + limit_, &peer);

@@ -1,5 +1,5 @@
-// A request, its response and the exchange between them, without socket or Beast types. Owned by
-// the connection during one exchange, web thread.
+// An HTTP request, its response, and the exchange that joins them, without socket or Beast types.
+// The connection owns them during one exchange, on the web thread.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace muster::web {
 
 struct request {
-  std::string method;                                         // "GET"
+  std::string method;
   std::string target;                                         // as sent
   std::string path;                                           // without the query, still escaped
   std::vector<std::pair<std::string, std::string>> query;     // decoded
@@ -29,28 +29,27 @@ struct request {
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
-  std::string address;          // of the client: "10.0.0.3"
+  std::string address;          // IP address of the client
   std::string certificate;      // common name in the client's certificate
-  core::caller who;             // the identified caller; null: anonymous
+  core::caller who;             // the authenticated caller; null if anonymous
   bool ends_own_token = false;  // the response is sent even though the request ends its own token
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;
 
   bool is_head() const { return method == "HEAD"; }
-  /// Returns the first value, or an empty string.
   std::string_view capture(std::string_view name) const;
   std::string_view parameter(std::string_view name) const;
 };
 
 struct response {
   unsigned status = 200;
-  std::string content_type = "application/json";  // empty: no header is sent
+  std::string content_type = "application/json";  // if empty, no Content-Type header is sent
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  core::blob shared;          // used instead of `body` if set, without a copy
-  std::string_view embedded;  // used instead of `body` if not empty; static
-  bool streamed = false;      // the handler has already written the whole response
+  core::blob shared;          // if set, sent instead of `body`, without a copy
+  std::string_view embedded;  // if not empty, sent instead of `body`; must be static
+  bool streamed = false;      // the handler has already sent the whole response
   bool close = false;
 
   std::string_view content() const {
@@ -59,7 +58,6 @@ struct response {
 };
 
 response json_response(std::string body, unsigned status = 200);
-/// Returns a 204 response.
 response no_content();
 response text_response(std::string body, unsigned status = 200);
 response problem_response(problem const& p);
@@ -71,20 +69,21 @@ class exchange {
 
   request req;
 
-  /// Returns the next piece of the body, at most 64 KiB; empty at its end. Errors are problems:
-  /// 400, 408, or a lost connection, after which no response can be sent.
+  /// Returns the next piece of the body, at most 64 KiB, or an empty string at its end. Fails with
+  /// 400, with 408, or because the connection was lost. After a lost connection, no response can be
+  /// sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
-  /// Sends status and headers of a response whose body follows in pieces. Returns false if the
-  /// client has disconnected, or sent HEAD.
+  /// Sends the status and headers of a response whose body follows in pieces. Returns false if the
+  /// client has disconnected or the request is a HEAD request.
   virtual coro::task<bool> begin_stream(response head) = 0;
-  /// Completes when the kernel has taken the piece (back-pressure). Returns false if the client has
-  /// disconnected.
+  /// Sends one piece and completes when the kernel has accepted it (back-pressure). Returns false
+  /// if the client has disconnected.
   virtual coro::task<bool> write_piece(std::string piece) = 0;
   virtual coro::task<bool> end_stream() = 0;
 
   virtual peer_watch& peer() = 0;
-  /// Returns whether the server is stopping. Handlers with long responses should then end them.
+  /// Returns whether the server is stopping. Handlers of long responses should then finish early.
   virtual bool stopping() const = 0;
 };
 

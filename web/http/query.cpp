@@ -11,7 +11,7 @@ namespace muster::web {
 
 namespace {
 
-constexpr std::size_t parameters_max = 32;  // more: 400
+constexpr std::size_t parameters_max = 32;  // more parameters are answered 400
 
 bool is_flag(std::string_view text) {
   return text == "true" || text == "1" || text == "false" || text == "0";
@@ -21,7 +21,7 @@ bool is_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Returns the kind followed by the decoded bytes.
+// Returns the letter of the token followed by the decoded bytes.
 std::optional<std::string> decoded_token(std::string_view text, std::string_view kinds) {
   if (text.empty() || kinds.find(text.front()) == std::string_view::npos) return {};
   auto const digits = text.substr(1);
@@ -39,7 +39,7 @@ void query_check::check(query_parameter const& p) {
   }
   auto const quoted = ", got '" + std::string(given) + "'";
   switch (p.kind) {
-    case query_kind::text:  // checked by its reader
+    case query_kind::text:  // checked by the handler that reads it
       break;
     case query_kind::number:
       check_number(p, given);
@@ -147,8 +147,8 @@ schema::json schema_of(query_parameter const& p) {
       return schema::boolean();
     case query_kind::duration:
       return schema::duration();
-    // Lower case is accepted, too. The schema omits it, since client generators would give both
-    // spellings the same name.
+    // Lower case is accepted as well. The schema omits it, because client generators would give
+    // both spellings the same name.
     case query_kind::choice:
       return schema::one_of(p.choices);
     case query_kind::page_token:

@@ -7,8 +7,7 @@ namespace muster::web {
 
 namespace {
 
-// Returns the value of `Date`, which is formatted once per second. Thread-local, so that any thread
-// may call it; only the web thread does.
+// Returns the value of the `Date` header, formatted at most once per second.
 std::string const& date_text() {
   thread_local std::time_t at = 0;
   thread_local std::string text;
@@ -18,7 +17,7 @@ std::string const& date_text() {
   std::tm utc{};
   gmtime_r(&now, &utc);
   char buffer[64];
-  // English names: the program never changes the locale from "C".
+  // The names are English because the program never changes the "C" locale.
   text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &utc));
   return text;
 }

@@ -1,4 +1,3 @@
-// Finds references in the text of the arguments and removes them; parses nothing else.
 #include "web/json/arguments.hpp"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ schema::json without_references(schema::json of) {
 }
 
 // Returns false if `at` cannot contain a reference. Most arguments contain no '$' and need not be
-// walked.
+// traversed.
 bool may_hold_reference(json_ref const& at) {
   return at.text().find('$') != std::string_view::npos ||
          at.text().find("\\u0024") != std::string_view::npos;
@@ -46,7 +45,7 @@ struct reference {
   core::input_ref input;
 };
 
-// Returns the closure or the position that the id in {"$remote_value": id} names.
+// Returns the input for `id`, the value of a "$remote_value" reference: a closure ID or a position.
 std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   if (!check.is(id, json_type::string)) return {};
   auto const text = id.string();
@@ -56,7 +55,7 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
     auto const [last, error] = std::from_chars(text.data() + 1, end, input.position);
     if (error == std::errc() && last == end) return input;
   } else if (auto const closure = server::parse_value(text)) {
-    // The core reads id 0 as "use the position", so it is rejected here.
+    // The core interprets ID 0 as "use the position", so it is rejected here.
     if (*closure == core::closure_id{}) {
       check.fail(make_problem(404, muster::code::not_found, id.path() + ": there is no " + text));
       return {};
@@ -68,7 +67,6 @@ std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   return {};
 }
 
-// Recursion is bounded by json_depth_max.
 void find_references(json_check& check, json_ref const& at, char const* origin,
                      std::vector<reference>& found, std::vector<core::per_worker_id>& per_worker) {
   if (at.type() != json_type::array && at.type() != json_type::object) return;
@@ -96,7 +94,7 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
   }
 }
 
-// Appends the text without its references, and adds these to the inputs.
+// Appends the text to `text` without its references, and adds the references to the inputs.
 void append_cut(json_check& check, json_ref const& at, std::string& text,
                 core::closure_extras& found_in) {
   std::vector<reference> found;
@@ -112,7 +110,7 @@ void append_cut(json_check& check, json_ref const& at, std::string& text,
   text += at.text().substr(from);
 }
 
-// Returns the bytes if {"$bytes":"…"} is the only argument.
+// Returns the decoded bytes if the only argument is {"$bytes":"…"}.
 std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
   json_walk items(args);
   if (!items.next() || items.value().type() != json_type::object) return {};
@@ -172,7 +170,8 @@ schema::json named_arguments_schema(std::string_view of) {
   return without_references(schema::map(schema::ref(of)));
 }
 
-// Nested arrays and objects accept any JSON: client generators do not support recursive schemas.
+// Nested arrays and objects accept any JSON, because client generators do not support recursive
+// schemas.
 std::vector<schema::named> argument_schemas() {
   std::vector<schema::json> const plain = {{{"type", {"null", "boolean", "number", "string"}}},
                                            schema::array(schema::any()),

@@ -1,4 +1,4 @@
-// JSON of the REST contract for an attempt of a program and its record. Pure functions.
+// REST JSON of a program attempt and its record. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ void members(member_list const& m, stack_group const& g);
 struct attempt_detail {
   core::program_attempt_view about;
   core::attempt_record record;
-  std::map<std::string, std::uint32_t, std::less<>> ranks{};  // by task, if known
+  std::map<std::string, std::uint32_t, std::less<>> ranks{};  // known ranks by task
 };
 void members(member_list const& m, attempt_detail const& a);
 

@@ -8,9 +8,11 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
-constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // also checked by the core
-constexpr std::size_t reason_bytes_max = 2'000;                       // of the reason for a failure
-constexpr std::int64_t tasks_max = 100'000;                           // per job, and in total
+constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core checks the same
+                                                                      // rule
+constexpr std::size_t reason_bytes_max = 2'000;
+constexpr std::int64_t tasks_max = 100'000;  // limit for each job and for
+                                             // the total
 constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {
@@ -44,7 +46,7 @@ void mark_recoverable(json_check& check, json_ref const& at, coordination::clust
   }
 }
 
-// Accepts any job names, because the jobs of closure workers are not declared.
+// Accepts any job name, because the jobs of closure workers are not declared.
 void read_stateful(json_check& check, json_ref const& at, coordination::cluster_spec& into) {
   if (!check.is(at, json_type::array)) return;
   auto& jobs = into.stateful_jobs.emplace();
@@ -61,12 +63,12 @@ json_kind<std::string> a_name() {
   return {schema::matching(name_pattern), read, "missing"};
 }
 
-// Accepts any text. The core checks the type.
+// Accepts any text; the core checks it.
 json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), text_kind(1'024).read};
 }
 
-// Reads a duration as answers contain it, for example "heartbeat_timeout_ms": 30000.
+// Reads a duration in the form that responses use, for example "heartbeat_timeout_ms": 30000.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   auto number = integer_kind(positive ? 1 : 0, most);
@@ -82,8 +84,8 @@ json_field<declaration> setting(std::string_view name, M coordination::cluster_s
   return nested(&declaration::spec, field(name, to, std::move(kind)));
 }
 
-// Members of answers that a declaration does not have. They are ignored, so that an answer can be
-// posted unchanged.
+// Members that responses contain and declarations do not have. They are ignored, so that a client
+// can post a response unchanged.
 constexpr std::string_view only_in_answers[] = {
     "next_jobs",     "main",        "ends",  "address",
     "torch_address", "torch_store", "tasks", "worker_heartbeat_timeout_ms",
@@ -117,8 +119,8 @@ json_object<declaration> const& table() {
   return all;
 }
 
-// Excludes codes that agents handle in other ways. CANCELLED silently ends a poll,
-// RESOURCE_EXHAUSTED repeats it, and others are replies to calls about keys.
+// Excludes codes to which agents react differently. CANCELLED silently ends a poll,
+// RESOURCE_EXHAUSTED makes the agent poll again, and other codes are replies to key-value calls.
 json_kind<muster::code> a_failure_code() {
   static constexpr std::array codes{code::aborted, code::internal, code::unavailable, code::unknown,
                                     code::failed_precondition};

@@ -1,5 +1,4 @@
-// JSON of the REST contract for clusters and their parts, and readers of cluster requests. Pure
-// functions.
+// REST JSON of clusters and their parts, and readers of cluster requests. Pure functions.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -18,12 +17,12 @@ schema::named cluster_schema();
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
 schema::named cluster_failure_schema();
-/// Reads the body of POST /api/v1/clusters/{cluster}/fail. The caller sets the cluster.
+/// Reads the body of POST /api/v1/clusters/{cluster}/fail. The caller must set the cluster.
 coordination::fail_cluster read_cluster_failure(json_check& check, json_ref const& body);
 
 schema::named task_error_schema();
-/// Reads the body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The caller sets the
-/// task.
+/// Reads the body of POST /api/v1/clusters/{cluster}/tasks/{job}/{index}/error. The caller must set
+/// the task.
 coordination::report_error read_task_error(json_check& check, json_ref const& body);
 
 template <>
@@ -36,14 +35,14 @@ void agent_counts(member_list const& m, coordination::generation_view const& g);
 void members(member_list const& m, coordination::cluster_spec const& spec);
 void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of);
 void members(member_list const& m, coordination::agent_view const& a, core::time_point now);
-/// `with_tasks`: also writes the names of arrived and missing tasks.
+/// If `with_tasks` is set, also writes the names of the arrived and missing tasks.
 void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
              bool with_tasks);
 void members(member_list const& m, history::straggler_view const& v);
 void members(member_list const& m, coordination::key_view const& k, bool with_value = true);
 void members(member_list const& m, server::event const& e);
 
-/// Returns the time until `deadline`; null if it is `never`.
+/// Returns the time until `deadline`, or null if `deadline` is `never`.
 optional_ms time_left(core::time_point deadline, core::time_point now);
 
 }  // namespace muster::web

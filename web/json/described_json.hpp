@@ -1,8 +1,8 @@
 // JSON for described structs (server/core/api/described.hpp). One table defines the members of
-// requests and answers, their limits and their descriptions.
+// requests and responses, with their limits and descriptions.
 //
-// Requests have durations as strings ("30s"). Answers have times and durations in milliseconds, in
-// members whose names end with "_ms". Pure functions.
+// Requests contain durations as strings such as "30s". Responses contain times and durations in
+// milliseconds, in members whose names end with "_ms". Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,6 @@
 
 namespace muster::web {
 
-/// Reads strings of at most `max` characters each.
 json_kind<std::vector<std::string>> text_list_kind(std::size_t max);
 /// Reads an object that maps names to strings of at most `max` characters. `names` is the maximum
 /// number of names; 0 means unlimited.
@@ -91,7 +90,7 @@ json_kind<V> kind_of(core::field_facts const& f) {
 
 }  // namespace detail
 
-/// Returns the members that a request can have: those with limits, enumerations and flags.
+/// Returns the request members: those with limits, enumerations and flags.
 template <core::described T>
 std::vector<json_field<T>> described_fields() {
   std::vector<json_field<T>> all;
@@ -117,7 +116,6 @@ std::vector<json_field<T>> described_fields() {
   return all;
 }
 
-/// Replaces the field with the same name, or appends `f`.
 template <class T>
 void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
   auto const same = [&f](auto const& one) { return one.name == f.name; };
@@ -128,7 +126,8 @@ void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
     *at = std::move(f);
 }
 
-/// Writes the members of an answer. Calls `by_hand(name)` for the members that the table marks so.
+/// Writes the members of a response. Calls `by_hand(name)` for members that the table marks as
+/// written by hand.
 template <core::described T, class ByHand>
 void described_members(member_list const& m, T const& of, ByHand const& by_hand);
 template <core::described T>

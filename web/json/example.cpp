@@ -17,7 +17,7 @@ constexpr std::string_view reference = "#/components/schemas/";
 
 using pair = std::pair<std::string_view, std::string_view>;
 
-// Texts without a form of their own, by the name of the member.
+// Example strings by member name, for schemas without a pattern.
 constexpr pair by_name[] = {{"name", "train"},      {"function", "muster.echo"},
                             {"cluster", "default"}, {"host", "host-a"},
                             {"job", "worker"},      {"worker", "worker:0"},
@@ -28,7 +28,7 @@ constexpr pair by_name[] = {{"name", "train"},      {"function", "muster.echo"},
                             {"version", "0.1.0"},   {"address", "127.0.0.1:8476"},
                             {"file", "train.py"}};
 
-// Texts with a form, by their pattern.
+// Example strings by pattern.
 constexpr pair by_pattern[] = {
     {"^(0|([0-9]+(us|ms|s|m|h|d))+)$", "30s"},
     {"^(?=.*[1-9])([0-9]+(us|ms|s|m|h|d))+$", "30s"},
@@ -67,7 +67,7 @@ std::string text_example(json const& of, std::string_view name) {
   if (auto const known = found_in(by_pattern, pattern); !known.empty()) return std::string(known);
   if (pattern.starts_with("^") && pattern.ends_with(digits) && pattern[1] != '(')
     return std::string(pattern.substr(1, pattern.size() - 1 - digits.size())) + "0000000000000001";
-  if (pattern.ends_with("?$") || pattern.ends_with(")*$")) return {};  // an empty text fits
+  if (pattern.ends_with("?$") || pattern.ends_with(")*$")) return {};  // an empty string matches
   auto const known = found_in(by_name, name);
   std::string text(known.empty() ? "text" : known);
   auto const most = static_cast<std::size_t>(number_of(of, "maxLength", 1'000));
@@ -78,7 +78,7 @@ class maker {
  public:
   explicit maker(named_schemas const& all) : all_(all) {}
 
-  /// Returns nothing if the schema contains itself here.
+  /// Returns nothing if the schema refers to itself at this point.
   std::optional<bj::value> make(json const& of, std::string_view name) {
     if (auto const to = text_of(of, "$ref"); !to.empty()) return referred(to, name);
     if (auto const* any = of.if_contains("anyOf")) return first_of(any->as_array(), name);
@@ -137,7 +137,7 @@ class maker {
   }
 
   named_schemas const& all_;
-  std::vector<std::string_view> open_;  // references that are being followed
+  std::vector<std::string_view> open_;  // references that are being resolved
 };
 
 }  // namespace

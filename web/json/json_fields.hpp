@@ -1,9 +1,10 @@
-// Describes the body of a request: name, schema and reader of each member. Each limit is defined
-// once, for the reader, its error messages and /openapi.json. Tables are read-only; any thread may
-// use them.
+// Describes a request body: name, schema and reader of each member. Each limit is defined once, for
+// the reader, its error messages and /openapi.json. The tables are read-only and can be used on any
+// thread.
 //
-// A body that does not match the schema is answered 400. A value that matches but is impossible is
-// answered 422: too many bytes in few characters, or a duration that is too long.
+// A body that does not match the schema is answered 400. A body that matches the schema but has an
+// impossible value is answered 422. Examples are a string with too many bytes but few characters,
+// and a duration that is too long.
 #pragma once
 
 #include <functional>
@@ -21,28 +22,28 @@
 
 namespace muster::web {
 
-/// The schema of a value, and the function that reads it.
 template <class V>
 struct json_kind {
   web::schema::json schema;
   std::function<V(json_check&, json_ref const&)> read;
-  std::string_view missing = {};  // the error message if the member is missing
+  std::string_view missing = {};  // error message if the member is missing
 };
 
 json_kind<bool> flag_kind();
 json_kind<std::int64_t> integer_kind(std::int64_t min, std::int64_t max);
-/// Reads a string of at most `max` characters and at most `max` bytes.
+/// Reads a string of at most `max` characters and `max` bytes.
 json_kind<std::string> text_kind(std::size_t max);
-/// Reads the name of a function: 1 to 256 characters without control characters. `missing` is also
-/// the error message for an empty name.
+/// Reads a function name: 1 to 256 characters without control characters. `missing` is the error
+/// message for a missing or empty name.
 json_kind<std::string> a_function(std::string_view missing = "required, the name of a function");
-/// The core limits bytes to the same number.
+/// The core uses the same number as a limit in bytes.
 inline constexpr std::size_t function_characters_max = 256;
-/// Reads a duration such as "30s"; 422 if it exceeds `longest`. `positive`: also rejects 0.
+/// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. If `positive` is set, also
+/// rejects 0.
 json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);
-/// Reads a JSON object of at most `max` bytes as text, unchanged.
+/// Reads a JSON object of at most `max` bytes and returns its text unchanged.
 json_kind<std::string> an_object_text(std::size_t max);
-/// Reads one of these strings and returns its position.
+/// Reads one of these strings and returns its index.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
 template <named_enum E>
 json_kind<E> enum_kind() {
@@ -53,7 +54,7 @@ json_kind<E> enum_kind() {
             return static_cast<E>(read(check, at));
           }};
 }
-/// Keeps the value unparsed, for a reader that needs the other members first.
+/// Keeps the value unparsed, for a reader that must read other members first.
 json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing = {});
 
 template <class T>
@@ -61,7 +62,7 @@ struct json_field {
   std::string_view name;
   web::schema::json schema;
   std::function<void(json_check&, json_ref const&, T&)> read;
-  std::string_view missing = {};  // not empty: the member is required
+  std::string_view missing = {};  // error message if missing; not empty if the member is required
 };
 
 template <class T, class M, class V>
@@ -80,7 +81,7 @@ json_field<T> required(std::string_view name, M T::*to, json_kind<V> kind) {
   return f;
 }
 
-/// Returns a field of a struct as a field of the struct that contains it.
+/// Returns a field of the inner struct as a field of the outer struct.
 template <class Outer, class T>
 json_field<Outer> nested(T Outer::*member, json_field<T> f) {
   return {f.name, std::move(f.schema),
@@ -93,7 +94,6 @@ json_field<Outer> nested(T Outer::*member, json_field<T> f) {
 template <class T>
 class json_object {
  public:
-  /// `rules`: additional keywords of the schema.
   explicit json_object(std::vector<json_field<T>> fields, web::schema::json const& rules = {})
       : fields_(std::move(fields)) {
     std::vector<web::schema::member> members;
@@ -103,8 +103,8 @@ class json_object {
 
   web::schema::json const& schema() const { return schema_; }
 
-  /// Reads the members of `object`. Rejects members that the table does not have; if a name is
-  /// repeated, the last member counts.
+  /// Reads the members of `object`. Rejects members that the table does not contain. If a name is
+  /// repeated, the last member is used.
   void read(json_check& check, json_ref const& object, T& into) const {
     if (!check.is(object, json_type::object)) return;
     std::uint64_t seen = 0;
@@ -119,7 +119,7 @@ class json_object {
         check.fail(invalid(path_in(object, fields_[i].name), std::string(fields_[i].missing)));
   }
 
-  /// Returns the kind of a member that has this object as its value.
+  /// Returns the kind of a member whose value is this object.
   json_kind<T> kind() const {
     return {schema_, [this](json_check& check, json_ref const& at) {
               T into;
@@ -140,7 +140,7 @@ class json_object {
     return i;
   }
 
-  std::vector<json_field<T>> const fields_;  // at most 64
+  std::vector<json_field<T>> const fields_;
   web::schema::json schema_;
 };
 

@@ -44,9 +44,9 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
-// Also rejects a name that is repeated in one object, since parsers differ in which one they take.
-// Rejects numbers outside the range of a double. Compares hashes of names, so that a body of 64 MiB
-// needs little memory.
+// Rejects names that are repeated in one object, because parsers differ in which value they use.
+// Also rejects numbers outside the range of a double. Compares hashes of names, so that a body of
+// 64 MiB needs little memory.
 class strict_handler : public no_handler {
  public:
   std::uint64_t repeated() const { return repeated_; }
@@ -93,11 +93,11 @@ class strict_handler : public no_handler {
 
  private:
   std::string key_;                   // the part read so far
-  std::vector<std::uint64_t> names_;  // hashes for all open objects
+  std::vector<std::uint64_t> names_;  // hashes of the names of all open objects
   std::vector<std::size_t> begins_;   // start of each open object in `names_`
   std::uint64_t repeated_ = 0;
   bool too_large_ = false;
-  std::uint64_t wanted_ = 0;  // 0: none
+  std::uint64_t wanted_ = 0;  // 0 if none
   std::string found_;
 };
 
@@ -242,8 +242,8 @@ std::string json_ref::string() const {
   return decode_json_string(text_);
 }
 
-// JSON Schema counts 2.0 and 2e0 as integers, and languages without integers write them. Above 2^53
-// a double may not be the number that was written.
+// JSON Schema accepts 2.0 and 2e0 as integers, and languages without an integer type write them.
+// Above 2^53, a double can differ from the number that was written.
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
   auto const* const last = text_.data() + text_.size();
@@ -255,7 +255,7 @@ std::optional<std::int64_t> json_ref::integer() const {
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
   bool const whole =
       ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
-  // An integer that did not fit above does not fit exactly into a double either.
+  // An integer that did not fit above cannot be represented exactly as a double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }

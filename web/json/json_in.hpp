@@ -1,6 +1,6 @@
-// Reads JSON from clients in place: the text is validated once and then walked as slices. Arguments
-// therefore reach the workers unchanged, and a body of 64 MiB needs no tree. Slices refer to the
-// text and to their parents, so keep both alive.
+// Reads JSON from clients in place: the text is validated once and then read through slices.
+// Arguments therefore reach the workers unchanged, and a body of 64 MiB needs no tree. A slice
+// refers to the text and to its parent slice, so both must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,19 @@
 
 namespace muster::web {
 
-/// Maximum nesting depth; deeper JSON is rejected.
 inline constexpr std::size_t json_depth_max = 64;
 
 enum class json_type : std::uint8_t { null, boolean, number, string, array, object };
 std::string_view name(json_type t);
 
-/// Checks JSON from a client: exactly one value, no repeated member within an object, and no number
-/// outside the range of a double.
+/// Validates JSON from a client: exactly one value, no repeated member within an object, and no
+/// number outside the range of a double.
 /// @return nothing if the text is valid, else the problem with its position or the member's name.
 std::optional<problem> check_json(std::string_view text);
 /// Returns whether a worker's value is JSON. Unlike check_json, accepts repeated members and
-/// numbers of any size, which some languages write.
+/// numbers of any size, because some languages write them.
 bool is_json(std::string_view text);
 
-/// A value within text that check_json accepted.
 class json_ref {
  public:
   explicit json_ref(std::string_view text);
@@ -39,10 +37,9 @@ class json_ref {
 
   /// Returns the decoded string. REQUIRES: type() is string.
   std::string string() const;
-  /// REQUIRES: type() is boolean.
   bool boolean() const { return text_.front() == 't'; }
-  /// Returns the number if it is an integer of 64 bits, else nothing. Accepts 2.0 and 2e0, but with
-  /// a fraction or exponent only up to 2^53.
+  /// Returns the number if it is a 64-bit integer. A number with a fraction or exponent, such as
+  /// 2.0 or 2e0, is accepted up to 2^53.
   std::optional<std::int64_t> integer() const;
 
  private:
@@ -68,20 +65,19 @@ class json_walk {
 
  private:
   json_ref const& of_;
-  std::string_view rest_;  // after the last value
+  std::string_view rest_;
   bool const object_;
   json_ref value_;
 };
 
-/// Decodes a JSON string literal; `literal` includes the quotes.
+/// Decodes a JSON string literal, which includes the quotes.
 std::string decode_json_string(std::string_view literal);
 
-/// Converts JSON values into typed fields and keeps the first failure. Read all fields, then check
-/// `failed` once. One per request, web thread.
+/// Converts JSON values into typed fields and records the first failure. Read all fields, then
+/// check failed() once. One per request, web thread.
 class json_check {
  public:
   bool failed() const { return failure_.has_value(); }
-  /// REQUIRES: failed().
   problem const& failure() const { return *failure_; }
 
   void fail(problem p) {
@@ -92,10 +88,11 @@ class json_check {
   }
   void unknown(json_ref const& at) { fail(at, "unknown field"); }
 
-  /// Returns whether the value has this type; otherwise fails with "expected an array, got string".
+  /// Returns whether the value has this type; otherwise records a failure such as "expected an
+  /// array, got string".
   bool is(json_ref const& at, json_type wanted);
-  /// Returns the string. Fails with 400 if it has more than `bytes_max` characters, and with 422 if
-  /// only its bytes exceed the limit.
+  /// Returns the string. Records a 400 failure if it has more than `bytes_max` characters, or a 422
+  /// failure if only its bytes exceed the limit.
   std::string text(json_ref const& at, std::size_t bytes_max);
   bool flag(json_ref const& at);
   std::int64_t integer(json_ref const& at, std::int64_t min, std::int64_t max);

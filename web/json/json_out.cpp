@@ -52,7 +52,8 @@ void append_json_string(std::string& to, std::string_view text) {
     to.append(text.begin(), run);
     text.remove_prefix(static_cast<std::size_t>(run - text.begin()));
     if (text.empty()) break;
-    // UTF-8 sequences contain no ASCII bytes, so a run without ASCII can be checked separately.
+    // No UTF-8 sequence contains an ASCII byte, so the run before the next ASCII byte can be
+    // checked separately.
     auto const ascii = std::find_if_not(text.begin(), text.end(), beyond_ascii);
     auto const rest = text.substr(0, static_cast<std::size_t>(ascii - text.begin()));
     if (rest.empty())

@@ -1,6 +1,6 @@
 // Appends JSON text to a string without building a tree. Inserts commas and escapes; the caller
-// writes a key before each member. Strings may contain any bytes: invalid UTF-8 becomes U+FFFD,
-// because names and errors come from users' programs.
+// writes a key before each member. Replaces invalid UTF-8 by U+FFFD, because names and errors come
+// from user programs and can contain any bytes.
 #pragma once
 
 #include <charconv>
@@ -24,7 +24,7 @@ class json_out {
 
   json_out& begin_object() { return open('{'); }
   json_out& end_object() { return close('}'); }
-  /// Begins an object that ends with the scope.
+  /// Begins an object that is closed at the end of the scope.
   [[nodiscard]] scope object() { return scope(begin_object()); }
   json_out& begin_array() { return open('['); }
   json_out& end_array() { return close(']'); }
@@ -38,7 +38,7 @@ class json_out {
     char text[24];
     return token({text, std::to_chars(text, text + sizeof text, n).ptr});
   }
-  /// Writes three decimals; NaN and infinity become 0.
+  /// Writes three decimals. NaN and infinity are written as 0.
   json_out& number(double n);
   template <class Range>
   json_out& strings(Range const& texts) {
@@ -46,14 +46,12 @@ class json_out {
     for (auto const& text : texts) string(text);
     return end_array();
   }
-  /// Writes text that is already JSON. Replaces line breaks by spaces, so that the text fits into
-  /// one NDJSON line.
+  /// Writes JSON text. Replaces line breaks by spaces, so that the text fits on one NDJSON line.
   json_out& raw(std::string_view json);
 
  private:
   json_out& open(char c);
   json_out& close(char c);
-  /// Writes a number, true, false or null.
   json_out& token(std::string_view text);
   void separate() {
     if (comma_) to_ += ',';
@@ -64,10 +62,8 @@ class json_out {
   bool comma_ = false;
 };
 
-/// Appends `text` as a JSON string, with quotes.
 void append_json_string(std::string& to, std::string_view text);
 
-/// Returns the JSON that `write(out)` writes.
 template <class Write>
 std::string json_text(Write const& write) {
   std::string text;
@@ -76,7 +72,6 @@ std::string json_text(Write const& write) {
   return text;
 }
 
-/// Returns the JSON that `write(out)` writes, followed by a line break.
 template <class Write>
 std::string json_line(Write const& write) {
   return json_text(write) += '\n';

@@ -1,4 +1,4 @@
-// Late arrivals at barriers, for the run of a cluster and the record of an attempt. Pure functions.
+// JSON of late arrivals at barriers, for cluster runs and attempt records. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace muster::web {
 
-/// Returns fractions too: a delay of 0.1 ms at each step matters.
+/// Includes fractions, because a delay of 0.1 ms at every step matters.
 inline double milliseconds(core::duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
-/// Writes a barrier that all tasks reached.
+/// Writes a barrier at which all tasks arrived.
 template <class Barrier>
 void late_barrier_members(member_list const& m, std::string const& id, Barrier const& b) {
   m("id", id);
@@ -27,7 +27,6 @@ void late_barrier_members(member_list const& m, std::string const& id, Barrier c
   m("spread_ms", milliseconds(b.spread), "time from the first to the last arrival");
 }
 
-/// Writes a task that arrived late.
 template <class Task>
 void late_task_members(member_list const& m, std::string const& name, Task const& t) {
   m("task", name);

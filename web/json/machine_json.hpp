@@ -1,4 +1,5 @@
-// Machine data that workers report. Unknown values are omitted, not written as zero.
+// JSON of the machine data that workers report. Unknown values are omitted; they are not written as
+// zero.
 #pragma once
 
 #include <optional>
@@ -11,9 +12,9 @@
 
 namespace muster::web {
 
-/// Declared here, so that argument-dependent lookup finds its `members`.
+/// Declared here so that argument-dependent lookup finds members().
 struct seen_machine {
-  std::string cluster, task;  // empty task: the server itself
+  std::string cluster, task;  // an empty task means the server itself
   core::time_point seen{};
   bool fresh = false;
   machine newest{};
@@ -28,8 +29,8 @@ void members(member_list const& m, seen_machine const& s);
 void members(member_list const& m, core::task_view const& t, core::time_point now,
              std::optional<machine> const& seen);
 
-/// Returns the current data of the worker's machine; nothing if the worker reports none or its data
-/// is stale.
+/// Returns the current data of the worker's machine. Returns nothing if the worker has reported
+/// none or the data is stale.
 std::optional<machine> machine_of(history::machines const& all, core::task_view const& t,
                                   core::time_point now);
 

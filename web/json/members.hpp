@@ -1,8 +1,8 @@
-// Defines the members of an answer's object once, for its JSON and for its schema in /openapi.json.
-// `members(m, view)` names them in the order of the contract.
+// Defines the members of a response object once, for its JSON and for its schema in /openapi.json.
+// `members(m, view)` lists them in the order in which they are written.
 //
-// To build the schema, `members` runs on empty views, so it must name every member; use `some` or
-// `when` for optional ones. Pure, any thread.
+// To build the schema, `members` runs on empty views. It must therefore list every member and use
+// `some` or `when` for optional members. Pure, any thread.
 #pragma once
 
 #include <initializer_list>
@@ -21,7 +21,7 @@
 
 namespace muster::web {
 
-/// The name of a shared schema. If it is empty, the view's schema is written inline.
+/// Name of a shared schema. If it is empty, the view's schema is written inline.
 template <class View>
 inline constexpr std::string_view schema_name = {};
 
@@ -32,7 +32,7 @@ struct value_id {
 };
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
-/// A time in milliseconds; null if the event has not happened.
+/// Time in milliseconds; null if the event has not happened.
 struct optional_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
@@ -49,10 +49,10 @@ schema::json schema_of_value();
 class member_list {
  public:
   explicit member_list(json_out& out) : out_(&out) {}
-  /// Appends the schemas of the members to `told`. REQUIRES: `told` outlives the list.
+  /// Appends the member schemas to `told`. REQUIRES: `told` outlives the list.
   explicit member_list(std::vector<schema::member>& told) : schema_members_(&told) {}
 
-  /// Returns a list for optional members. They are written only if `there`.
+  /// Returns a list whose members are optional. They are written only if `there` is true.
   member_list when(bool there) const {
     auto list = *this;
     list.there_ = there_ && there;
@@ -60,14 +60,14 @@ class member_list {
     return list;
   }
 
-  /// Writes a member: a number, boolean, string, id, view, list, or map from names to these. States
-  /// are written by name, times and durations in milliseconds.
+  /// Writes a member: a number, boolean, string, ID, view or list, or a map from names to values of
+  /// these types. States are written by name; times and durations are written in milliseconds.
   template <class V>
   void operator()(std::string_view name, V const& value, std::string_view words = {}) const {
     if (schema_members_) return tell(name, &schema_of_value<V>, words);
     if (there_) write_value_of(out_->key(name), value);
   }
-  /// Writes an optional member; omits it if it is empty, zero, false or null.
+  /// Writes an optional member. Omits it if its value is empty, zero, false or null.
   template <class V>
   void some(std::string_view name, V const& value, std::string_view words = {}) const {
     when(!is_none(value))(name, value, words);
@@ -78,14 +78,13 @@ class member_list {
       return schema_members_->push_back({name, schema::one_of(words), required_});
     if (there_) out_->key(name).string(value);
   }
-  /// Writes a member whose value is the JSON that `write(out)` writes.
   template <class Write>
   void json(std::string_view name, schema::json (*schema)(), Write const& write,
             std::string_view words = {}) const {
     if (schema_members_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
   }
-  /// Writes an object; `say(list)` writes its members.
+  /// Writes a nested object; `say(list)` writes its members.
   template <class Say>
   void object(std::string_view name, Say const& say, std::string_view words = {}) const {
     if (schema_members_)
@@ -95,8 +94,8 @@ class member_list {
     auto const object = out_->key(name).object();
     say(member_list(*out_));
   }
-  /// Writes the object in an optional or behind a pointer with `say(list, *maybe)`; omits an empty
-  /// one.
+  /// Writes the object in an optional or behind a pointer with `say(list, *maybe)`. Omits the
+  /// member if there is no object.
   template <class Maybe, class Say>
   void some_object(std::string_view name, Maybe const& maybe, Say const& say,
                    std::string_view words = {}) const {
@@ -171,7 +170,7 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// Returns the object whose members `say(list)` writes. `object_line` adds a line break.
+/// Returns the object whose members `say(list)` writes. object_line() adds a line break.
 template <class Say>
 std::string object_text(Say const& say) {
   return json_text([&say](json_out& out) {
@@ -184,7 +183,6 @@ std::string object_line(Say const& say) {
   return object_text(say) += '\n';
 }
 
-/// Returns the schema of the JSON that `write(out, View, More…)` writes.
 template <class... View>
 schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
@@ -200,7 +198,7 @@ schema::json schema_of_members() {
   return schema_of_call(say);
 }
 
-/// Returns the schema of {"jobs":[…],"next_page_token":"…"}.
+/// Returns the schema of a page such as {"jobs":[…],"next_page_token":"…"}.
 inline schema::json page_schema(std::string_view name, std::string_view of) {
   return schema::object({{name, schema::array(schema::ref(of))},
                          {"next_page_token", schema::text(), schema::optional}});

@@ -1,4 +1,4 @@
-// JSON of the REST contract for objects on tasks. Pure.
+// REST JSON of objects on tasks. Pure.
 #pragma once
 
 #include "server/core/api/datasets.hpp"

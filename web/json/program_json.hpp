@@ -1,4 +1,4 @@
-// JSON of the REST contract for programs: requests and views. Pure functions.
+// REST JSON of programs: requests and views. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
-  /// Unset: the server's TCPStore if the program's cluster has one, else rank 0.
+  /// If unset, the program uses the TCPStore that the server provides for its cluster, or else a
+  /// store on rank 0.
   std::optional<core::store_place> store{};
 };
 
 program_request read_program(json_check& check, json_ref const& body);
-schema::named program_schema();  // of the request
+schema::named program_schema();  // of the request body
 
 struct stop_request {
-  std::optional<std::uint64_t> at_step;  // 0: the next step
+  std::optional<std::uint64_t> at_step;  // 0 selects the next step
 };
 stop_request read_stop(json_check& check, json_ref const& body);
 schema::named stop_schema();

@@ -1,4 +1,4 @@
-// Builds JSON Schemas for the requests and answers in /openapi.json. Pure functions, any thread.
+// Builds JSON Schemas of requests and responses for /openapi.json. Pure functions, any thread.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,7 +11,7 @@ namespace muster::web::schema {
 
 using json = boost::json::object;
 
-/// An id: a prefix and 64 bits in lower-case hex.
+/// An ID: a prefix and a 64-bit number in lower-case hex.
 json id(std::string_view prefix);
 json any();
 /// A binary body, in the form that client generators expect.
@@ -21,23 +21,23 @@ json number();
 json integer(std::int64_t min, std::uint64_t max);
 /// An integer of at least 0.
 json count();
-/// Milliseconds since the epoch; 0 if it has not happened.
+/// Milliseconds since the epoch; 0 if the event has not happened.
 json time();
 json text();
-/// Limits are in characters.
+/// `min` and `max` are in characters.
 json text(std::size_t min, std::size_t max);
-/// `pattern`: an ECMA 262 expression. `max`: in characters, 0 for no limit.
+/// `pattern` is an ECMA 262 expression. `max` is in characters; 0 means no limit.
 json matching(std::string_view pattern, std::size_t max = 0);
 json one_of(std::span<std::string_view const> values);
 json one_of(std::initializer_list<std::string_view> values);
 json array(json items);
-/// An object with arbitrary names.
+/// An object with arbitrary member names.
 json map(json values);
 json map(json values, json names, std::size_t entries_max);
 json nullable(json of);
 json any_of(std::vector<json> of);
 json ref(std::string_view name);
-/// A duration string with units. Values that are too large are answered 422.
+/// A duration string with a unit. Values that are too large are answered 422.
 json duration(bool positive = false);
 json described(json schema, std::string_view words);
 json with(json schema, json const& more);
@@ -49,12 +49,12 @@ struct member {
 };
 inline constexpr bool optional = false;
 
-/// An object of a request: other members are rejected.
+/// A request object, which must not have other members.
 json closed_object(std::vector<member> members);
-/// An object of an answer: members may be added later.
+/// A response object, to which members can be added in later versions.
 json object(std::vector<member> members);
 
-/// A schema that others reference by name.
+/// A schema that other schemas reference by name.
 struct named {
   std::string_view name;
   json schema;

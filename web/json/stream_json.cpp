@@ -12,7 +12,7 @@ std::int64_t us(core::time_point t) {
   return t.time_since_epoch().count();
 }
 
-/// A signed integer, for times before the base.
+/// A signed integer, because times can be earlier than the base.
 struct offset {
   std::int64_t n = 0;
   void write(json_out& out) const { out.number(n); }
@@ -214,7 +214,7 @@ void trace_json::write_thread_name(std::string_view kind, std::uint32_t process,
   out.end_object();
 }
 
-// Returns the task's first thread that is free at the start of `s`.
+// Returns the task's first thread that is free when `s` starts.
 std::uint32_t trace_json::thread_for(std::uint32_t process, std::string_view task, span const& s) {
   auto& all = threads_[{process, std::string(task)}];
   auto it =

@@ -1,5 +1,4 @@
-// Worker activity as JSON: the columns of GET /api/v1/stream, and Chrome trace events. Pure
-// functions and plain collectors; web thread.
+// JSON of worker activity: the columns of GET /api/v1/stream, and Chrome trace events. Web thread.
 #pragma once
 
 #include <map>
@@ -14,12 +13,12 @@
 
 namespace muster::web {
 
-/// Pages of the core, combined into one answer.
+/// Several pages of the core, combined into one response.
 struct stream_answer {
   core::time_point now{}, since{};
   std::uint64_t next = 0;
   bool more = false;
-  std::string cluster;  // empty: the main one
+  std::string cluster;  // empty for the main cluster
   std::map<std::uint32_t, core::lane_view> lanes;
   std::map<core::function_id, std::string> functions;
   std::vector<core::span_view> spans;
@@ -32,18 +31,18 @@ void members(member_list const& m, stream_answer const& a);
 
 inline constexpr auto stream_history = std::chrono::hours(1);
 
-/// The minutes of one lane up to `now`, the newest last.
+/// The minutes of one lane up to `now`, oldest first.
 struct worker_history {
   std::vector<core::minute_view> minutes;
   core::time_point now{};
 };
 void members(member_list const& m, worker_history const& h);
 
-/// Writes trace events in Chrome's JSON format, which Perfetto opens, in pieces. A task is a thread
-/// of its host or cluster; concurrent spans use further threads of the task.
+/// Writes trace events in pieces, in Chrome's JSON format, which Perfetto can open. A task is shown
+/// as a thread of its host or cluster. Concurrent spans use additional threads of the task.
 class trace_json {
  public:
-  /// Threads of one task. At the limit, spans overlap on the last thread.
+  /// Maximum number of threads of one task. At the limit, spans overlap on the last thread.
   static constexpr std::size_t threads_max = 64;
 
   struct span {
@@ -52,26 +51,25 @@ class trace_json {
     core::time_point started{};
     core::duration lasted{};
     std::string_view state;
-    core::closure_id closure{};  // none: a sum of several closures
-    core::session_id job{};      // none: a sum of several closures, or a closure of the server
+    core::closure_id closure{};  // not set if the span summarises several closures
+    core::session_id job{};      // not set if the span summarises several closures, or belongs to a
+                                 // closure of the server
     std::uint32_t count = 1;
     std::uint32_t failed = 0;
     std::string_view error = {};
   };
 
-  /// Writes the beginning of the file.
   trace_json();
   void add(std::string_view process, std::string_view task, span const& s);
   void end();
   static schema::json schema();
-  /// Returns the text written since the last call.
   std::string take() { return std::exchange(text_, {}); }
   std::size_t size() const { return text_.size(); }
 
  private:
   struct track {
     std::uint32_t number = 0;
-    core::time_point free{};  // from this time on
+    core::time_point free{};  // time at which the thread becomes free
   };
   void write_thread_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
                          std::string_view name);

@@ -1,4 +1,4 @@
-// Reads submissions of REST clients from JSON. Pure functions, web thread.
+// Reads job submissions of REST clients from JSON. Pure functions.
 #pragma once
 
 #include "server/hub/submission.hpp"
@@ -7,12 +7,12 @@
 namespace muster::web {
 
 struct job_request {
-  std::string cluster;  // empty: the main one
+  std::string cluster;  // empty for the main cluster
   core::session_spec spec;
   server::submission closures;
 };
 
-/// Returns the tables for the `options` of a closure and of a job. Any thread.
+/// Returns the table for the `options` of a closure or of a job. Any thread.
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
 /// Returns the members of a job request other than its options.
@@ -25,12 +25,12 @@ job_request read_job(json_check& check, json_ref const& body);
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
-/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job; empty: the name
-/// of the original job.
+/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job, or an empty
+/// string to use the original name.
 std::string read_retry(json_check& check, json_ref const& body);
 
 struct per_worker_request {
-  std::string cluster;  // empty: the main one
+  std::string cluster;  // empty for the main cluster
   std::string function;
   std::string name;
   core::blob args;

@@ -1,4 +1,4 @@
-// JSON of tokens. Contains a secret only in the answer that creates it. Web thread.
+// JSON of tokens. Only the response that creates a token contains its secret. Web thread.
 #pragma once
 
 #include "server/hub/access/token_keeper.hpp"
@@ -13,15 +13,15 @@ server::token_request read_token(json_check& check, json_ref const& body);
 std::string read_sign_in(json_check& check, json_ref const& body);
 
 void members(member_list const& m, core::token const& t);
-/// Also writes the secret.
+/// Writes the secret as well.
 void members(member_list const& m, server::new_token const& t);
 
-/// The caller, for GET /api/v1/session.
+/// The session of the caller, for GET /api/v1/session.
 struct session_state {
-  bool required = false;  // all callers need a token
+  bool required = false;  // every caller needs a token
   bool signed_in = false;
   core::caller who;
-  bool read_only = false;  // all changes are refused
+  bool read_only = false;  // the server refuses all changes
 };
 void write(json_out& out, session_state const& s);
 

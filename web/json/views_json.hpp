@@ -1,5 +1,5 @@
-// JSON of the REST contract for the core's views. Pure functions: `write(out, view)` writes a view,
-// and schema_of<View>() returns its schema.
+// REST JSON of the core's views. Pure functions: `write(out, view)` writes a view, and
+// schema_of<View>() returns its schema.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// A closure as REST shows it: the core's view and the reported progress.
+/// A closure as REST reports it: the core's view and the progress that the closure has reported.
 struct reported_closure {
   core::closure_view view;
   std::optional<server::closure_progress> progress;
@@ -31,17 +31,17 @@ inline constexpr std::string_view schema_name<reported_closure> = "ClosureView";
 void members(member_list const& m, core::failure const& f);
 void members(member_list const& m, core::closure_counts const& c);
 void members(member_list const& m, core::job_view const& j);
-/// `progress`: reported progress; null if there is none.
+/// `progress` is null if the closure has reported none.
 void members(member_list const& m, core::closure_view const& c,
              server::closure_progress const* progress = nullptr);
 void members(member_list const& m, reported_closure const& c);
-/// `now` is used for the age of the heartbeat.
+/// The age of the heartbeat is computed relative to `now`.
 void members(member_list const& m, core::task_view const& t, core::time_point now);
 void members(member_list const& m, core::function_view const& f);
-/// Writes all counts except the cancelled closures.
+/// Writes all counts except that of cancelled closures.
 void function_members(member_list const& m, core::function_view const& f);
-/// Writes the counts of closures by state, except the cancelled ones. Works for functions and for
-/// their displayed names.
+/// Writes the closure counts by state, except that of cancelled closures. Accepts functions and
+/// displayed functions.
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
   m("waiting", f.waiting,
@@ -62,7 +62,6 @@ void write_value(json_out& out, core::blob const& b);
 /// Returns the milliseconds since `then`, at least 0.
 std::int64_t ms_since(core::time_point then, core::time_point now);
 
-/// Returns the JSON of a view followed by a line break.
 template <class... View>
 std::string to_text(View const&... view) {
   return json_line([&](json_out& out) { write(out, view...); });

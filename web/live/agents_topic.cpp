@@ -17,8 +17,8 @@ std::string joined(std::string_view a, std::string_view b) {
   return std::string(a).append(1, ',').append(b);
 }
 
-// Writes the first and last number of each run of consecutive numbers. REQUIRES: `numbers` is in
-// ascending order.
+// Writes the first and last number of each run of consecutive numbers. REQUIRES: `numbers` is
+// ascending.
 void write_ranges(json_out& out, std::vector<std::uint32_t> const& numbers) {
   out.begin_array();
   for (std::size_t i = 0; i < numbers.size();) {

@@ -1,4 +1,4 @@
-// The data of the topics on clusters: copied on the engine thread in steps, converted to rows on
+// The data of the topics about clusters: copied in steps on the engine thread, converted to rows on
 // the web thread. Only topics with subscribers are copied.
 #pragma once
 
@@ -24,18 +24,19 @@ struct cluster_rows {
   topic_rows clusters, barriers, events;
   std::vector<agent_row> agents;
   std::size_t more_agents = 0;
-  std::string ages;  // of the agents' heartbeats, as JSON
+  std::string ages;  // heartbeat ages as JSON
   core::time_point now{};
 };
 
-// Limits of the rows; rows beyond them are only counted.
+// Limits of the rows. Rows beyond these limits are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
-inline constexpr std::size_t barriers_shown = 100;         // of a cluster
-inline constexpr std::size_t barriers_shown_in_full = 10;  // of a cluster: with the names of tasks
-inline constexpr std::size_t missing_shown = 50;           // of a barrier
+inline constexpr std::size_t barriers_shown = 100;         // for each cluster
+inline constexpr std::size_t barriers_shown_in_full = 10;  // for each cluster: barriers with task
+                                                           // names
+inline constexpr std::size_t missing_shown = 50;           // for each barrier
 inline constexpr std::size_t events_shown = 300;
-/// Shorter waits are not shown: they begin and end with each training step.
+/// Shorter waits are not shown, because they start and end with every training step.
 inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);
 
 /// Returns whether the cluster belongs to a program that is ending or has ended, so that its tasks

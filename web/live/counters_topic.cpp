@@ -5,7 +5,7 @@
 namespace muster::web {
 
 namespace {
-// Updates arrive about every half second. A point is made a little early rather than one update
+// Updates arrive about every half second. A point is added slightly early instead of one update
 // late.
 constexpr std::chrono::milliseconds early{100};
 

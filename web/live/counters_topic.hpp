@@ -1,4 +1,4 @@
-// The `counters` topic: the server's numbers with five minutes of history. Always kept up to date,
+// The `counters` topic: the server's counters with five minutes of history. Always kept up to date,
 // so that a new dashboard has full charts. Web thread.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace muster::web {
 
 class counters_topic final : public topic {
  public:
-  /// Points of history, one per second; at the limit, the oldest is removed.
+  /// One point for each second. At the limit, the oldest point is removed.
   static constexpr std::size_t points_max = 300;
   static constexpr std::chrono::milliseconds step{1000};
 

@@ -1,4 +1,4 @@
-// The `jobs` topic: running jobs and those that ended or failed recently (history::live_jobs),
+// The `jobs` topic: running jobs and jobs that ended or failed recently (history::live_jobs),
 // newest first. Web thread.
 #pragma once
 
@@ -15,7 +15,7 @@ class jobs_topic final : public changing_rows<core::session_id> {
  public:
   jobs_topic() : changing_rows(topic_name::jobs) {}
 
-  /// Replaces the jobs. REQUIRES: each job occurs once.
+  /// REQUIRES: each job occurs once.
   void update(std::vector<core::job_view> jobs, core::time_point now);
 
  private:
@@ -26,7 +26,7 @@ class jobs_topic final : public changing_rows<core::session_id> {
 
   void write_body(json_out& out, std::uint64_t const* from) const override;
 
-  std::map<core::session_id, entry, std::greater<>> jobs_;  // newest first
+  std::map<core::session_id, entry, std::greater<>> jobs_;
 };
 
 }  // namespace muster::web

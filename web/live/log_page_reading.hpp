@@ -12,13 +12,13 @@ struct log_state {
   bool ended = false;  // no more lines will follow
 };
 
-/// Returns the log of a closure or a job: known to the core, or part of a stream that keeps no
-/// records but has logged. NOT_FOUND otherwise.
+/// Returns the log of a closure or job if the core knows it. A closure or job of a stream without
+/// records also has a log once it has logged. Otherwise returns NOT_FOUND.
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure);
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job);
 
-/// Returns at most `limit` lines after `seq`, or the newest `limit` lines if `newest`. NOT_FOUND:
-/// the record of the job was removed.
+/// Returns at most `limit` lines after `seq`, or the newest `limit` lines if `newest` is set.
+/// Returns NOT_FOUND if the record of the job was removed.
 muster::result<log_state> read_log_page(server::hub& h, server::log_target of, std::uint64_t seq,
                                         std::size_t limit, bool newest);
 

@@ -1,6 +1,6 @@
-// The topic of the log of a closure or a job: "logs:cl_…", "logs:job_…". Contains the newest lines.
-// Lines that a client missed and that are no longer among these are not sent; `earlier` is then
-// set. The sequence number grows only when there is something new. Web thread.
+// The topic of the newest log lines of a closure ("logs:cl_…") or a job ("logs:job_…"). If a client
+// has missed lines that are no longer in the topic, they are not sent, and `earlier` is set. The
+// sequence number grows only when something has changed. Web thread.
 #pragma once
 
 #include <deque>
@@ -16,11 +16,11 @@
 
 namespace muster::web {
 
-// Lines that a topic keeps; at the limit, the oldest is removed.
+// Maximum number of lines in a topic. At the limit, the oldest line is removed.
 inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
 
-/// The position up to which a topic has the lines.
+/// The position up to which a topic has log lines.
 struct log_position {
   std::string name;
   server::log_target of;
@@ -34,7 +34,7 @@ struct log_update {
   bool skipped = false;  // more lines exist than are shown
   std::uint64_t dropped = 0;
   bool ended = false;
-  bool known = true;  // false: the job is unknown, or its record was removed
+  bool known = true;  // false if the job is unknown or its record was removed
   std::optional<server::closure_progress> progress;
 
   bool same_state(log_update const& o) const {
@@ -42,13 +42,13 @@ struct log_update {
   }
 };
 
-/// Reads all these logs in one step on the engine. A log of a cluster outside the scope is unknown.
+/// Reads all these logs in one engine step. A log of a cluster outside the scope is unknown.
 coro::task<muster::result<std::vector<log_update>>> collect_logs(
     engine_link& engine, std::vector<log_position> interests, server::shared_scope scope);
 
 class log_topic final : public topic {
  public:
-  /// Returns nothing if the name is not of this kind of topic. The job of a closure is determined
+  /// Returns nothing if the name is not that of a log topic. The job of a closure is determined
   /// later.
   static std::optional<server::log_target> target_named(std::string_view name);
 
@@ -67,7 +67,7 @@ class log_topic final : public topic {
     core::closure_id closure{};
     std::uint32_t attempt = 0;
     server::log_level level{};
-    bool unfinished = false;  // the next line of the same closure, attempt and level replaces it
+    bool unfinished = false;  // replaced by the next line of the same closure, attempt and level
   };
 
   void write_body(json_out& out, std::uint64_t const* from) const override;
@@ -78,9 +78,9 @@ class log_topic final : public topic {
   server::log_target const of_;
   std::deque<line> lines_;
   std::size_t bytes_ = 0;
-  std::size_t unfinished_ = 0;  // number of unfinished lines
-  std::uint64_t last_ = 0;      // number of the newest line
-  // Clients at this sequence number or below receive a snapshot.
+  std::size_t unfinished_ = 0;
+  std::uint64_t last_ = 0;  // number of the newest line
+  // Clients at or below this sequence number receive a snapshot.
   std::uint64_t too_old_;
   bool earlier_ = false;  // older lines exist
   log_update state_;      // without its lines

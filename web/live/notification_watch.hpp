@@ -1,4 +1,4 @@
-// Checks the alerts of all clusters and sends notices of changes. Owned by websocket_hub, web
+// Checks the alerts of all clusters and sends notifications of changes. Owned by websocket_hub, web
 // thread.
 #pragma once
 
@@ -14,11 +14,11 @@ class notification_watch {
  public:
   static constexpr auto every = std::chrono::seconds(2);
 
-  /// REQUIRES: `to` and `engine` outlive it.
+  /// REQUIRES: `to` and `engine` outlive the object.
   notification_watch(web_notifications const& to, engine_link& engine, core::time_point started)
       : to_(to), engine_(engine), board_(started) {}
 
-  /// Does nothing if no check is due. If the engine does not answer, tries again at the next check.
+  /// Does nothing if no check is due. If the engine does not answer, the next call tries again.
   coro::task<void> look();
 
  private:

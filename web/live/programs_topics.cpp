@@ -53,7 +53,7 @@ void copy_cluster(engine_services& services, program_copy& p) {
   if (p.program.coordination_cluster.empty() || !id) return;
   auto const views = all.current(*id).views();
   auto const now = services.coordination.now();
-  // Viewers need to see at once which agents the others are waiting for.
+  // These waits are shown without delay: viewers must see which agents the waiting agents need.
   p.agents = views.tasks(now, 0, p.ranks.size(), shortest_shown_wait);
   p.barriers = views.barriers_from(0, barriers_shown);
   std::erase_if(p.barriers, [now](auto const& b) {
@@ -185,7 +185,7 @@ coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, p
     rows.list->more = c->more;
     for (auto const& p : c->list) rows.list->rows.emplace_back(core::text(p.row.id), list_row(p));
   }
-  // A program that does not exist, or is not visible to the client, has no rows.
+  // A program that does not exist or is not visible to the client has no rows.
   for (auto const& name : asked.each) {
     auto const at = c->each.find(name);
     rows.each.emplace(name, at == c->each.end() ? named_rows() : rows_of(at->second));

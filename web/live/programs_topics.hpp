@@ -1,9 +1,9 @@
-// The data of the topics on programs: `programs` has a row for each program. Each program with
+// The data of the topics about programs. `programs` has a row for each program. Each program with
 // subscribers also has a topic "program:prog_…" with these rows:
 //
 //   program   as in REST; missing if the program is unknown
-//   attempts  {"attempts":[…]}, the newest ones
-//   barriers  {"barriers":[…]}, those of its coordination cluster that have waiting tasks
+//   attempts  {"attempts":[…]}, the newest attempts
+//   barriers  {"barriers":[…]}, the barriers of its coordination cluster with waiting tasks
 //   0, 1, …   its ranks, each with its last line and, if it is an agent, its state
 //
 // Copied on the engine thread, converted to rows on the web thread. A subscription to a program
@@ -22,10 +22,10 @@
 
 namespace muster::web {
 
-/// Returns the program of a topic name; nothing if the topic is not on a single program.
+/// Returns the program of a topic name, or nothing if the topic is not about a single program.
 std::optional<core::program_id> program_named(std::string_view topic);
 
-/// The topics that have subscribers: the list, and the names of those on single programs.
+/// The topics that have subscribers.
 struct programs_asked {
   bool list = false;
   std::vector<std::string> each;
@@ -34,11 +34,11 @@ struct programs_asked {
 
 struct program_rows {
   std::optional<topic_rows> list;
-  std::map<std::string, named_rows> each;  // by the topic's name
+  std::map<std::string, named_rows> each;  // by topic name
   core::time_point now{};
 };
 
-/// Limit per cluster. Programs that have not ended are listed first.
+/// Limit for each cluster. Programs that have not ended are listed first.
 inline constexpr std::size_t programs_shown = 200;
 
 coro::task<muster::result<program_rows>> collect_programs(engine_link& engine, programs_asked asked,

@@ -20,12 +20,12 @@ namespace muster::web {
 class topic_set;
 class websocket_hub;
 
-/// Limits that `hello` contains.
-inline constexpr std::size_t websocket_message_bytes_max = 4096;  // more: closed (1009)
-inline constexpr std::size_t websocket_subscriptions_max = 32;    // more: err, closed
-// Subscriptions to logs and single programs; more: err, closed.
+/// Limits that `hello` contains. A client that exceeds a limit is disconnected.
+inline constexpr std::size_t websocket_message_bytes_max = 4096;  // closed with 1009
+inline constexpr std::size_t websocket_subscriptions_max = 32;    // `err`
+// Limit of subscriptions to logs and single programs together (`err`).
 inline constexpr std::size_t websocket_watched_max = 4;
-inline constexpr std::size_t websocket_rows_max = 200;  // more: err, closed
+inline constexpr std::size_t websocket_rows_max = 200;  // `err`
 
 class subscriber {
  public:
@@ -33,8 +33,9 @@ class subscriber {
 
   struct connection {
     std::function<void()> wake;        // called when there may be something to send
-    std::function<void()> abort;       // closes the connection at once
-    std::function<bool()> has_access;  // whether the sign-in that opened it is still valid
+    std::function<void()> abort;       // closes the connection immediately
+    std::function<bool()> has_access;  // whether the sign-in that opened the connection is still
+                                       // valid
   };
 
   subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, connection c);
@@ -43,13 +44,13 @@ class subscriber {
 
   /// Processes a message. An invalid message ends the connection with an `err`.
   void receive(std::string_view text);
-  /// Returns the next message, or null if there is none. REQUIRES: the previous one has been
+  /// Returns the next message, or null if there is none. REQUIRES: the previous message has been
   /// written.
   shared_text next();
   /// Returns whether the last message was returned; the connection must then be closed.
   bool ended() const { return ended_; }
   bool refused() const { return refused_; }
-  /// Returns whether a last message exists, even if it is not sent yet.
+  /// Returns whether a last message exists, even if it has not been sent yet.
   bool leaving() const { return final_message_ != nullptr; }
 
   void send_bye(std::string_view reason, std::chrono::milliseconds retry);
@@ -69,7 +70,7 @@ class subscriber {
   struct place {
     bool on = false;
     bool wants_snapshot = false;
-    bool wants_any = false;  // after a resume: send a message even if nothing changed
+    bool wants_any = false;  // set after a resume: send a message even if nothing changed
     std::uint64_t seq = 0;
   };
 
@@ -90,7 +91,7 @@ class subscriber {
   std::shared_ptr<topic_set> const topics_;
   connection const connection_;
   std::array<place, topic_names.size()> places_;
-  std::map<std::string, place> watched_;  // by the topic's name; at most websocket_watched_max
+  std::map<std::string, place> watched_;  // by topic name; at most websocket_watched_max
   std::vector<std::uint32_t> rows_;
   shared_text final_message_;
   bool ended_ = false;

@@ -1,6 +1,6 @@
-// The `tasks` topic: a row for each task, in columns. A row is sent again when it changes. A new
-// heartbeat alone is sent only if the age passes a mark, or to clients that display the row. Web
-// thread.
+// The `tasks` topic: a row for each task, in columns. A changed row is sent again. If only the
+// heartbeat is new, the row is sent only if its age crosses a threshold, or to clients that display
+// the row. Web thread.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
  public:
   tasks_topic() : changing_rows(topic_name::tasks) {}
 
-  /// Replaces the rows. `whole`: the tasks were read in one step. Otherwise a missing row may have
-  /// moved between two pages, so it is removed only when it is missing again.
+  /// Replaces the rows. `whole` means that the tasks were read in one step. Otherwise, a missing
+  /// row may have moved between two pages. It is therefore removed only when it is missing again.
   void update(std::vector<core::task_view> const& tasks, core::time_point now,
               core::duration heartbeat_interval, bool whole);
 
@@ -33,9 +33,9 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
     core::time_point since{};
     core::incarnation incarnation{};
     std::uint32_t slots = 0, running = 0;
-    std::uint64_t finished = 0, failed = 0;  // of the closures that it answered
+    std::uint64_t finished = 0, failed = 0;  // of the closures that the task answered
     bool cordoned = false;
-    int age = 0;  // fresh, > 1, > 2.5, > 10 heartbeat intervals
+    int age = 0;  // 0 to 3: fresh, or more than 1, 2.5 or 10 heartbeat intervals
 
     bool operator==(shown const&) const = default;
   };

@@ -40,11 +40,11 @@ using shared_text = std::shared_ptr<std::string const>;
 class topic {
  public:
   explicit topic(topic_name n) : topic(std::string(web::name(n))) {}
-  /// `seq`: first sequence number; at least that of any earlier topic with this name.
+  /// `seq`: first sequence number, not less than that of any earlier topic with this name.
   explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
-  /// Whether the topic is up to date; it is while it has subscribers. Set by the hub.
+  /// Whether the topic is up to date, which it is while it has subscribers. Set by the hub.
   bool live = false;
 
   std::uint64_t seq() const { return seq_; }
@@ -52,28 +52,28 @@ class topic {
   shared_text snapshot();
   /// Returns a message with the changes since `from`. REQUIRES: can_serve(from).
   shared_text delta(std::uint64_t from);
-  /// Returns the changes since `from` for a client that displays these rows; null if there are
+  /// Returns the changes since `from` for a client that displays these rows, or null if there are
   /// none.
   virtual shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) {
     return delta(from);
   }
-  /// Returns false if `from` is too old, or of another run of the server. The client then needs a
+  /// Returns false if `from` is too old or from another server process. The client then needs a
   /// snapshot.
   virtual bool can_serve(std::uint64_t from) const { return from <= seq_; }
 
-  /// For tests.
+  /// For tests only.
   std::uint64_t serialised() const { return serialised_; }
 
  protected:
-  /// Begins the next sequence number and discards the messages of the previous one.
+  /// Begins the next sequence number and discards the messages of the previous number.
   void advance(core::time_point now);
   core::time_point now() const { return now_; }
-  /// `from`: null for a snapshot.
+  /// `from` is null for a snapshot.
   virtual void write_body(json_out& out, std::uint64_t const* from) const = 0;
   shared_text frame(std::uint64_t const* from, std::function<void(json_out&)> const& body) const;
 
  private:
-  // Limit of the messages kept; at the limit, all are discarded and made again when needed.
+  // At the limit, all messages are discarded and created again when needed.
   static constexpr std::size_t deltas_max = 128;
 
   std::string const name_;
@@ -84,13 +84,13 @@ class topic {
   mutable std::uint64_t serialised_ = 0;
 };
 
-/// A topic of rows with ids that are added, changed and removed.
+/// A topic of rows with IDs that are added, changed and removed.
 template <class Id>
 class changing_rows : public topic {
  public:
   using topic::topic;
   /// Continues the sequence numbers of an earlier topic with the same name. Clients that resume at
-  /// one of its numbers receive a full snapshot.
+  /// one of its numbers receive a snapshot.
   changing_rows(std::string name, std::uint64_t seq)
       : topic(std::move(name), seq), forgotten_(seq + 1) {}
 
@@ -109,7 +109,7 @@ class changing_rows : public topic {
     }
     removed_.emplace_back(change(), std::move(id));
   }
-  /// Removes the rows for which `stays` returns false, and records their ids as removed.
+  /// Removes the rows for which `stays` returns false, and records their IDs.
   template <class Rows, class Stays>
   void keep_if(Rows& rows, Stays const& stays) {
     for (auto at = rows.begin(); at != rows.end();) {
@@ -118,8 +118,8 @@ class changing_rows : public topic {
       at = there ? std::next(at) : rows.erase(at);
     }
   }
-  /// Writes the member "gone": calls `write_id(id)` for each row removed since `from` that has not
-  /// been added again.
+  /// Writes the member "gone": calls `write_id(id)` for each row that was removed since `from` and
+  /// not added again.
   template <class IsThere, class WriteId>
   void write_removed(json_out& out, std::uint64_t const* from, IsThere const& is_there,
                      WriteId const& write_id) const {
@@ -135,7 +135,7 @@ class changing_rows : public topic {
   // snapshot.
   static constexpr std::size_t removed_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence numbers of their removal
+  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number of the removal
   // The highest sequence number of an entry that was dropped from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;

@@ -31,7 +31,7 @@ void append(std::vector<T>& to, std::vector<T> some) {
   std::move(some.begin(), some.end(), std::back_inserter(to));
 }
 
-// Sets the name of the cluster, which is empty for the main one.
+// Sets the cluster name, which is empty for the main cluster.
 template <class View>
 void name_cluster(server::hub const& h, std::vector<View>& rows) {
   for (auto& row : rows) row.cluster = h.cluster();
@@ -79,7 +79,7 @@ struct topic_set::gathered {
   std::vector<core::job_view> jobs;
   std::vector<core::task_view> tasks;
   std::optional<task_place> more_tasks;
-  bool whole = true;  // tasks were read in one step
+  bool whole = true;  // all tasks were read in one step
 };
 
 topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::string boot,

@@ -1,5 +1,5 @@
-// The topics of all clients that may see the same clusters. Each tick reads from the engine only
-// the topics that have subscribers. Owned by websocket_hub; web thread.
+// The topics of all clients that see the same clusters. Each tick reads from the engine only the
+// topics that have subscribers. Owned by websocket_hub, web thread.
 #pragma once
 
 #include <map>
@@ -22,17 +22,16 @@ class subscriber;
 
 class topic_set {
  public:
-  /// `boot`: identifies this run of the topics, so that clients know whether their sequence numbers
-  /// are valid.
+  /// `boot` identifies this set of topics, so that clients know whether their sequence numbers are
+  /// valid.
   topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
             core::time_point started);
 
   server::cluster_scope const& scope() const { return *scope_; }
   std::string const& boot() const { return boot_; }
 
-  /// Updates the topics with subscribers, and the numbers with their history. Without clients, only
-  /// the set of the whole server is updated, and only its numbers, so that a new dashboard has full
-  /// charts.
+  /// Updates the topics with subscribers, and the counters with their history. Without clients,
+  /// only the counters of the whole server are updated, so that a new dashboard has full charts.
   coro::task<void> gather();
   /// Sets uptime and rates, which the engine does not know.
   void complete(counters& c) const { counters_.complete(c); }
@@ -42,8 +41,8 @@ class topic_set {
 
   topic& topic_of(topic_name t);
 
-  /// Returns whether a topic outside topic_name can have this name: of a log, "logs:cl_…" or
-  /// "logs:job_…", or of a program, "program:prog_…".
+  /// Returns whether a topic outside topic_name can have this name: "logs:cl_…", "logs:job_…" or
+  /// "program:prog_…".
   static bool is_topic_name(std::string_view name);
   /// Returns null if the topic has no subscribers.
   topic* watched(std::string const& name);
@@ -81,7 +80,8 @@ class topic_set {
   /// Both are bounded by the number of clients and websocket_watched_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::map<std::string, std::unique_ptr<rows_topic>> each_program_;
-  std::uint64_t watched_seq_ = 0;  // at least the sequence number of each topic ever in these maps
+  std::uint64_t watched_seq_ = 0;  // not less than the sequence number of any topic that was ever
+                                   // in these maps
   std::unordered_set<subscriber*> clients_;
 };
 

@@ -44,7 +44,7 @@ websocket_hub::shared_topics websocket_hub::topics_for(server::cluster_scope con
     if (idle == bound_.end()) return nullptr;
     bound_.erase(idle);
   }
-  // Sequence numbers of an earlier set for the same clusters are not valid for this one.
+  // Sequence numbers of an earlier set for the same clusters are not valid for this set.
   auto boot = hex16(options_.boot) + "." + std::to_string(++bound_made_);
   bound_.push_back(std::make_shared<topic_set>(
       engine_, std::make_shared<server::cluster_scope>(scope), std::move(boot), started_));
@@ -72,7 +72,7 @@ sample_history const* websocket_hub::samples(server::cluster_scope const& scope)
 coro::task<void> websocket_hub::run() {
   while (!stopping_) {
     ticked_ = clock::now();
-    auto sets = bound_;  // a copy: during a wait, a set may be replaced
+    auto sets = bound_;  // copied, because a set may be replaced during a wait
     sets.push_back(whole_);
     for (auto const& set : sets) {
       co_await set->gather();
@@ -99,12 +99,12 @@ coro::task<void> websocket_hub::sleep_until_tick() {
 
 void websocket_hub::check_clients() {
   auto const now = clock::now();
-  auto const clients = clients_;  // a copy: abort and bye may remove clients
+  auto const clients = clients_;  // copied, because abort and bye may remove clients
   for (auto* c : clients) {
     if (!c->has_access()) c->send_error("UNAUTHENTICATED", "the sign-in has ended; sign in again");
     if (c->writing_since && now - *c->writing_since > options_.timeouts.websocket_write) {
       ++metrics_.websocket_slow;
-      c->writing_since.reset();  // counted once
+      c->writing_since.reset();  // counted only once
       c->abort();
     } else if (now - c->heard() > options_.timeouts.websocket_ack && !c->leaving()) {
       ++metrics_.websocket_slow;

@@ -1,7 +1,7 @@
 // The WebSocket clients and their topics: one set for clients that see the whole server, and one
-// for each set of clusters that tokens are bound to. Each tick updates the sets and wakes idle
-// clients. Even when no client is connected, the history of the whole server is sampled once per
-// second. Owned by web_server, web thread; `run` is one task of its group.
+// for each set of clusters to which tokens are restricted. Each tick updates the sets and wakes
+// idle clients. Even when no client is connected, the history of the whole server is sampled once
+// per second. Owned by web_server, web thread; `run` is one task of its group.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,36 +24,35 @@ struct web_metrics;
 class websocket_hub {
  public:
   using shared_topics = std::shared_ptr<topic_set>;
-  /// Limit for the sets of bound tokens. At the limit, a set without clients is replaced; if there
-  /// is none, the handshake is rejected (503).
+  /// Maximum number of sets for restricted tokens. At the limit, a set without clients is replaced;
+  /// if every set has clients, the handshake is rejected (503).
   static constexpr std::size_t bound_max = 32;
 
   websocket_hub(boost::asio::io_context& context, web_options const& options, engine_link& engine,
                 web_metrics& metrics);
 
-  /// Updates the topics and wakes clients until `stop`.
+  /// Updates the topics and wakes clients until stop() is called.
   coro::task<void> run();
   /// Sends `bye` to all clients.
   void stop();
   void drop_clients();
 
-  /// Returns the reason to reject a handshake: too many clients, stopping, or a missing
+  /// Returns the reason to reject a handshake: too many clients, a stopping server, or a missing
   /// subprotocol.
   std::optional<problem> refusal(std::string_view subprotocols, server::cluster_scope const& scope);
-  /// Returns the topics for clients of this scope, and creates them if necessary. Null: see
+  /// Returns the topics for clients of this scope; creates them if necessary. Returns null at
   /// bound_max.
   shared_topics topics_for(server::cluster_scope const& scope);
   coro::task<muster::result<std::string>> hello(std::string boot);
   /// Sets uptime and, if this scope has a topic set, rates. The engine knows neither.
   void complete(counters& c, server::cluster_scope const& scope) const;
 
-  /// Returns the numbers over time; null if no client of this scope has connected yet.
+  /// Returns the counters over time, or null if no client of this scope has connected yet.
   sample_history const* samples(server::cluster_scope const& scope) const;
 
   web_metrics& metrics() { return metrics_; }
   web_options const& options() const { return options_; }
 
-  // Called by subscriber.
   void add(subscriber& c);
   void remove(subscriber& c);
   /// Brings the next tick forward. Called when a client waits for a topic that is not live, or when
@@ -73,7 +72,7 @@ class websocket_hub {
   notification_watch notices_;
   std::vector<shared_topics> bound_;
   std::uint64_t bound_made_ = 0;
-  std::unordered_set<subscriber*> clients_;  // of all sets
+  std::unordered_set<subscriber*> clients_;
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point ticked_{};
   bool hurry_ = false;

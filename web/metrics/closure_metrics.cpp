@@ -37,13 +37,13 @@ void write_values(metric_text& m, history::closure_metrics const& c) {
       m.sample("reason", core::name(why), c.values_dropped[i]);
 }
 
-// Returns "worker:3", or "CLUSTER/worker:3" for a cluster other than the main one.
+// Returns a name such as "worker:3", or "CLUSTER/worker:3" outside the main cluster.
 std::string name_of(core::task_view const& t) {
   return (t.cluster.empty() ? "" : t.cluster + "/") + t.job + ":" + std::to_string(t.index);
 }
 
-// Writes a sample of a task. Tasks of the main cluster have no label `cluster`, so that older
-// dashboards keep working.
+// Writes a sample of a task. Tasks of the main cluster have no label `cluster`, so that dashboards
+// written for older versions keep working.
 template <class Value>
 void write_task(metric_text& m, core::task_view const& t, Value value) {
   auto const task = t.job + ":" + std::to_string(t.index);
@@ -72,7 +72,7 @@ void write_tasks(metric_text& m, measured_closures const& c) {
 }
 
 void write_machines(metric_text& m, measured_closures const& c) {
-  // Workers that do not report a value have no line.
+  // Workers that do not report a value are omitted.
   auto const each = [&](std::string_view name, std::string_view help, auto value) {
     m.family(name, "gauge", help);
     for (std::size_t i = 0; i < c.tasks.size(); ++i)

@@ -14,23 +14,24 @@
 
 namespace muster::web {
 
-/// Tasks that have lines of their own, in order of job and index, so that the size of a scrape is
-/// bounded. muster_tasks_unmeasured counts the others.
+/// Maximum number of tasks with samples of their own, in order of job and index, so that the size
+/// of a scrape is bounded. muster_tasks_unmeasured counts the remaining tasks.
 inline constexpr std::size_t tasks_measured = 100;
 
-/// Clusters that have lines of their own; sums include all clusters.
+/// Maximum number of clusters with samples of their own. Sums include all clusters.
 inline constexpr std::size_t pools_measured = 100;
 
-/// Function names counted separately; the others are counted together as "other".
+/// Maximum number of function names that are counted separately. The remaining functions are
+/// counted together as "other".
 inline constexpr std::size_t functions_measured = 200;
 
-/// Programs with step metrics that have lines of their own. At the limit, those without a report
-/// for the longest time are omitted.
+/// Maximum number of programs with step metrics of their own. At the limit, the programs that have
+/// not reported for longest are omitted.
 inline constexpr std::size_t stepping_programs_measured = 100;
 
 struct measured_steps {
-  std::string program, name;  // id
-  std::uint64_t least = 0;    // of its ranks
+  std::string program, name;  // `program` is an ID
+  std::uint64_t least = 0;    // lowest step of all ranks
   core::duration took{};
 };
 
@@ -40,22 +41,21 @@ struct measured_pool {
 };
 
 struct measured_closures {
-  std::vector<measured_pool> pools;  // at most pools_measured
+  std::vector<measured_pool> pools;
   history::closure_metrics metrics;
   core::time_point now{};
-  std::vector<core::task_view> tasks;            // at most tasks_measured
+  std::vector<core::task_view> tasks;
   std::vector<std::optional<machine>> machines;  // parallel to `tasks`
   std::size_t tasks_more = 0;
   std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
   server::log_store::counts logs;
-  core::program_counts programs;  // of all clusters, as are the members below
+  core::program_counts programs;  // this and the following members cover all clusters
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
-  history::program_totals program_totals;  // since the start
-  std::vector<measured_steps> steps;  // of running programs, at most stepping_programs_measured
+  history::program_totals program_totals;  // since the server started
+  std::vector<measured_steps> steps;       // of running programs
 };
 
-/// Copies the measurements. Engine thread.
 measured_closures measure_closures(server::pools& all);
 void write_closure_metrics(metric_text& m, measured_closures const& c);
 void write_program_metrics(metric_text& m, core::program_counts const& now,

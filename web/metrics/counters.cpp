@@ -10,7 +10,8 @@ namespace muster::web {
 
 namespace {
 
-// Names counted separately; one more entry has the sum of the others.
+// Number of names that are counted separately; one more entry contains the sum of the remaining
+// names.
 constexpr std::size_t shown_max = 200;
 
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
@@ -174,7 +175,7 @@ counters collect_counters(server::hub& h) {
   return c;
 }
 
-// Lists the functions of the main cluster first.
+// The functions of the main cluster come first.
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope) {
   counters c;

@@ -70,7 +70,7 @@ metric_text& metric_text::histogram(std::string_view name, std::string_view help
   std::uint64_t up_to = 0;
   for (std::size_t n = 0; n < history::histogram::buckets; ++n) {
     up_to += h.in(n);
-    // Existing dashboards rely on these bounds: whole octaves from 64 µs.
+    // These bounds, whole octaves from 64 µs, must not change: existing dashboards use them.
     if (n < history::histogram::first_exported || n % history::histogram::an_octave != 0) continue;
     char digits[40];
     auto const end =

@@ -154,11 +154,10 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
           1);
 }
 
-/// Returns when the kernel started this process, in seconds since the Unix epoch; 0 if it is
-/// unknown.
+/// Returns the start time of this process in seconds since the Unix epoch, or 0 if it is unknown.
 double read_start_time() {
-  // Field 22 of stat is the start in clock ticks since boot. The command may contain spaces and
-  // ends at the last parenthesis.
+  // Field 22 of stat is the start time in clock ticks since boot. The command can contain spaces
+  // and ends at the last parenthesis.
   std::ifstream stat("/proc/self/stat");
   std::string line;
   std::getline(stat, line);
@@ -192,12 +191,12 @@ process_facts read_process_facts() {
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) p.open_files_max = as_double(files.rlim_cur);
   std::error_code error;
   std::filesystem::directory_iterator const open("/proc/self/fd", error);
-  // Without the directory itself.
+  // The open directory itself is not counted.
   if (!error) p.open_files = as_double(std::distance(begin(open), end(open)) - 1);
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   if (statm >> total >> resident) p.resident_bytes = resident * as_double(sysconf(_SC_PAGESIZE));
-  // Computed once: repeated readings of the clocks would give slightly different starts.
+  // Computed only once, because repeated clock readings would give slightly different start times.
   static double const started = read_start_time();
   p.start_time_s = started;
   return p;

@@ -13,21 +13,22 @@
 
 namespace muster::web {
 
-/// Kernel data about this process; unknown values are zero.
+/// Kernel data about this process. Unknown values are zero.
 struct process_facts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
-  double start_time_s = 0;  // Unix
+  double start_time_s = 0;  // Unix time
   double open_files = 0, open_files_max = 0;
 };
 process_facts read_process_facts();
 
-/// Clusters that have lines of their own, so that the size of a scrape is bounded.
+/// Maximum number of clusters with samples of their own, so that the size of a scrape is bounded.
 inline constexpr std::size_t clusters_measured = 100;
 
 struct measured_coordination {
   std::vector<core::coordination::cluster_view> clusters{};       ///< at most `clusters_measured`
-  std::optional<server::coordination_hub::durability> durable{};  ///< nothing: in memory
+  std::optional<server::coordination_hub::durability> durable{};  ///< not set if the server stores
+                                                                  ///< nothing durably
 };
 
 std::string prometheus_text(counters const& c, measured_closures const& closures,

@@ -1,11 +1,12 @@
-// The server's numbers over time: 5 minutes by the second, an hour by 10 seconds, a day by the
-// minute. Updated about once per second, also without clients.
+// Time series of the server's counters: 5 minutes by second, an hour by 10 seconds, a day by
+// minute. Updated about once per second, even when no client is connected.
 //
-// Numbers of closures are means over the step; ages of heartbeats are maxima. Rates and times cover
-// closures that ended within the step, 0 if none did. Percentiles come from differences of the
-// core's histograms: the result is the mean of the bucket, so it is within the observed range.
+// Closure counts are means over a step; heartbeat ages are maxima. Rates and durations cover
+// closures that ended within the step, and are 0 if none did. Percentiles are computed from
+// differences of the core's histograms. The result is the mean of the bucket, so it lies within the
+// observed range.
 //
-// Owned by a topic_set; web thread. Fixed size: 2,100 points of 44 bytes.
+// Owned by a topic_set, web thread. Fixed size: 2,100 points of 44 bytes.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ namespace muster::web {
 struct closure_times {
   history::histogram wait, run;
 };
-/// Adds up the times of all clusters in scope. Engine thread.
+/// Sums the times of all clusters in scope. Engine thread.
 closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
 
 class sample_history {
@@ -36,15 +37,15 @@ class sample_history {
 
   sample_history();
 
-  /// Continues the history of an earlier process. `earlier` returns its points, oldest first, and
+  /// Continues the history of the previous process. `earlier` returns its points, oldest first, and
   /// is called before the first point is added. `made` is called for each new point. REQUIRES:
-  /// nothing was added.
+  /// add() has not been called.
   void go_on(std::function<std::vector<point>()> earlier, std::function<void(point const&)> made) {
     earlier_ = std::move(earlier);
     made_ = std::move(made);
   }
 
-  /// Adds current values. The first call after the end of a step completes it.
+  /// Adds current values. The first call after the end of a step completes the step.
   void add(counters const& c, closure_times const& t);
   /// Writes the points of a span. REQUIRES: `span` is in `spans`.
   void say(member_list const& m, std::string_view span) const;
@@ -61,7 +62,7 @@ class sample_history {
    private:
     std::chrono::milliseconds step_;
     std::size_t points_max_;
-    std::deque<point> points_;  // at the limit, the oldest is removed
+    std::deque<point> points_;  // at the limit, the oldest point is removed
     // State of the current step.
     core::time_point begun_{};
     closure_times then_;
@@ -75,12 +76,12 @@ class sample_history {
   std::function<void(point const&)> made_ = [](auto const&) {};
 };
 
-/// Writes these points as columns. REQUIRES: `points` is in order of time.
+/// Writes the points as columns. REQUIRES: `points` is in chronological order.
 void write_points(member_list const& m, core::duration step,
                   std::deque<sample_history::point> const& points);
 
-/// Returns the percentile `p` of the durations that `now` has in addition to `then`, in ms. The
-/// result is within the bucket that contains it.
+/// Returns the percentile `p`, in ms, of the durations that were added between `then` and `now`.
+/// The result lies within the bucket that contains it.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p);
 
 }  // namespace muster::web

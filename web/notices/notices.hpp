@@ -1,10 +1,10 @@
-// Selects alerts for notices: those that have begun, and live ones that have ended, each once. Pure
+// Selects alerts for notifications: new alerts, and live alerts that have ended, each once. Pure
 // except for its own memory; one thread.
 //
-//   absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
+//  absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
 //
 // An alert that has ended by the next check is not sent. An alert that began before the server
-// started counts as known, so that a restart repeats no notice.
+// started counts as known, so that a restart repeats no notification.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ struct notice {
 
 class notification_board {
  public:
-  /// Alerts that are remembered; at the limit, further alerts are not sent.
+  /// Maximum number of remembered alerts. At the limit, further alerts are not sent.
   static constexpr std::size_t known_max = 10'000;
 
   explicit notification_board(core::time_point started) : started_(started) {}
 
-  /// Takes all current alerts and returns the notice to send.
+  /// Takes all current alerts and returns the notification to send.
   notice look(alerts const& now);
 
  private:
@@ -41,11 +41,12 @@ class notification_board {
 
   core::time_point const started_;
   bool checked_once_ = false;
-  std::map<std::string, known> known_;  // by key_of
+  std::map<std::string, known> known_;
 };
 
-/// Returns a notice in Slack's format: a text, and at most 20 attachments, one per alert. `page`:
-/// base URL of links, "https://muster.example"; empty: no links.
+/// Returns a notification in Slack's format: a text, and at most 20 attachments, one for each
+/// alert. `page` is the base URL of links, such as "https://muster.example"; if empty, there are no
+/// links.
 std::string slack_text(notice const& n, std::string_view page);
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// Checks the role first, which needs no engine call, then asks the engine for the owner of the id
+// First checks the role, which needs no engine call, then asks the engine for the owner of the ID
 // in the path.
 #include "web/rest/caller_check.hpp"
 
@@ -24,7 +24,7 @@ struct whose {
   std::string cluster, submitter;
 };
 
-// Returns nothing for an unknown id.
+// Returns nothing for an unknown ID.
 std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   core::session_id session{};
   auto const of_hub = [&](server::hub& h) {
@@ -54,7 +54,7 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   return of_hub(h);
 }
 
-// Returns the id in the path, or that of the job used as a filter.
+// Returns the ID in the path, or the ID of the job in the query.
 std::string id_in(request const& req) {
   if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
   auto const job = req.parameter("job");
@@ -67,7 +67,7 @@ bool takes_cluster(route const& r) {
                      [](auto const& q) { return q.name == "cluster"; });
 }
 
-// Refuses a token that is bound to clusters if the request covers the whole server.
+// Refuses a token that is restricted to clusters if the request covers the whole server.
 std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(403, muster::code::permission_denied,

@@ -19,41 +19,40 @@ inline bool changes_state(std::string_view method) {
   return method != "GET" && method != "HEAD" && method != "OPTIONS";
 }
 
-/// Sets req.who, or returns 401 or 403. The caller must delay the answer by `delay` and hold
+/// Sets req.who, or returns 401 or 403. The caller must delay the response by `delay` and keep
 /// `place` until then.
 std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
                                     std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
 /// Checks everything that a route requires: role, cluster, and the submitter of a job. Completes
-/// after the delay of check_caller.
+/// after the delay of check_caller().
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
 /// Writes the request to the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
-/// Returns a check for connections that outlive their request: whether the sign-in that admitted
-/// the request is still valid. Always true for a request that was admitted otherwise: `end_all_of`
-/// closes the connections of a token.
+/// Returns a function for connections that outlive their request. It returns whether the sign-in
+/// that admitted the request is still valid. It always returns true if a token admitted the
+/// request, because `end_all_of` closes the connections of a token.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
-/// Returns the clusters that the caller may see. For handlers that read the cluster from a body, or
-/// report several clusters.
+/// Returns the clusters that are visible to the caller, for handlers that read the cluster from a
+/// body or report several clusters.
 server::shared_scope scope_of(web_context const& context, request const& req);
-/// Returns the problem of a refusal by the gate. A 403 has the field "role", which distinguishes it
-/// from a 403 about the token's clusters.
+/// Converts a refusal of the gate. A 403 has the field "role", which distinguishes it from a 403
+/// caused by the token's clusters.
 problem refusal_problem(muster::status const& refused);
-/// Returns 403 if the token is bound to clusters and does not include this one. Empty: the main
-/// cluster.
+/// Returns 403 if the token is restricted to other clusters. An empty name means the main cluster.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);
-/// Returns 403 if a function runs programs and the token does not allow that.
+/// Returns 403 if a function runs programs and the token does not allow this.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// The place where a request creates something: a cluster by name (empty: the main one), or the
-/// cluster of a job.
+/// The place where a request creates something: a cluster by name (empty for the main cluster), or
+/// the cluster of a job.
 using target = std::variant<std::string, core::session_id>;
-/// Returns the hub of `at`. Engine thread. NOT_FOUND: no such cluster.
+/// Returns the hub of `at`, or NOT_FOUND if the cluster does not exist. Engine thread.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 
-/// The sessions and queue entries that a request adds for its token.
+/// The numbers of sessions and queue entries that a request adds for its token.
 struct added_entries {
   std::size_t sessions = 0, entries = 0;
 };
@@ -61,8 +60,9 @@ struct added_entries {
 /// thread.
 muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
 
-/// Returns work for the engine: `work(hub, slot)` if the token has room for `added(hub)`. Check and
-/// work are one step of the engine, so that concurrent requests cannot take the same room.
+/// Returns work for the engine that calls `work(hub, slot)` if the token's limits allow
+/// `added(hub)`. Check and work run in the same engine step, so that concurrent requests cannot
+/// exceed the limits together.
 template <class Added, class Work>
 auto with_room_for(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),

@@ -8,7 +8,7 @@ namespace muster::web {
 
 namespace {
 
-// Views that one step of the engine copies.
+// Maximum number of views that one engine step copies.
 constexpr std::size_t views_a_step = 250;
 
 /// Keeps the `most` smallest entries.
@@ -21,8 +21,8 @@ class best_of {
     found_.insert(found_.end(), more.begin(), more.end());
     if (found_.size() >= most_ * 2) cut();
   }
-  /// Returns the last entry that can still belong to the result; `otherwise` until there are `most`
-  /// entries.
+  /// Returns the last entry that can still belong to the result, or `otherwise` until there are
+  /// `most` entries.
   core::found_closure last(core::found_closure otherwise) const {
     return last_.value_or(otherwise);
   }
@@ -136,8 +136,8 @@ std::optional<listing_cursor> parsed(std::string_view text, core::closure_query 
 
 }  // namespace
 
-// If records are stored in the order of the page, a walk ends when the page is full. Otherwise the
-// walk covers all records, if necessary over several requests.
+// If records are stored in the order of the page, the search ends when the page is full. Otherwise
+// it reads all records, if necessary over several requests.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r) {
   auto const until = std::chrono::steady_clock::now() + r.time;
   bool const resumed = r.from.from != core::closure_cursor{};
@@ -200,7 +200,7 @@ coro::task<muster::result<listing_page>> list(web_context& context, listing_requ
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q) {
   std::string text;
   if (p.after == core::found_closure{} && p.best.empty() && p.at == core::time_point{})
-    return page_token(kind, p.from.at);  // of a walk in the order of the page
+    return page_token(kind, p.from.at);  // the search follows the order of the page
   text += order_of(q);
   text += static_cast<char>(p.from.part);
   put(text, p.from.at);

@@ -1,8 +1,9 @@
-// Pages of closures and of their values. The engine reads records in steps; this keeps the records
-// that come first in the requested order. Web thread.
+// Pages of closures and of their values. The engine reads records in steps; this module keeps the
+// records that come first in the requested order. Web thread.
 //
-// A page token contains the last entry. If a request ran out of time, it also contains the position
-// and the entries found so far. A page can therefore be short or empty and still have a next page.
+// A page token contains the last entry. If a request ran out of time, the token also contains the
+// position and the entries found so far. A page can therefore be short or empty although a next
+// page exists.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,7 @@
 
 namespace muster::web {
 
-/// Approximate time limit for the search of a request.
+/// Approximate time limit for the search of one request.
 inline constexpr std::chrono::milliseconds listing_time{250};
 
 struct listing_cursor {
@@ -26,13 +27,13 @@ struct listing_cursor {
 
   core::closure_cursor from;
   core::found_closure after{};
-  core::time_point at{};  // see closure_query
+  core::time_point at{};
   std::vector<core::found_closure> best;
 };
 
 struct listing_request {
   core::closure_query query;
-  std::string cluster;  // for a query without a session: its cluster
+  std::string cluster;  // cluster of a query without a session
   std::size_t limit = 0;
   listing_cursor from;
   std::chrono::milliseconds time = listing_time;
@@ -44,17 +45,17 @@ struct listing_page {
   std::uint64_t looked_at = 0, of = 0;
 };
 
-/// Returns a page. NOT_FOUND: no such session or cluster.
+/// Returns a page, or NOT_FOUND if the session or cluster does not exist.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// Returns a page token. `kind`: kind of the listing's tokens. The token is valid only for the
-/// order and direction of `q`.
+/// Returns a page token that starts with the letter `kind`. It is valid only for the order and
+/// direction of `q`.
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
-/// Returns the position in the request's token; the start if there is none. INVALID_ARGUMENT: the
-/// token is invalid or has another order.
+/// Returns the position in the request's token, or the start if there is no token. Returns
+/// INVALID_ARGUMENT if the token is malformed or was issued for another order.
 muster::result<listing_cursor> listing_place_of(query_check& query, char kind,
                                                 core::closure_query const& q);
-/// Writes a page; `each` returns the element of a closure or writes its members.
+/// Writes a page. `each` returns the JSON value of a closure, or writes the members of an object.
 template <class Each>
 void listing_members(member_list const& m, std::string_view name, char kind,
                      listing_page const& page, core::closure_query const& q, Each const& each) {
@@ -63,7 +64,7 @@ void listing_members(member_list const& m, std::string_view name, char kind,
   m("looked_at", page.looked_at);
   m("of", page.of);
 }
-/// Lists the closures of `r` and answers with the members that `say(list, page, query)` writes.
+/// Lists the closures of `r` and responds with the members that `say(list, page, query)` writes.
 template <class Say>
 coro::task<response> answer_listing(web_context& context, query_check& query, char kind,
                                     listing_request r, Say say) {

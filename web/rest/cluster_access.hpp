@@ -1,4 +1,4 @@
-// Access of handlers to a cluster on the engine thread, and calls of its coordination service.
+// Access to a cluster from handlers, on the engine thread, and calls of its coordination service.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace muster::web {
 
 namespace coordination = core::coordination;
 
-/// Returns the cluster with this name. `default` is the main port's cluster if no cluster has that
-/// name. NOT_FOUND.
+/// Returns the cluster with this name, or NOT_FOUND. If no cluster is named `default`, this name
+/// selects the cluster of the main port.
 inline muster::result<coordination::cluster_id> find_cluster(engine_services& services,
                                                              std::string_view name) {
   auto const& all = services.coordination.state();
@@ -27,8 +27,8 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   return found;
 }
 
-/// Returns the status of a fault. Adds the field "cluster" to codes that look like a fault of the
-/// server: the cluster's run has failed.
+/// Converts a fault to a status. Adds the field "cluster" to codes that look like server faults,
+/// because the failure is that of the cluster's run.
 inline muster::status to_status(coordination::fault const& f) {
   muster::status s{f.code, f.message};
   if (http_status(f.code) == 500) s.field = "cluster";
@@ -36,14 +36,14 @@ inline muster::status to_status(coordination::fault const& f) {
   return s;
 }
 
-/// Returns a longer timeout for the service. It answers a little before the deadline, so with this
-/// margin it answers when `timeout` is over.
+/// Returns a longer timeout for the service. The service replies slightly before its deadline; with
+/// this margin, it replies when `timeout` has elapsed.
 inline core::duration with_margin(core::duration timeout) {
   return timeout + std::clamp<core::duration>(timeout / 19, std::chrono::milliseconds(50),
                                               std::chrono::seconds(1));
 }
 
-/// Returns work for the engine that calls `then(services, cluster)` with the cluster in the path.
+/// Returns engine work that calls `then(services, cluster)` with the cluster in the path.
 template <class Then>
 auto in_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")),
@@ -54,8 +54,8 @@ auto in_cluster(exchange const& ex, Then then) {
   };
 }
 
-/// Returns work that calls `work(hub)` for a cluster; NOT_FOUND if there is none with this name.
-/// Empty: the main cluster.
+/// Returns engine work that calls `work(hub)` for a cluster, or fails with NOT_FOUND. An empty name
+/// means the main cluster.
 template <class Work>
 auto in_pool(std::string name, Work work) {
   return [name = std::move(name), work = std::move(work)](engine_services& services) mutable {
@@ -64,13 +64,13 @@ auto in_pool(std::string name, Work work) {
     return pool ? value(work(**pool)) : value(pool.error());
   };
 }
-/// Returns work for the cluster that the query names.
+/// Returns engine work for the cluster in the query.
 template <class Work>
 auto in_pool_named(exchange const& ex, Work work) {
   return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));
 }
-/// Returns work for the cluster in the path that answers later: calls `then(services, cluster,
-/// slot)`.
+/// Returns engine work that replies later: it calls `then(services, cluster, slot)` with the
+/// cluster in the path.
 template <class R, class Then>
 auto asking_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")), then = std::move(then)](

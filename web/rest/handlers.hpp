@@ -1,5 +1,5 @@
-// All REST handlers, by resource; each `*_routes` adds its part of the table. The handlers are
-// coroutines on the web thread that call the engine and answer with its views.
+// All REST handlers, by resource; each `*_routes` function adds its part of the table. The handlers
+// are coroutines on the web thread that call the engine and respond with its views.
 #pragma once
 
 #include "web/json/schema.hpp"
@@ -56,16 +56,17 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;
-/// Waits for at most `time` until the closure's value is decided. Engine thread.
+/// Waits up to `time` until the closure's value is available or can no longer become available.
+/// Engine thread.
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
 std::string blob_metrics(server::blob_figures const& f);
 std::string token_metrics(web_context const& context);
-/// Sets the permission of each route, whether it is audited, and similar facts.
+/// Sets, for each route, the permission, whether it is audited, and similar properties.
 void set_permissions(std::vector<route>& all);
 
-/// Returns the problem for an id that is malformed.
+/// Returns the problem for a malformed ID.
 problem unknown_id(std::string_view what, std::string_view text);
 
 }  // namespace muster::web

@@ -1,5 +1,5 @@
-// Barriers of a cluster: list and show them with arrived and missing tasks, cancel one, or wait at
-// one in place of a task.
+// Barriers of a cluster: list and show them with arrived and missing tasks, cancel a barrier, or
+// wait at a barrier in place of a task.
 #include "base/text.hpp"
 #include "server/history/barriers/stragglers.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -68,8 +68,8 @@ coro::task<response> get_stragglers(web_context& context, exchange& ex) {
   return respond_with(context, in_cluster(ex, std::move(work)));
 }
 
-// Refuses barriers that have not begun. An agent may cancel these, but in a REST request the id is
-// probably misspelt.
+// Refuses barriers that have not started. An agent can cancel these, but in a REST request the ID
+// is probably misspelt.
 muster::status may_cancel(engine_services& services, cluster_id c, std::string const& id) {
   auto const b = services.coordination.state().current(c).views().barrier(id);
   if (!b) return no_barrier(services, c, id);
@@ -91,7 +91,7 @@ coro::task<response> cancel_barrier(web_context& context, exchange& ex) {
                           as_raw_json());
 }
 
-// Returns a task such as "worker:3" as the service represents it.
+// Parses a task such as "worker:3".
 muster::result<coordination::task_ref> task_named(coordination::cluster_spec const& spec,
                                                   std::string_view text) {
   auto const colon = std::min(text.rfind(':'), text.size());
@@ -106,7 +106,7 @@ muster::result<coordination::task_ref> task_named(coordination::cluster_spec con
   return coordination::task_ref{task, {}};
 }
 
-// Same limit as in the service, with a better error message.
+// Same limit as in the service, but with a better error message.
 constexpr std::size_t barrier_id_bytes_max = 4'096;
 
 struct barrier_visit {
@@ -114,8 +114,8 @@ struct barrier_visit {
   std::chrono::milliseconds timeout{};
 };
 
-/// The result of a wait: a fault, the number of the use that passed, or the problem of an invalid
-/// request.
+/// The result of a wait: a fault, the use of the barrier that completed, or the problem of an
+/// invalid request.
 struct visit_outcome {
   coordination::fault_ptr fault;
   std::int64_t counter = 0;
@@ -128,7 +128,8 @@ visit_outcome refused_visit(std::string field, muster::status const& s) {
   return {nullptr, 0, std::move(p)};
 }
 
-// Enters the barrier in place of the task, until it ends or the time is up. Engine thread.
+// Enters the barrier in place of the task, and waits until the barrier ends or the time limit is
+// reached. Engine thread.
 void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
                    answer_handle<muster::result<visit_outcome>> const& slot) {
   auto const& spec = services.coordination.state().spec(c);
@@ -154,9 +155,9 @@ void enter_barrier(engine_services& services, cluster_id c, barrier_visit const&
   slot->when_left([c, call](engine_services& there) { there.coordination.forget(c, call); });
 }
 
-// A barrier that failed is a conflict (409), even if an agent's timeout caused it. The caller's own
-// timeout and a stopping service name no barrier: the timeout keeps its status, the stop becomes
-// 503.
+// A barrier that failed is a conflict (409), even if an agent's timeout caused the failure. Faults
+// without a barrier are the caller's own timeout, which keeps its status, and a stopping service,
+// which becomes 503.
 problem visit_problem(coordination::fault const& f) {
   auto p = to_problem(to_status(f));
   if (f.barrier) p.status = 409;

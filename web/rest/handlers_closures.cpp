@@ -54,8 +54,8 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
   co_return co_await answer_listing(context, query, 'c', std::move(r), closure_page_members);
 }
 
-// Returns the session in the query, which may know a closure whose record was deleted. Records a
-// problem if the id is malformed.
+// Returns the session in the query, which may still know a closure whose record was deleted.
+// Records a failure if the ID is malformed.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};
@@ -73,7 +73,7 @@ coro::task<response> closure_snapshot(web_context& context, exchange& ex, Work c
     if (query.failed()) return refused(query.failure());
     return respond_with(context, [id, of, work](engine_services& services) {
       auto& h = of ? services.pools.of(*of) : services.pools.of(id);
-      // A closure that has logged is known to belong to its session, too.
+      // The log store also knows the session of a closure that has logged.
       auto const session = (of ? of : h.logs().job_of(id)).value_or(core::session_id{});
       return work(services, h, id, session);
     });

@@ -1,5 +1,5 @@
-// Datasets that the server distributes: list and show. Visible to the token that created them and
-// to admins.
+// Datasets that the server distributes: list and show them. A dataset is visible to the token that
+// created it and to admins.
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
 #include "web/rest/answers.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using core::datasets::dataset_view;
 
-// Returns the token whose datasets the caller may see; empty for admins: all.
+// Returns the ID of the token whose datasets are visible to the caller; empty if all are visible.
 std::string seen_by(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }
@@ -32,7 +32,7 @@ coro::task<response> list_datasets(web_context& context, exchange& ex) {
 }
 
 struct wanted_dataset {
-  std::string id, submitter;  // required submitter; empty: any
+  std::string id, submitter;  // required submitter; empty accepts any
 };
 
 muster::result<dataset_view> find_dataset(server::hub& h, wanted_dataset const& w) {

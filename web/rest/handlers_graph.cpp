@@ -1,4 +1,4 @@
-// The dependency graph of a job: its closures with their inputs, or the functions if there are many
+// The dependency graph of a job: its closures with their inputs, or its functions if there are many
 // closures.
 #include <chrono>
 #include <span>

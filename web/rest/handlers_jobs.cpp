@@ -67,7 +67,7 @@ response jobs_page(listed_jobs const& l) {
   }));
 }
 
-// One step on the engine reads a limited number of jobs. The next step continues there.
+// One engine step reads a limited number of jobs; the next step continues after them.
 coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
@@ -99,7 +99,7 @@ coro::task<response> get_job(web_context& context, exchange& ex) {
   });
 }
 
-// Applies an event to a job and answers with its new state.
+// Applies an event to a job and responds with its new state.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {

@@ -1,4 +1,5 @@
-// Objects on tasks: list, show, delete. Visible to the token that created them and to admins.
+// Objects on tasks: list, show and delete them. An object is visible to the token that created it
+// and to admins.
 #include "base/text.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
@@ -19,7 +20,7 @@ constexpr query_parameter session_parameter{.name = "session",
                                             .meaning = "only objects created by this session",
                                             .pattern = "^(job_[0-9a-f]{16})?$"};
 
-// Returns the token whose objects the caller may see; empty for admins: all.
+// Returns the ID of the token whose objects are visible to the caller; empty if all are visible.
 std::string submitter_for(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }
@@ -64,7 +65,7 @@ coro::task<response> list_objects(web_context& context, exchange& ex) {
 }
 
 struct wanted {
-  std::string name, submitter;  // name or id; required submitter, empty: any
+  std::string name, submitter;  // name or ID; required submitter, empty accepts any
 };
 
 muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {

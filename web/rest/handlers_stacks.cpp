@@ -1,5 +1,5 @@
-// Stacks of a program's ranks, grouped by equal stacks, and of workers' processes. Both are
-// requested from the workers.
+// Stacks of a program's ranks, grouped by equal stacks, and of worker processes. The server
+// requests them from the workers.
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace muster::web {
 
-// Declared here, so that argument-dependent lookup finds their `members`.
+// Declared here so that argument-dependent lookup finds members().
 struct program_stacks {
   std::uint32_t attempt = 0;
   std::vector<stack_group> groups;
@@ -29,7 +29,7 @@ void members(member_list const& m, program_stacks const& s) {
 
 namespace {
 
-// A worker waits for its ranks for 900 ms.
+// A worker itself waits 900 ms for its ranks.
 constexpr std::chrono::milliseconds stacks_wait{2000};
 
 struct stack_request {
@@ -57,8 +57,8 @@ muster::result<stack_request> ask_for_stacks(server::hub& h, core::program_id id
 program_stacks grouped(stack_request const& asked, std::vector<server::rank_stack> stacks) {
   std::map<std::uint32_t, server::rank_stack> by_rank;
   for (auto& s : stacks) by_rank[s.rank] = std::move(s);
-  // Groups by the stack of the rank's own process; its data loaders and other helpers nearly always
-  // differ.
+  // Groups by the stack of the rank process only, because data loaders and other helper processes
+  // nearly always differ.
   std::map<std::pair<server::stack_state, std::string>, stack_group> equal;
   for (auto const& r : asked.ranks) {
     auto& s = by_rank[r.rank];
@@ -95,7 +95,7 @@ coro::task<response> get_stacks(web_context& context, exchange& ex) {
                  [&context](core::program_id id) { return answer_stacks(context, id); });
 }
 
-// A worker waits for its process for 900 ms.
+// A worker itself waits 900 ms for its process.
 constexpr std::chrono::milliseconds stack_wait{2000};
 constexpr std::size_t closures_max = 200;
 
@@ -136,14 +136,15 @@ struct asked {
 using find_hub = std::function<server::hub*(engine_services&)>;
 using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
 
-// Reads the running closures before the stack, so that they were running when the stack was taken.
+// The running closures are read before the stack is sampled, so that they were running at that
+// time.
 muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
   auto a = std::make_shared<asked>();
   a->found.worker = at.first + ":" + std::to_string(at.second);
   auto hands = h.state().workers().closures_held_by(at.first, at.second, closures_max);
   if (!hands) return hands.error();
   a->found.hands = std::move(*hands);
-  a->found.stack.state = core::stack_state::no_answer;  // older workers never answer
+  a->found.stack.state = core::stack_state::no_answer;  // older workers never reply
   a->question =
       h.workers().read_stack(a->found.worker, [a](muster::result<server::task_stack> stack) {
         a->over = true;
@@ -203,7 +204,7 @@ muster::result<core::lane_key> runs_on(server::hub& h, core::closure_id id) {
     return muster::status{
         muster::code::failed_precondition,
         core::text(id) + " is not running; its state is " + std::string(name(view->state))};
-  auto const& on = view->attempts.back().worker;  // "worker:3"
+  auto const& on = view->attempts.back().worker;  // for example "worker:3"
   auto const colon = on.rfind(':');
   auto const index = parse_number(std::string_view(on).substr(colon + 1));
   return core::lane_key(on.substr(0, colon), static_cast<std::int64_t>(index.value_or(0)));

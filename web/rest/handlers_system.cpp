@@ -28,7 +28,7 @@ coro::task<response> server_overview(web_context& context, server::shared_scope 
   co_return json_response(to_text(*c));
 }
 
-// With a cluster, omits uptime and rates, which belong to the server.
+// For a single cluster, omits uptime and rates, which exist only for the server.
 coro::task<response> get_overview(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const cluster = query.text("cluster");
@@ -63,9 +63,9 @@ coro::task<response> get_livez(web_context&, exchange&) {
   co_return text_response("ok\n");
 }
 
-// Ready means: not stopping, and the engine answers. If the disk is full or has failed, the server
-// still serves reads and non-durable work. The status then stays the same, and further lines report
-// the problem.
+// The server is ready if it is not stopping and the engine replies. If the disk is full or has
+// failed, the server still handles reads and non-durable work. The status then stays 200, and
+// further lines report the problem.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});

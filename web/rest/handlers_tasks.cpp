@@ -1,5 +1,5 @@
-// Tasks of a cluster, closure workers and agents in one listing: show one and the work it holds,
-// drain or cordon it.
+// Tasks of a cluster: closure workers and agents in one listing. Also shows a task with its work,
+// and drains or cordons a worker.
 #include "base/text.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -15,11 +15,12 @@ namespace {
 using coordination::agent_health;
 using coordination::agent_view;
 
-// Agents that one step of the engine reads. A filter with few matches gives short pages.
+// Number of agents that one engine step reads. A filter with few matches therefore gives short
+// pages.
 constexpr std::size_t agents_a_step = 10'000;
 
 struct task_filter {
-  std::string job, state;  // empty: any
+  std::string job, state;  // empty matches any
 
   bool takes(agent_view const& a) const {
     return (job.empty() || job == a.job) &&
@@ -39,16 +40,17 @@ struct tasks_at {
   std::vector<std::optional<machine>> machines;  // parallel to `workers`
   std::vector<agent_view> agents;
   core::time_point now, agents_now;
-  std::string next;  // page token
+  std::string next;
 };
 
-// Workers come first: in page tokens, kind 't' counts workers and 'a' counts agents.
+// Workers are listed before agents. Page tokens that start with 't' count workers; those that start
+// with 'a' count agents.
 void take_workers(server::hub& h, task_filter const& f, std::size_t after, std::size_t limit,
                   tasks_at& into) {
   core::task_filter filter;
   filter.job = f.job;
   filter.state = worker_state(f.state);
-  if (!f.state.empty() && !filter.state) return;  // no worker can be in that state
+  if (!f.state.empty() && !filter.state) return;  // workers never have this state
   auto page = h.state().workers().list(after, limit, filter);
   into.workers = std::move(page.items);
   for (auto const& t : into.workers) into.machines.push_back(machine_of(h.machines(), t, h.now()));
@@ -120,8 +122,8 @@ muster::status no_task(engine_services& services, coordination::cluster_id c,
                                        services.coordination.state().spec(c).name + "'"};
 }
 
-// Returns the row's JSON. A declared agent takes precedence over a worker with the same name,
-// unless `kind` selects the worker.
+// Returns the JSON of a row. If an agent and a worker have the same name, a declared agent takes
+// precedence unless `kind` selects the worker.
 muster::result<std::string> task_text(engine_services& services, coordination::cluster_id c,
                                       core::lane_key const& at, task_kind kind) {
   auto const agent = services.coordination.state().spec(c).find(at.first, at.second);
@@ -151,7 +153,7 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
   });
 }
 
-// Sends a command for a worker and answers with the new state of its task.
+// Sends a command to a worker and responds with the new state of its task.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex, Event e) {
   return with_task(ex, [&](core::lane_key const& at) {
@@ -170,7 +172,7 @@ coro::task<response> command(web_context& context, exchange& ex, Event e) {
   });
 }
 
-// Reports the error as the task's agent would.
+// Reports the error on behalf of the task's agent.
 coro::task<response> report_task_error(web_context& context, exchange& ex) {
   return with_task(ex, [&](core::lane_key const& at) -> coro::task<response> {
     json_check check;
@@ -201,7 +203,7 @@ coro::task<response> uncordon_task(web_context& context, exchange& ex) {
   return command(context, ex, core::cordon_task{{}, {}, 0, false});
 }
 
-constexpr std::size_t held_work_max = 200;  // for each list
+constexpr std::size_t held_work_max = 200;  // limit of each list
 
 void held_members(member_list const& m, core::worker_contents::held const& c) {
   m("id", c.id);

@@ -1,4 +1,5 @@
-// RemoteValues: show one, and its content. For listings see handlers_value_lists.cpp.
+// RemoteValues: show a value, or return its content. handlers_value_lists.cpp contains the
+// listings.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -37,7 +38,7 @@ coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   });
 }
 
-// A function's own error is for the client to handle (422). A value that cannot be computed,
+// The client must handle an error that the function raised (422). A value that cannot be computed,
 // because it was cancelled or its workers were lost, is a conflict (409).
 problem value_problem(core::value_reply const& v) {
   auto p = make_problem(422, muster::code::unknown, v.failure.message);

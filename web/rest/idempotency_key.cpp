@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::string_view key_member = "idempotency_key";
 
-// Prefixes the bytes with their length, so that different sequences of texts have different hashes.
+// Prefixes the text with its length, so that different sequences of texts have different hashes.
 void add_text(server::sha256& hash, std::string_view text) {
   hash.add(std::to_string(text.size()));
   hash.add(":");
   hash.add(text);
 }
 
-// Recurses at most json_depth_max levels deep.
+// The recursion depth is at most json_depth_max.
 void add_value(server::sha256& hash, json_ref const& value, std::string_view without = {}) {
   switch (value.type()) {
     case json_type::object: {
@@ -29,7 +29,8 @@ void add_value(server::sha256& hash, json_ref const& value, std::string_view wit
       for (json_walk m(value); m.next();)
         if (auto key = m.key(); key != without || without.empty())
           members.emplace_back(std::move(key), m.value().text());
-      // Of members with the same name the last one counts; all are hashed, in their order.
+      // Of several members with the same name, the last one is used. All are hashed, in their
+      // order.
       std::stable_sort(members.begin(), members.end(),
                        [](auto const& a, auto const& b) { return a.first < b.first; });
       hash.add("{");

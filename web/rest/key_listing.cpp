@@ -24,7 +24,7 @@ inline constexpr std::string_view schema_name<shown_key> = "KeyView";
 
 namespace {
 
-// Greater than every key in the folder: keys are UTF-8, which does not contain this byte.
+// Greater than every key in the folder, because keys are UTF-8 and never contain this byte.
 constexpr char behind_all = '\xff';
 
 key_page list_flat(coordination::service const& from, key_query const& wanted) {
@@ -43,7 +43,7 @@ key_page list_flat(coordination::service const& from, key_query const& wanted) {
   return page;
 }
 
-// One lookup per entry: a folder with a million keys costs no more than a key.
+// Needs one lookup per entry: a folder with a million keys costs as much as a single key.
 key_page list_folders(coordination::service const& from, key_query const& wanted) {
   key_page page;
   page.last = wanted.after;

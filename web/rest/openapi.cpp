@@ -1,5 +1,5 @@
 // Writes the OpenAPI 3.1 description from the table of routes. It contains exactly the paths that
-// are served, with the schemas that requests are checked against.
+// are served, and the schemas used to check requests.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -54,7 +54,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"tokens", "Tokens and sign-in"},
                         {"server", "State of the server"}};
 
-// The tag for each segment of a path. The last segment of a path that is listed decides.
+// OpenAPI tags by path segment. The last listed segment of a path determines its tag.
 constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"jobs", "jobs"},
     {"closures", "closures"},
@@ -150,7 +150,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   out.key("name").string(name);
   out.key("in").string(in);
   if (required) out.key("required").boolean(true);
-  // Scripts send an empty value if a variable is empty. It counts as absent.
+  // Scripts send an empty value if a variable is empty. An empty value is treated as absent.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));
@@ -189,8 +189,8 @@ bool has_lines(route const& r) {
   return std::find(r.media.begin(), r.media.end(), ndjson) != r.media.end();
 }
 
-/// Returns a sentence that describes the NDJSON lines of an operation; empty if it has none.
-/// Generated clients have a class for the schema of a line, but none of them splits the lines.
+/// Returns a sentence that describes the NDJSON lines of an operation, or an empty string if it has
+/// none. Generated clients have a class for the line schema but do not split the lines.
 std::string about_lines(route const& r) {
   auto const each = [](std::string_view what, std::string_view schema) {
     return std::string(what) + " is a JSON object of the schema `" + std::string(schema) +
@@ -209,7 +209,10 @@ void write_content(json_out& out, std::string_view media, std::optional<schema::
   bool const lines = media == ndjson;
   if (schema)
     out.key("schema").raw(serialize(lines ? schema::described(*schema, "each line") : *schema));
-  if (schema && lines) out.key("x-itemSchema").raw(serialize(*schema));  // itemSchema of 3.2
+  if (schema && lines)
+    out.key("x-itemSchema").raw(serialize(*schema));  // corresponds to
+                                                      // itemSchema in OpenAPI
+                                                      // 3.2
   auto const* text = example.if_string();
   if (text && text->starts_with(shared))
     out.key("examples").raw(serialize(bj::value{{"example", {{"$ref", *text}}}}));
@@ -228,7 +231,7 @@ void write_body(json_out& out, route const& r) {
   out.key("content").begin_object();
   auto const schema = schema::ref(r.schema);
   auto const example = r.example.empty() ? bj::value("hello") : bj::parse(r.example);
-  // A body that the handler reads piece by piece is `none` to the dispatcher.
+  // The dispatcher uses `none` for a body that the handler reads in pieces.
   if (r.body == body_kind::raw || r.body == body_kind::none)
     write_content(out, "application/octet-stream", schema::bytes(), example);
   if (r.body == body_kind::json || r.body == body_kind::optional_json)
@@ -368,7 +371,7 @@ void write_components(json_out& out, std::span<route const> routes) {
   }
 }
 
-// Returns the path as OpenAPI writes it: "{key*}" becomes "{key}".
+// Converts a path to OpenAPI syntax: "{key*}" becomes "{key}".
 std::string path_of(std::string_view pattern) {
   std::string path(pattern);
   std::erase(path, '*');

@@ -1,5 +1,5 @@
-// The permission of each route. A route that is not listed needs `view` (GET) or `submit` (all
-// other methods).
+// The permission that each route requires. A route that is not listed requires `view` (GET) or
+// `submit` (all other methods).
 #include <algorithm>
 #include <map>
 

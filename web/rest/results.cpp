@@ -1,12 +1,12 @@
 // The results of a job as NDJSON, in schedule order.
 //
-// Pages are read from the engine. Each is converted to pieces of about 64 KiB, and a piece is
-// written before the next is built. A slow reader therefore delays only itself, and no reply is
-// held completely in memory.
+// Pages are read from the engine. Each page is converted in pieces of about 64 KiB, and a piece is
+// sent before the next one is built. A slow client therefore delays only itself, and a response is
+// never completely in memory.
 //
-// A follower (`wait=true`) waits at the first closure that has not ended, then reads again. Its
-// pages start small after each wait and grow while all their closures have ended, so that following
-// is cheap.
+// With `wait=true`, the response stops at the first closure that has not ended, waits for it, and
+// reads again. Pages are small after each wait and grow while all their closures have ended, so
+// that following a job is cheap.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/queries/session_queries.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::size_t page_smallest = 32, page_largest = 500;
 constexpr std::size_t result_piece_bytes = 64 * 1024;
-// A JSON page takes no further result beyond this size.
+// A JSON page ends with the result that exceeds this size.
 constexpr std::size_t page_bytes = std::size_t{8} << 20;
 // Maximum duration of one wait on the engine.
 constexpr std::chrono::seconds wait_step{30};
-// Polling interval for an open job without unfinished closures: appends cannot be waited for.
+// Polling interval for an open job without unfinished closures, because the engine cannot wait for
+// appends.
 constexpr std::chrono::milliseconds open_job_step{500};
 
 struct result_page {
@@ -30,7 +31,7 @@ struct result_page {
   bool job_ended = false;
 };
 
-/// `read_back`: the value, if it was on disk.
+/// `read_back` is the value if it was on disk.
 void line_members(member_list const& m, core::closure_view const& c, core::blob const& read_back) {
   m("index", c.index);
   m("closure", c.id);
@@ -51,7 +52,7 @@ class result_stream {
 
   coro::task<response> run() {
     auto page = co_await next_page();
-    if (!page) co_return problem_response(page.error());  // nothing was sent yet
+    if (!page) co_return problem_response(page.error());  // nothing has been sent yet
     response head;
     head.content_type = "application/x-ndjson";
     bool alive = co_await ex_.begin_stream(std::move(head));
@@ -65,7 +66,7 @@ class result_stream {
     co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
-  /// Answers with one page. It has fewer than `limit` results if they are large.
+  /// Responds with one page. It has fewer than `limit` results if they are large.
   coro::task<response> page(std::size_t limit) {
     limit_ = limit;
     auto p = co_await next_page();
@@ -77,7 +78,7 @@ class result_stream {
       if (full) break;
       bool const told = co_await add_line(c, text);
       if (!told) co_return problem_response(late_value());
-      text.pop_back();  // the line break
+      text.pop_back();  // removes the line break
       body += (body.ends_with('[') ? "" : ",") + std::exchange(text, {});
     }
     body += ']';
@@ -104,8 +105,8 @@ class result_stream {
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
   }
 
-  // Sends the lines of a page from `next_` on. A follower stops at the first closure that has not
-  // ended.
+  // Sends the lines of a page, starting at `next_`. With `wait=true`, stops at the first closure
+  // that has not ended.
   coro::task<bool> send(result_page const& p) {
     std::string text;
     blocked_on_.reset();
@@ -125,8 +126,8 @@ class result_stream {
     co_return co_await ex_.write_piece(std::move(text));
   }
 
-  // Appends the line of a closure. Returns false if its value was not read in time, or if the
-  // client has disconnected.
+  // Appends the line of a closure. Returns false if its value was not read in time or the client
+  // has disconnected.
   coro::task<bool> add_line(core::closure_view& c, std::string& text) {
     core::blob value;
     if (c.spilled) {
@@ -140,7 +141,7 @@ class result_stream {
   }
 
   // Sets the value in `c`, or the reason why it was released. Returns false if it was not read in
-  // time, or if the client has disconnected.
+  // time or the client has disconnected.
   coro::task<bool> read_back(core::closure_view& c) {
     auto work = [id = c.id](server::hub& h, value_handle const& slot) {
       await_value(h, id, wait_step, slot);
@@ -173,7 +174,7 @@ class result_stream {
     co_return co_await park(e, open_job_step);
   }
 
-  // Returns true when the job should be read again.
+  // Returns true if the job should be read again.
   template <class Event>
   coro::task<bool> park(Event event, std::chrono::milliseconds step) {
     auto work = [event, step](server::hub& h, answer_handle<muster::status> const& slot) mutable {

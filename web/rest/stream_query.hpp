@@ -15,9 +15,9 @@ namespace muster::web {
 
 struct stream_query {
   core::activity_filter filter;
-  std::string cluster;  // used if no job is given; empty: the main one
+  std::string cluster;  // used if no job is specified; empty for the main cluster
 
-  /// Runs `work(hub)` on the engine, in the job's cluster or the named one.
+  /// Runs `work(hub)` on the engine, in the cluster of the job or in `cluster`.
   template <class Work>
   auto ask(web_context& context, Work work) const {
     auto run = [job = filter.job, cluster = cluster,
@@ -36,8 +36,8 @@ struct stream_query {
 };
 
 std::vector<query_parameter> stream_parameters();
-/// Parses the query, which may name at most 100 tasks. Returns a problem if a value is malformed or
-/// impossible.
+/// Parses the query, which can specify at most 100 tasks. Returns a problem if a value is malformed
+/// or impossible.
 std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
 
 /// GET /api/v1/stream/trace

@@ -1,5 +1,5 @@
-// Streams trace events. Pages of spans, or of a job's closures, are written in pieces of about 64
-// KiB; the next page is read after the piece is written.
+// Streams trace events. Pages of spans, or of a job's closures, are sent in pieces of about 64 KiB.
+// The next page is read only after the previous piece has been sent.
 #include <algorithm>
 #include <memory>
 
@@ -20,7 +20,7 @@ constexpr std::size_t trace_piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
 constexpr std::string_view several = "several functions";
 
-// Calls `page` and sends the events that it adds, until `page` returns false.
+// Calls page() and sends the events that it adds, until page() returns false.
 class trace_stream {
  public:
   trace_stream(web_context& context, exchange& ex, std::string file)
@@ -29,7 +29,7 @@ class trace_stream {
 
   coro::task<response> run() {
     auto more = co_await page();
-    if (!more) co_return problem_response(more.error());  // the head is not sent yet
+    if (!more) co_return problem_response(more.error());  // the headers have not been sent yet
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");
     bool alive = co_await ex_.begin_stream(std::move(head));
@@ -84,7 +84,7 @@ class spans_trace final : public trace_stream {
     };
     auto got = co_await query_.ask(context_, std::move(work));
     if (!got) co_return got.error();
-    // Without this limit the trace would not end while new spans are added.
+    // Without this limit, the trace would never end while new spans are added.
     if (query_.filter.to == core::never) query_.filter.to = got->now;
     next_ = got->page.next;
     add(*got);
@@ -116,7 +116,7 @@ class spans_trace final : public trace_stream {
   std::uint64_t next_ = 0;
 };
 
-// A job's closures with every attempt, including short ones, which spans only summarise.
+// The closures of a job with all attempts, including short attempts, which spans only summarise.
 class closures_trace final : public trace_stream {
  public:
   closures_trace(web_context& context, exchange& ex, core::session_id job, std::string file)
@@ -172,7 +172,7 @@ class closures_trace final : public trace_stream {
     s.closure = c.id;
     s.job = c.job;
     bool const last = a.attempt == c.attempts.back().attempt;
-    auto const outcome = last ? std::string() : text(a.outcome);  // `s` refers to it
+    auto const outcome = last ? std::string() : text(a.outcome);  // referenced by `s`
     s.error = last && c.error ? std::string_view(c.error->message) : outcome;
     trace_.add(a.host.empty() ? "workers" : a.host, a.worker, s);
   }
@@ -193,7 +193,7 @@ core::time_point time_of(std::uint64_t ms) {
   return core::time_point(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// in the year 33658
+// Corresponds to the year 33658.
 constexpr std::uint64_t ms_max = 1'000'000'000'000'000;
 
 }  // namespace
@@ -257,7 +257,7 @@ coro::task<response> job_trace(web_context& context, exchange& ex) {
   if (!job) co_return problem_response(job.error());
   auto file = std::string(text) + "-trace.json";
   std::unique_ptr<trace_stream> trace;
-  if (job->streaming) {  // its closures are deleted when they end
+  if (job->streaming) {  // closures of a streaming job are deleted when they end
     stream_query query;
     query.filter.job = *id;
     trace = std::make_unique<spans_trace>(context, ex, std::move(query), std::move(file));

@@ -26,7 +26,7 @@ struct opening {
   core::session_spec spec;
 
   core::open_session event(server::submission& s) { return s.opening(std::move(spec)); }
-  /// A submission that repeats an idempotency key adds nothing.
+  /// A submission with a known idempotency key adds nothing.
   added_entries added(server::hub& h, std::size_t closures) const {
     if (h.state().sessions().has_key(spec)) return {};
     return {1, closures};
@@ -52,8 +52,8 @@ struct appending {
   }
 };
 
-/// Passes closures to the hub that runs them. `Event` makes the event of the submission, on the
-/// engine thread.
+/// Passes closures to the hub that runs them. `Event` creates the submission event on the engine
+/// thread.
 template <class Event>
 coro::task<schedule_result> submit_to_hub(web_context& context, core::caller who, target at,
                                           server::submission closures, Event event) {
@@ -91,7 +91,7 @@ response submitted(scheduled const& now) {
   json_out out(text);
   write(out, now);
   text += '\n';
-  // 200: the job was found by its idempotency key and already existed.
+  // 200: a job with this idempotency key already existed.
   auto r = json_response(std::move(text), now.created ? 201 : 200);
   r.headers.emplace_back("Location", "/api/v1/jobs/" + core::text(now.job.id));
   return r;
@@ -156,7 +156,7 @@ coro::task<response> retry_job(web_context& context, exchange& ex) {
     event.name = read_retry(check, body);
     if (check.failed()) co_return problem_response(check.failure());
   }
-  // The new job belongs to the caller: it counts towards the caller's limits.
+  // The new job belongs to the caller and counts towards the caller's limits.
   if (ex.req.who) event.submitted_by = ex.req.who->id;
   auto work = [event, who = ex.req.who](engine_services& services,
                                         answer_handle<schedule_result> const& slot) {

@@ -1,4 +1,4 @@
-// The services that every handler may use. One per web_server, web thread.
+// The services that all handlers can use. One per web_server, web thread.
 #pragma once
 
 #include <chrono>

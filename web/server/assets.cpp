@@ -24,7 +24,7 @@ bool accepts_gzip(request const& r) {
   auto const at = text.find("gzip");
   if (at == std::string::npos) return false;
   auto const choice = text.substr(at, text.find(',', at) - at);
-  auto const weight = choice.find("q=");  // "q=0", "q=0.0"…: not accepted
+  auto const weight = choice.find("q=");  // "q=0" or "q=0.0" means not accepted
   return weight == std::string::npos ||
          choice.find_first_of("123456789", weight) != std::string::npos;
 }
@@ -78,8 +78,8 @@ struct manifest_entry {
   bool immutable = false;
 };
 
-// Returns the entry of a file. The build writes the manifest; if it is malformed, nothing is
-// served.
+// Returns the manifest entry of a file. The build writes the manifest; if it is malformed, nothing
+// is served.
 std::optional<manifest_entry> find_in_manifest(std::string const& text, std::string_view path) {
   if (!is_json(text)) return {};
   json_ref const root(text);
@@ -133,7 +133,7 @@ bool is_page_route(std::string_view path) {
 
 std::optional<response> asset_store::find(request const& r) const {
   if (!r.path.starts_with('/')) return {};
-  // Browsers request the icon for JSON answers, too.
+  // Browsers request the icon for JSON responses as well.
   auto const path = is_page_route(r.path)      ? index_path
                     : r.path == "/favicon.ico" ? std::string_view("/icon.svg")
                                                : std::string_view(r.path);

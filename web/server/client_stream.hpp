@@ -1,9 +1,9 @@
 // The bytes of an HTTP connection, plain or over TLS, as a stream for Asio and Beast. Handlers are
-// type-erased here, so that their code is compiled for one kind of stream only, and TLS in one
+// type-erased here, so that their code is compiled for only one stream type, and TLS in only one
 // file. The time limits are those of the TCP stream.
 //
-// Owned by its connection, web thread. Includes Beast: only the files that handle connections may
-// include this.
+// Owned by its connection, web thread. Includes Beast, so only the files that handle connections
+// may include this header.
 #pragma once
 
 #include <array>
@@ -22,7 +22,6 @@
 
 namespace muster::web {
 
-/// Returns errors instead of throwing them.
 inline constexpr auto awaited = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 class client_stream {
@@ -41,15 +40,16 @@ class client_stream {
   boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool is_tls() const { return tls_ != nullptr; }
 
-  /// Performs the TLS handshake, within the time limit of the TCP stream. REQUIRES: nothing was
+  /// Performs the TLS handshake within the time limit of the TCP stream. REQUIRES: nothing has been
   /// read or written.
   coro::task<error_code> tls_handshake(boost::asio::ssl::context& tls);
   /// Sends the TLS close notification.
   coro::task<error_code> tls_shutdown();
-  /// Returns the common name of the client's verified certificate; empty if it sent none.
+  /// Returns the common name of the client's verified certificate, or an empty string if the client
+  /// sent none.
   std::string certificate_name();
 
-  /// Reads into the first buffer that has room. Completes on the stream's executor, not on the
+  /// Reads into the first buffer that is not empty. Completes on the stream's executor, not on the
   /// token's.
   template <class Buffers, class Token>
   auto async_read_some(Buffers const& buffers, Token&& token) {
@@ -77,7 +77,7 @@ class client_stream {
                                                                              token, from);
   }
 
-  /// Ends the connection of a WebSocket; called by Beast.
+  /// Closes a WebSocket's connection; called by Beast.
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, client_stream& s, Handler&& then) {
     s.tear_down(role, std::forward<Handler>(then));
@@ -86,14 +86,14 @@ class client_stream {
  private:
   using transferred = coro::unique_function<void(error_code, std::size_t)>;
 
-  // The number of buffers for one system call.
+  // At most as many buffers as one system call takes.
   class few_buffers {
    public:
     using value_type = boost::asio::const_buffer;
     using const_iterator = value_type const*;
     const_iterator begin() const { return all_.data(); }
     const_iterator end() const { return all_.data() + size_; }
-    /// Returns false if it is full.
+    /// Returns false if the list is full.
     bool add(value_type b) {
       if (b.size() > 0) all_[size_++] = b;
       return size_ < all_.size();
@@ -111,7 +111,7 @@ class client_stream {
   void tear_down(boost::beast::role_type role, coro::unique_function<void(error_code)> then);
 
   next_layer_type tcp_;
-  std::unique_ptr<secure_stream> tls_;  // null: plaintext
+  std::unique_ptr<secure_stream> tls_;  // null for plaintext
 };
 
 }  // namespace muster::web

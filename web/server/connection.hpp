@@ -1,4 +1,4 @@
-// An HTTP connection: reads requests, passes each to its handler and writes the answer. A request
+// An HTTP connection: reads requests, passes each to its handler and writes the response. A request
 // that upgrades to a WebSocket takes over the connection. Runs as one task of the web server's
 // group, on the web thread.
 #pragma once
@@ -19,29 +19,29 @@ namespace muster::web {
 class open_connection {
  public:
   virtual ~open_connection() = default;
-  /// Ends the connection after the current exchange; at once if it is idle.
+  /// Closes the connection after the current exchange, or immediately if it is idle.
   virtual void finish() = 0;
   virtual void abort() = 0;
   /// Returns whether the last request was sent with this token.
   virtual bool is_of(std::string const& token) const = 0;
-  /// Ends the connection because its token was revoked or has expired: at once, or after the answer
-  /// to the request that revoked the token.
+  /// Closes the connection because its token was revoked or has expired. If the current request
+  /// revoked the token, it is answered first.
   virtual void end_access() = 0;
 };
 
-/// The open connections. REQUIRES: outlives them.
+/// REQUIRES: outlives the connections.
 struct connection_set {
   explicit connection_set(std::size_t half_open_per_address_max)
       : half_open(half_open_per_address_max) {}
 
   std::unordered_set<open_connection*> open;
-  /// Connections whose first request is incomplete; 64 KiB of its body count as complete.
+  /// Connections whose first request is incomplete; it counts as complete after 64 KiB of its body.
   half_open_table<open_connection> half_open;
-  /// Connections between two requests, ordered by idle time, the longest first.
+  /// Connections between two requests, longest idle first.
   std::list<open_connection*> idle;
   /// Number of connections in `open` that were aborted and have not ended yet.
   std::size_t leaving = 0;
-  /// Set while file descriptors are scarce: connections then end after the current exchange.
+  /// Set while few file descriptors are free; connections then close after the current exchange.
   bool scarce = false;
   bool stopping = false;
 };
@@ -49,11 +49,11 @@ struct connection_set {
 /// A client that has sent its first header, or the start of a TLS handshake if `tls` is set.
 struct accepted_client {
   boost::asio::ip::tcp::socket socket;
-  boost::asio::ip::address address;  // of the client, also behind a relay
+  boost::asio::ip::address address;  // of the client, even behind a relay
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 
-/// Serves a connection and completes when it has ended. `network`: see peer_network(). Never fails,
+/// Serves a connection until it has ended. `network` is the result of peer_network(). Never fails,
 /// whatever the peer sends.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
                                   accepted_client client, std::uint64_t network);

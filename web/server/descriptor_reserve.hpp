@@ -1,6 +1,6 @@
-// File descriptors kept in reserve, so that a health request can be accepted when the process has
-// no others left. Implemented as open files that are never read. Owned by the web server, web
-// thread.
+// File descriptors in reserve, so that a health request can be accepted when the process has no
+// other descriptors left. Implemented as open files that are never read. Owned by the web server,
+// web thread.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ namespace muster::web {
 
 class descriptor_reserve {
  public:
-  /// Takes up to `size` descriptors, as far as available.
+  /// Opens up to `size` descriptors, as far as available.
   explicit descriptor_reserve(std::size_t size) : size_(size) { refill(); }
 
   /// Releases a descriptor for the next accept. Returns false if the reserve is empty.
@@ -23,7 +23,6 @@ class descriptor_reserve {
     held_.pop_back();
     return true;
   }
-  /// Reopens descriptors up to the size of the reserve, as far as available.
   void refill() {
     while (!full()) {
       file_descriptor file(::open("/dev/null", O_RDONLY | O_CLOEXEC));

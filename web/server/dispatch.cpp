@@ -1,4 +1,4 @@
-// The checks, in this order: host, origin, route, access, query, media type, body.
+// The checks run in this order: host, origin, route, access, query, media type, body.
 #include "web/server/dispatch.hpp"
 
 #include <algorithm>
@@ -13,20 +13,20 @@ namespace muster::web {
 
 namespace {
 
-// While the server does not serve yet: probes wait no longer than this.
+// Maximum time that a probe waits while the server is not serving yet.
 constexpr std::chrono::milliseconds probe_wait_max{500};
 constexpr std::chrono::milliseconds poll_interval{20};
 
 std::string_view next_segment(std::string_view& path) {
-  path.remove_prefix(1);  // the slash
+  path.remove_prefix(1);  // removes the slash
   auto const end = std::min(path.find('/'), path.size());
   auto const segment = path.substr(0, end);
   path.remove_prefix(end);
   return segment;
 }
 
-// Returns whether the path matches; leaves `captures` empty if not. A malformed escape or an
-// escaped NUL matches no parameter.
+// Returns whether the path matches; if it does not, leaves `captures` empty. A malformed escape or
+// an escaped NUL matches no parameter.
 bool matches(std::string_view pattern, std::string_view path,
              std::vector<std::pair<std::string, std::string>>& captures) {
   captures.clear();
@@ -125,7 +125,7 @@ response page_not_found(std::string_view path) {
   r.headers = {{"Cache-Control", "no-cache"},
                {"Vary", "Accept"},
                {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}};
-  // The path is already escaped, except for characters that are safe in HTML, and these two.
+  // The path is already escaped, except for characters that are safe in HTML and these two.
   std::string shown;
   for (char const c : path) shown += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
   r.body =
@@ -165,8 +165,8 @@ coro::task<response> run_route(web_context& context, exchange& ex, matched_route
   co_return answer;
 }
 
-// Waits until this server serves, within the limit for a busy engine, if no other server is known
-// to serve. It may be loading its data or about to become leader.
+// If no other server is known to serve, waits up to the engine timeout until this server serves. It
+// may be loading its data or about to become the leader.
 coro::task<std::optional<problem>> await_serving(web_context& context, exchange& ex) {
   bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
   auto const limit = context.options.timeouts.engine;

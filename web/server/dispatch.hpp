@@ -9,23 +9,23 @@ namespace muster::web {
 struct matched_route {
   route const* found = nullptr;
   std::vector<std::pair<std::string, std::string>> captures;
-  std::string allow;  // methods of this path; empty: unknown path
+  std::string allow;  // methods of this path; empty if the path is unknown
 };
-/// Finds the route of a path that is still escaped, segment by segment. Ignores one trailing slash.
-/// HEAD matches the GET route.
+/// Finds the route of a path that is still escaped. Ignores one trailing slash. HEAD matches the
+/// GET route.
 matched_route find_route(std::span<route const> routes, std::string_view method,
                          std::string_view path);
 
-/// Returns the answer to a request. Never fails: all errors become answers.
+/// Never fails: all errors become responses.
 coro::task<response> dispatch(web_context& context, exchange& ex);
 
-/// Rejects host names that an attacker's page could point at this server. Returns nothing if the
-/// request may pass.
+/// Rejects host names with which an attacker's page could reach this server (DNS rebinding).
+/// Returns nothing if the request is allowed.
 std::optional<problem> check_host(web_options const& options, request const& r);
-/// Rejects requests from pages of other origins. Requests without `Origin` are not from a page and
-/// pass.
+/// Rejects requests from pages of other origins. A request without `Origin` does not come from a
+/// page and is allowed.
 std::optional<problem> check_origin(web_options const& options, request const& r);
-/// Returns nothing if the server serves, or if the request is a liveness probe.
+/// Returns nothing if the server is serving, or if the request is a liveness probe.
 std::optional<problem> check_serving(web_options const& options, request const& r);
 
 }  // namespace muster::web

@@ -1,5 +1,5 @@
-// Checks that all readers agree where a request's body ends. If a proxy in front disagreed, it
-// could take a client's bytes for the request of another client (request smuggling). Stateless.
+// Checks that all HTTP implementations agree where a request's body ends. Otherwise, a proxy in
+// front could treat a client's bytes as another client's request (request smuggling). Stateless.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -11,13 +11,12 @@
 namespace muster::web {
 
 /// Returns 400 if the end of the body is ambiguous (RFC 9112, 6.1 and 6.3), and 501 for a coding
-/// other than `chunked`. In both cases the connection must be closed. `in_chunks`: the parser
+/// other than `chunked`. In both cases, the connection must be closed. `in_chunks`: the parser
 /// treats the body as chunked.
 std::optional<problem> check_framing(boost::beast::http::fields const& head, bool is_http_1_0,
                                      bool in_chunks);
 
-/// Returns whether `key` is sixteen bytes in base64, as a WebSocket handshake requires (RFC 6455,
-/// 4.1).
+/// Returns whether `key` is 16 bytes in base64, as a WebSocket handshake requires (RFC 6455, 4.1).
 bool is_websocket_key(std::string_view key);
 
 }  // namespace muster::web

@@ -1,4 +1,3 @@
-// The loop of a connection: reads a request, answers it, and repeats; or upgrades it.
 #include "web/server/http_connection.hpp"
 
 #include <sys/socket.h>
@@ -131,7 +130,7 @@ coro::task<bool> connection::next_request() {
   }
   parser_.emplace();
   parser_->header_limit(context_.options.header_limit_bytes);
-  parser_->body_limit(boost::none);  // each route sets its own
+  parser_->body_limit(boost::none);  // each route sets its own limit
   limits().expires_after(context_.options.timeouts.header);
   auto [ec, n] = co_await http::async_read_header(stream_, buffer_, *parser_, awaited);
   if (ec == beast::error::timeout) ++context_.metrics.listener.header_timeout;
@@ -143,8 +142,8 @@ coro::task<bool> connection::next_request() {
 
 coro::task<bool> connection::first_byte() {
   begin_idle();
-  // Without TLS, the first header has already arrived. With TLS, it is still within the header
-  // limit.
+  // Without TLS, the first header has already arrived. With TLS, it is subject to the header
+  // timeout.
   bool const first = half_open_.number != 0;
   limits().expires_after(first ? context_.options.timeouts.header : context_.options.timeouts.idle);
   auto [ec, n] = co_await stream_.async_read_some(buffer_.prepare(4096), awaited);
@@ -162,7 +161,7 @@ coro::task<void> connection::refuse(error_code ec) {
              ec != http::error::end_of_stream && ec != http::error::partial_message) {
     p = make_problem(400, muster::code::invalid_argument, "not an HTTP request: " + ec.message());
   } else {
-    close();  // the peer has disconnected, or was too slow
+    close();  // the peer has disconnected or was too slow
     co_return;
   }
   if (stream_.socket().is_open()) co_await send_problem(std::move(p));
@@ -220,13 +219,13 @@ coro::task<bool> connection::one_exchange() {
   context_.metrics.count(r.status);
   co_await skip_small_body();
   bool const unread = !parser_->is_done();
-  // For HEAD, only the header of a stream is sent. The handler sees that as a disconnected client,
-  // so `close` does not count.
+  // For HEAD, only the header of a stream is sent. The handler then sees a disconnected client and
+  // sets `close`, which must be ignored.
   bool const cut_off = r.close && !(r.streamed && req.is_head());
   bool const keep = parser_->keep_alive() && !cut_off && !unread && !set_.stopping &&
                     !set_.scarce && !access_ended_;
   if (r.streamed) {
-    if (cut_off) close();  // a normal end would make it look complete
+    if (cut_off) close();  // a normal end would make the response look complete
     co_return keep && !req.http_1_0;
   }
   bool const written = co_await write(r, keep);

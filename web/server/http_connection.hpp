@@ -1,5 +1,6 @@
-// The class that implements serve_connection. Runs in one task of the web server's group, web
-// thread. Includes Beast: only http_connection.cpp and http_connection_io.cpp may include this.
+// The class that implements serve_connection(). Runs in one task of the web server's group, web
+// thread. Includes Beast, so only http_connection.cpp and http_connection_io.cpp may include this
+// header.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -73,11 +74,11 @@ class connection final : public exchange, public peer_watch, public open_connect
   bool idle_ = false;  // no byte of the next request has arrived
   std::string address_;
   bool leaving_ = false;
-  bool access_ended_ = false;  // closed after the answer in flight
+  bool access_ended_ = false;  // close after the current response
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;
-  bool chunked_ = false;     // for the streamed answer
+  bool chunked_ = false;     // the streamed response uses chunks
   std::uint64_t watch_ = 0;  // incremented by arm and disarm, so that late callbacks do nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -1,4 +1,4 @@
-// Served if the dashboard was left out of the build.
+// Served if the build does not include the dashboard.
 #include "web/server/assets.hpp"
 
 namespace muster::web {

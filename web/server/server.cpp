@@ -35,7 +35,7 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
-// The pause after a failed accept, or while all connections are in use.
+// Pause after a failed accept, or while all connections are busy.
 constexpr std::chrono::milliseconds accept_pause{50};
 // Maximum number of accepts before the accepted connections are handled.
 constexpr int accepts_a_turn = 16;
@@ -48,9 +48,9 @@ std::string endpoint_text(tcp::endpoint const& e) {
   return e.address().is_v6() ? "[" + address + "]:" + port : address + ":" + port;
 }
 
-// Decides when enough bytes of a new connection have arrived. Longer headers are left to the
-// connection, which rejects them. A client that does not start TLS on a TLS port is passed on after
-// its header, so that it gets an answer in plaintext.
+// Decides when a new connection has sent enough bytes. The connection itself rejects longer
+// headers. A client that does not start TLS on a TLS port is passed on after its header, so that it
+// gets an answer in plaintext.
 net::waiting_connections::judge header_judge(std::size_t bytes_max, bool tls) {
   auto wanted = [bytes_max, tls](std::string_view said) {
     if (tls && net::begins_tls(said)) return net::hello_bytes_needed(said);
@@ -119,7 +119,7 @@ struct web_server::impl {
     return endpoint_text(acceptor.local_endpoint());
   }
 
-  // Takes the manager's socket, or opens a new one and gives it to the manager.
+  // Takes the manager's socket, or opens a new socket and passes it to the manager.
   void open(tcp::endpoint const& at, error_code& ec) {
     auto* const manager = options.manager;
     int const kept = manager ? manager->take("http", at.address().to_string(), at.port()) : -1;
@@ -216,8 +216,8 @@ struct web_server::impl {
     group.spawn("connection", serve(std::move(socket), client));
   }
 
-  // Accepts pending connections. Returns the error of the first accept. A later error means that
-  // none are left, or it occurs again in the next turn.
+  // Accepts pending connections. Returns only the error of the first accept. A later error means
+  // that none are pending, or it occurs again in the next turn.
   error_code accept_some() {
     for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
       tcp::endpoint peer;
@@ -231,8 +231,8 @@ struct web_server::impl {
 
   coro::task<void> accept_loop() {
     while (acceptor.is_open()) {
-      // Wait first: connections are closed, and descriptors lent, only when a client is there. No
-      // deadline: a stop closes the acceptor.
+      // Waiting for a client comes first, so that connections are closed, and descriptors lent,
+      // only when needed. There is no deadline: a stop closes the acceptor.
       co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
       co_await wait_for_place();
       if (!acceptor.is_open()) break;
@@ -243,7 +243,7 @@ struct web_server::impl {
   coro::task<void> serve(tcp::socket socket, asio::ip::address address) {
     accepted_client client{std::move(socket), address, tls.current()};
     co_await serve_connection(shared, connections, std::move(client), net::network_of(address));
-    // Take the descriptor that this connection freed, before it is used otherwise.
+    // Reclaims the descriptor that this connection freed, before other code uses it.
     reserve.refill();
     connections.scarce = !reserve.full();
   }

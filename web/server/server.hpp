@@ -1,6 +1,6 @@
 // The HTTP side of Muster: REST, WebSocket, metrics, health and the dashboard on one port, served
-// by a thread of its own. Owned by the composition root. `run` is called on the web thread, `stop`
-// from any thread, `listen` before `run`. Exposes no Asio or Beast types.
+// by its own thread. Owned by the composition root. run() is called on the web thread, stop() from
+// any thread, listen() before run(). Exposes no Asio or Beast types.
 #pragma once
 
 #include <chrono>
@@ -24,24 +24,24 @@ class web_server {
   web_server(web_options options, engine_gateway& engine);
   /// Creates a server behind relays, which report the address of the client.
   web_server(web_options options, engine_gateway& engine, net::proxy_rules const& relays);
-  /// REQUIRES: `run` has returned or was never called.
+  /// REQUIRES: run() has returned or was never called.
   ~web_server();
   web_server(web_server const&) = delete;
   web_server& operator=(web_server const&) = delete;
 
-  /// Opens the listening socket and returns the bound "host:port". Errors: UNAVAILABLE or
+  /// Opens the listening socket and returns the bound "host:port". Returns UNAVAILABLE or
   /// INVALID_ARGUMENT; the message contains the address.
   muster::result<std::string> listen();
 
-  /// Serves until stopped. REQUIRES: `listen` succeeded.
+  /// Serves until stopped. REQUIRES: listen() succeeded.
   void run();
 
-  /// Closes the connections whose last request used this token, WebSockets included. If a request
+  /// Closes the connections, including WebSockets, whose last request used this token. If a request
   /// ends its own token, it is answered first. Asynchronous; any thread.
   void end_all_of(std::string const& token);
 
-  /// Stops accepting, lets requests in flight finish for at most `grace`, then closes the remaining
-  /// connections; `run` returns after that. Any thread, any number of times.
+  /// Stops accepting, lets pending requests finish for at most `grace`, then closes the remaining
+  /// connections, after which run() returns. Any thread, any number of times.
   void stop(std::chrono::milliseconds grace);
 
  private:

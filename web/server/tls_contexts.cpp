@@ -7,8 +7,8 @@ namespace ssl = asio::ssl;
 
 namespace {
 
-// The ciphers of TLS 1.2, as on the gRPC port: with forward secrecy, and without CBC, the target of
-// many attacks. All ciphers of TLS 1.3 are good.
+// The TLS 1.2 ciphers, as on the gRPC port: with forward secrecy, and without CBC, the target of
+// many attacks. All TLS 1.3 ciphers are acceptable.
 constexpr auto ciphers_1_2 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
     "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305";
@@ -17,7 +17,7 @@ asio::const_buffer bytes_of(std::string const& pem) {
   return asio::buffer(pem);
 }
 
-// The files were validated when they were read, so only a lack of memory can make this fail.
+// The files were validated when they were read, so this can fail only if memory is exhausted.
 std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool required) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   auto* const native = context->native_handle();

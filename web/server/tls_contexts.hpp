@@ -11,12 +11,12 @@ namespace muster::web {
 
 class tls_contexts {
  public:
-  /// `files`: null: the port uses plaintext. `required`: where clients are asked for a certificate,
-  /// those without one are rejected.
+  /// `files` is null if the port uses plaintext. If client certificates are requested, `required`
+  /// rejects clients without one.
   tls_contexts(net::tls_files const* files, bool required) : files_(files), required_(required) {}
 
   [[nodiscard]] bool on() const { return files_ != nullptr; }
-  /// Returns the context for the next handshake; null if the port uses plaintext.
+  /// Returns the context for the next handshake, or null if the port uses plaintext.
   std::shared_ptr<boost::asio::ssl::context> current();
 
  private:

@@ -33,7 +33,7 @@ class websocket_session {
         signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
-    // Counts as a client before the first wait, so that the limit holds.
+    // The client is counted before the first wait, so that the limit is never exceeded.
     subscriber client(context_.sockets, topics_, as_connection());
     client_ = &client;
     bool const accepted = co_await accept(request);
@@ -42,7 +42,7 @@ class websocket_session {
     if (!hello) co_return;
     bool const greeted = co_await write(*hello);
     if (!greeted) co_return;
-    // Each loop ends the other. Neither consumes events that the other waits for.
+    // Each loop ends when the other ends. Neither consumes events that the other waits for.
     using namespace asio::experimental::awaitable_operators;
     auto both = read_loop() && write_loop();
     co_await std::move(both);
@@ -56,7 +56,8 @@ class websocket_session {
   coro::task<bool> accept(beast::http::request<beast::http::empty_body> const& request) {
     websocket::stream_base::timeout limits{};
     limits.handshake_timeout = close_time;
-    limits.idle_timeout = websocket::stream_base::none();  // the protocol has its own acks
+    limits.idle_timeout = websocket::stream_base::none();  // the protocol has its own
+                                                           // acknowledgements
     limits.keep_alive_pings = false;
     socket_.set_option(limits);
     socket_.read_message_max(websocket_message_bytes_max);
@@ -85,7 +86,7 @@ class websocket_session {
         client_->send_error("INVALID_ARGUMENT", "messages must be text, not binary");
       buffer.consume(n);
       client_->wake();
-      if (client_->leaving()) co_return;  // closing skips all further messages
+      if (client_->leaving()) co_return;  // after the last message, further messages are ignored
     }
     closed_ = true;
     signal_.cancel();
@@ -100,9 +101,9 @@ class websocket_session {
       } else if (client_->ended()) {
         break;
       } else {
-        // The hub's tick, a message or the end cancels the timer. No event is missed: all of them
-        // happen on this thread, and `next` was just called. No deadline: the hub detects silent
-        // clients.
+        // The hub's tick, a message or the end cancels the timer. No event is missed, because all
+        // of them happen on this thread and next() was just called. There is no deadline, because
+        // the hub detects silent clients.
         signal_.expires_at(std::chrono::steady_clock::time_point::max());
         co_await signal_.async_wait(awaited);
       }
@@ -132,7 +133,7 @@ class websocket_session {
 
   // Beast's operations also wait for each other: a failed read waits to send its close frame until
   // the close ends, and the close waits for the read. Closing the socket does not end these waits,
-  // so they are cancelled.
+  // so they are cancelled explicitly.
   void drop() {
     closed_ = true;
     signal_.cancel();

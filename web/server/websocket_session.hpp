@@ -1,5 +1,5 @@
-// The socket of a WebSocket client: handshake, one read and at most one write in flight. Web
-// thread. Includes Beast: only the two files that handle connections may include this.
+// The socket of a WebSocket client: handshake, one pending read and at most one pending write. Web
+// thread. Includes Beast, so only the two files that handle connections may include this header.
 #pragma once
 
 #include <boost/beast/http/empty_body.hpp>
@@ -13,9 +13,9 @@ namespace muster::web {
 
 class topic_set;
 
-/// Serves a WebSocket and completes when it has ended; the caller then closes the stream. `topics`:
-/// the topics that the client may see. The connection is closed once `has_access` returns false.
-/// REQUIRES: `stream` outlives the task, the upgrade was checked.
+/// Serves a WebSocket until it has ended; the caller then closes the stream. `topics` are the
+/// topics visible to the client. The connection is closed once `has_access` returns false.
+/// REQUIRES: `stream` outlives the task, and the upgrade was checked.
 coro::task<void> run_websocket(web_context& context, client_stream& stream,
                                std::shared_ptr<topic_set> topics, std::function<bool()> has_access,
                                boost::beast::http::request<boost::beast::http::empty_body> request);

@@ -1,4 +1,4 @@
-// History from disk: runs of clusters, ended jobs and sessions, and worker activity.
+// History from disk: cluster runs, ended jobs and sessions, and worker activity.
 #include "server/history/store/records.hpp"
 #include "web/json/cluster_json.hpp"
 #include "web/rest/cluster_access.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 using generation = coordination::generation_view;
 
-// Makes a response from a page of runs or jobs. These are few, so a row is written within a second
-// of its end.
+// Creates a response from a page of runs or jobs. These are few, so a row is written to disk within
+// a second of its end.
 template <class Row>
 auto as_past_page(std::string_view name) {
   return [name](history_page<Row> const& page) {
@@ -91,7 +91,7 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
   bool const since = !query.text("from_ms").empty();
   auto prepare = [q, cluster, steps, since](engine_services& services) {
     auto const pool = services.pools.named(cluster);
-    using names = std::pair<std::string, std::string>;  // the name in spans, and the displayed name
+    using names = std::pair<std::string, std::string>;  // name in spans, displayed name
     auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
                                                          (*pool)->state().configuration().cluster})
                            : pool.error();

@@ -1,5 +1,5 @@
-// Charts of the past: points and spans from disk, combined into the number of steps that a chart
-// has. Pure except for reading the store.
+// Charts of past activity: points and spans from disk, combined into the chart's steps. Pure except
+// for reading the store.
 #pragma once
 
 #include <deque>
@@ -17,16 +17,16 @@ inline constexpr std::size_t steps_default = 300, steps_max = 1'000;
 struct history_samples {
   core::duration step = std::chrono::seconds(1);
   std::deque<sample_history::point> points;
-  core::time_point until{};  // data after this time was not read
+  core::time_point until{};  // later data was not read
 };
 void members(member_list const& m, history_samples const& s);
 
-/// Returns the points within the time of `q`. REQUIRES: the end of `q` is set.
+/// Returns the points within the time range of `q`. REQUIRES: the end of `q` is set.
 history_samples read_samples(server::history_store const& store, history_query const& q,
                              std::size_t steps);
 
 struct history_stream {
-  /// Cells of all lanes together; the activity of further lanes is only counted.
+  /// Limit of the cells of all lanes together. The activity of further lanes is only counted.
   static constexpr std::size_t cells_max = 100'000, functions_max = 200;
 
   struct lane {
@@ -35,7 +35,7 @@ struct history_stream {
     std::vector<std::uint64_t> ended, failed;
   };
   struct function {
-    std::string name;  // empty: several functions, or those beyond functions_max
+    std::string name;  // empty for several functions, or for functions beyond functions_max
     std::uint64_t ended = 0, failed = 0;
     core::duration busy{};
   };
@@ -49,7 +49,7 @@ struct history_stream {
 };
 void members(member_list const& m, history_stream const& s);
 
-/// Returns the activity within the time of `q`. REQUIRES: the end of `q` is set.
+/// Returns the activity within the time range of `q`. REQUIRES: the end of `q` is set.
 history_stream read_stream(server::history_store const& store, std::string cluster,
                            history_query const& q, std::size_t steps);
 

@@ -1,6 +1,7 @@
-// Answers from history on disk. They are read on the store's own thread, so neither the engine nor
-// the web thread waits. Rows and bytes of a page and the time of a read are bounded. After that
-// time, a page ends with a token, and a summary reports the time up to which it is complete.
+// Answers requests from history on disk. The store reads on a thread of its own, so neither the
+// engine nor the web thread waits. The rows and bytes of a page and the duration of a read are
+// limited. At the time limit, a page ends with a token, and a summary reports the time up to which
+// it is complete.
 #pragma once
 
 #include <chrono>
@@ -17,9 +18,9 @@
 
 namespace muster::web {
 
-/// Time limits for a page, and for a summary, which has no partial result.
+/// Time limits for a page and for a summary, which has no partial result.
 inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
-/// Limit for the records that the rows of a page are from.
+/// Size limit for the records that a page reads its rows from.
 inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
 /// Rows are written within about a second, or later under heavy load.
 inline constexpr auto write_delay_max = std::chrono::minutes(1);
@@ -54,11 +55,11 @@ std::string token_behind(server::history_place at, std::uint32_t rows);
 template <class Row>
 struct history_page {
   std::vector<Row> items;
-  std::string next;  // a token; empty: no further page
+  std::string next;  // page token; empty on the last page
 };
 
-/// Returns rows of records of a kind: `rows_of(bytes, unreadable)` decodes a record, `takes(row)`
-/// selects its rows. Rows that cannot be read are omitted and counted by the store.
+/// Returns rows from records of a kind: `rows_of(bytes, unreadable)` decodes a record, and
+/// `takes(row)` selects its rows. The store skips and counts rows that it cannot decode.
 template <class RowsOf, class Takes>
 auto read_page(server::history_store const& store, server::history_kind kind,
                history_query const& q, RowsOf rows_of, Takes takes) {
@@ -85,13 +86,14 @@ auto read_page(server::history_store const& store, server::history_kind kind,
   return page;
 }
 
-/// Returns a predicate for the clusters that the caller may see; an empty name is the main cluster.
-/// The deleted cluster of a program is visible only to callers that see the whole server. Call on
-/// the engine thread; the predicate may be called on any thread.
+/// Returns a predicate for the clusters that are visible to the caller; an empty name means the
+/// main cluster. The deleted cluster of a program is visible only to callers that see the whole
+/// server. Must be called on the engine thread; the predicate can be called on any thread.
 std::function<bool(std::string_view cluster)> visible_clusters(engine_services& services,
                                                                server::shared_scope const& scope);
 
-/// Calls `prepare(services)` on the engine, which returns `read(store)`, and answers with its R.
+/// Calls `prepare(services)` on the engine, which returns `read(store)`. Responds with the R that
+/// `read` returns.
 template <class R, class Prepare, class Tell>
 coro::task<response> answer_from_history(web_context& context, exchange& ex, Prepare prepare,
                                          Tell tell) {
@@ -102,7 +104,7 @@ coro::task<response> answer_from_history(web_context& context, exchange& ex, Pre
         past->ask([slot, read = std::move(read)](auto const& store) { slot->send(read(store)); });
     if (!taken.ok()) slot->send(taken);
   };
-  // Enough time for all requests queued before this one, and for itself.
+  // Allows time for all requests queued before this request, and for this request itself.
   constexpr auto patience = summary_read_for * (server::history_reader::questions_max + 1);
   return wait<R>(context, ex, patience, std::move(work), std::move(tell));
 }

@@ -1,4 +1,4 @@
-// The parameters and results of a search in logs. Plain data.
+// Parameters and results of a log search.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace muster::web {
 
 struct wanted_text {
   std::string text;
-  bool ignore_case = false;  // of ASCII letters
+  bool ignore_case = false;  // applies to ASCII letters
 
   bool is_in(std::string_view line) const;
 };
@@ -27,7 +27,7 @@ void members(member_list const& m, found_line const& l);
 
 struct found_rank_line {
   std::uint32_t rank = 0, attempt = 0;
-  std::uint64_t offset = 0;  // of the line in the rank's output
+  std::uint64_t offset = 0;  // byte offset of the line in the rank's output
   std::string task, text;
 };
 void members(member_list const& m, found_rank_line const& l);
@@ -36,7 +36,7 @@ struct log_matches {
   std::vector<found_line> lines;
   std::vector<found_rank_line> rank_lines;
   std::vector<std::string> unread;
-  std::string next;  // a token; empty: the search is complete
+  std::string next;  // page token; empty if the search is complete
 };
 void members(member_list const& m, log_matches const& found);
 

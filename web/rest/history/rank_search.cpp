@@ -1,5 +1,5 @@
-// Searches the output of ranks, which is in files on the workers and is read piece by piece. A
-// request stops after `searched_bytes_max` bytes or after `summary_read_for`. Its answer then
+// Searches the output of ranks. The output is stored in files on the workers and is read in pieces.
+// A request stops after `searched_bytes_max` bytes or after `summary_read_for`; its response then
 // contains a token for the next request.
 #include <chrono>
 
@@ -27,7 +27,8 @@ class rank_search {
         program_(program),
         scope_(std::move(scope)) {}
 
-  /// Searches from the rank and the offset of `at`. With `only`, searches only rank `which`.
+  /// Starts the search at the rank and offset of `at`. If `only` is set, searches only rank
+  /// `which`.
   coro::task<response> run(std::uint32_t attempt, history_query at, bool only,
                            std::uint32_t which) {
     auto const ranks = co_await begin(attempt);
@@ -66,7 +67,7 @@ class rank_search {
     co_return there->first;
   }
 
-  // Returns false if the limit of lines is reached.
+  // Returns false once the maximum number of lines has been found.
   coro::task<bool> one_piece() {
     server::rank_log_query q;
     q.rank = {program_, attempt_, rank_};

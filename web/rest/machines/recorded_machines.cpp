@@ -16,11 +16,11 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
                              &machine_sample::gpu,      &machine_sample::gpu_memory,
                              &machine_sample::received, &machine_sample::sent,
                              &machine_sample::read,     &machine_sample::written};
-// The interval of stored samples.
+// The interval between stored samples.
 constexpr core::duration least_step = std::chrono::seconds(5);
 
-// Collects machines in the order in which they first occur. That order is stable, so it can be used
-// for pages.
+// Collects machines in order of first occurrence. This order is stable, so it can be used for
+// pages.
 class machine_fold {
  public:
   machine_fold(history_query const& q, machine_filter const& filter, std::size_t samples,

@@ -1,4 +1,4 @@
-// Machines in the past, from history on disk. Pure except for reading the store.
+// Machines in the past, read from history on disk. Pure except for reading the store.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace muster::web {
 
-/// Selects machines; an empty member matches all.
+/// Selects machines. An empty member matches all machines.
 struct machine_filter {
   std::string task, host;
-  /// Takes one machine for each of these hosts, since all workers of a host report the same. It is
-  /// that of one of the listed workers, or of any worker if the list is empty. Never takes the
-  /// server's machine, since its control group may differ.
+  /// Selects one machine for each of these hosts, because all workers of a host report the same
+  /// data. The machine is that of a listed worker, or of any worker if the list is empty. The
+  /// server's machine is never selected, because its control group can differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
@@ -35,12 +35,12 @@ struct machine_filter {
 
 struct recorded_machines {
   core::page<seen_machine, std::uint64_t> page;
-  // Data after this time was not read; epoch: the query has no time range.
+  // Later data was not read. The epoch if the query has no time range.
   core::time_point until{};
 };
 void members(member_list const& m, recorded_machines const& all);
 
-/// Returns at most `samples` means for each machine. `shown` returns the displayed name of a
+/// Returns at most `samples` mean values for each machine. `shown` returns the displayed name of a
 /// cluster, or nothing if the cluster must be hidden.
 recorded_machines read_machines(
     server::history_store const& store, history_query const& q, machine_filter const& filter,

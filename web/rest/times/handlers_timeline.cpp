@@ -11,7 +11,8 @@ namespace timeline {
 
 using meeting = core::attempt_record::meeting;
 
-/// Most arrivals in an answer. Beyond this, those of older barriers are omitted.
+/// Maximum number of arrivals in a response. At the limit, the arrivals of older barriers are
+/// omitted.
 constexpr std::size_t arrivals_max = 20'000;
 
 struct barrier {
@@ -22,8 +23,8 @@ struct barrier {
 struct known {
   picture_query q;
   std::vector<doctor::step_log::segment> segments;
-  std::vector<barrier> barriers;  // the newest first
-  core::time_point since{};       // steps that ended before this time are only on disk
+  std::vector<barrier> barriers;  // newest first
+  core::time_point since{};       // steps that ended earlier are only on disk
 };
 
 struct view {
@@ -67,7 +68,8 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// The cluster has the barriers of a running attempt; the record has those of an ended one.
+// The cluster has the barriers of a running attempt; the attempt's record has those of an ended
+// attempt.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();
@@ -88,7 +90,7 @@ muster::result<known> look(server::hub& h, core::program_id id, picture_query q)
   return k;
 }
 
-// Reads from disk what memory lacks, for at most `summary_read_for`.
+// Reads data from disk that is no longer in memory, for at most `summary_read_for`.
 view read(known const& k, server::history_store const* store, core::program_id id) {
   view v{step_picture(k.q), k.barriers};
   auto const memory = k.segments.empty() ? core::never : k.segments.front()->made;

@@ -1,7 +1,7 @@
 // A chart of the steps of a program's ranks: single steps if there are few, otherwise sums by rank
-// and time bucket. Pure. Steps are added once, from memory and from disk.
+// and time bucket. Pure. Each step is added once, from memory or from disk.
 //
-// Memory: bounded by the limits of the chart, with 64 bytes of samples for each cell.
+// Memory is bounded by the limits of the chart and includes 64 bytes of samples for each cell.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace muster::web {
 
-/// Keeps evenly spaced samples of a long sequence, whose median approximates that of the sequence.
+/// Keeps evenly spaced samples of a long sequence. Their median approximates that of the sequence.
 template <std::size_t most>
 class spread_samples {
  public:
@@ -39,7 +39,6 @@ class spread_samples {
   }
 
  private:
-  // Keeps every second sample.
   void thin() {
     for (std::uint32_t i = 0; 2 * i < kept_; ++i) all_[i] = all_[2 * i];
     kept_ = (kept_ + 1) / 2;
@@ -54,7 +53,7 @@ class spread_samples {
 
 struct picture_query {
   core::time_point from{}, to{};
-  std::uint32_t attempt = 0;  // 0: all
+  std::uint32_t attempt = 0;  // 0 means all attempts
   std::uint32_t first_rank = 0, ranks = 256;
   std::uint32_t buckets = 300;
 };
@@ -62,13 +61,13 @@ struct picture_query {
 class step_picture {
  public:
   static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
-  /// At the limit, steps are summed up.
+  /// Maximum number of single steps. Above it, steps are summed.
   static constexpr std::size_t spans_max = 10'000;
-  /// Steps that take this many times the median are slow.
+  /// A step is slow if it takes this many times the median.
   static constexpr int slow_times = 2;
 
-  /// Reduces the number of buckets if there are too many ranks for them. REQUIRES: the end of `q`
-  /// is after its start.
+  /// Reduces the number of buckets if there are many ranks. REQUIRES: the end of `q` is after its
+  /// start.
   explicit step_picture(picture_query const& q);
 
   void add(doctor::step_segment const& s);
@@ -93,7 +92,7 @@ class step_picture {
   core::duration bucket_{};
   core::time_point until_{}, since_ = core::never;
   std::vector<doctor::step_span> spans_;
-  bool many_ = false;                    // there are more than spans_max
+  bool many_ = false;                    // more than spans_max steps
   std::map<std::uint32_t, lane> lanes_;  // by rank
   spread_samples<1'023> all_;
 };

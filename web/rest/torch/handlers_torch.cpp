@@ -1,5 +1,5 @@
 // The TCPStore of a cluster: its clients and their waits, its keys, and a new key space. The stores
-// have a thread of their own, which answers the slot.
+// have a thread of their own, which fills the slot.
 #include "base/utf8.hpp"
 #include "server/torch/torch_stores.hpp"
 #include "web/rest/answers.hpp"
@@ -17,8 +17,8 @@ struct torch_snapshot {
   torch::tcp_store_view view;
 };
 
-// Keys are arbitrary bytes. Invalid UTF-8 is shown with replacement characters, and completely in
-// base64.
+// Keys are arbitrary bytes. Invalid UTF-8 is shown with replacement characters, and additionally as
+// base64 of the whole key.
 void key_members(member_list const& m, std::string const& key) {
   m("key", to_utf8(key));
   m.some("key_base64", is_utf8(key) ? std::string() : base64(key),
@@ -90,7 +90,7 @@ muster::status no_store(engine_services& services, cluster_id c) {
           "with --torch; a program has a store with \"store\": \"server\" while it runs"};
 }
 
-// Answers with `then(tcp_store)`, which runs on the thread of the stores.
+// Responds with `then(tcp_store)`, which runs on the thread of the stores.
 template <class R, class Then>
 auto on_torch_store(exchange const& ex, Then then) {
   return asking_cluster<R>(
