@@ -11,7 +11,7 @@ std::string name_of(coordination::agent_view const& a) {
 }
 
 struct named {
-  std::vector<std::string> names;  // of the first three
+  std::vector<std::string> names;
   core::time_point since = core::never;
   coordination::agent_view const* first = nullptr;
   std::size_t count = 0;
@@ -76,7 +76,7 @@ void missing_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
 void agents_in_error(agents_facts const& a, alerts& out) {
   auto const& g = a.view.generation;
   auto const count = count_of(a, agent_health::error);
-  // The alert about the failed run already contains the cause.
+  // The alert about the failed run contains the cause.
   if (count == 0 || g.state == coordination::generation_state::failed) return;
   auto const who = those(a, [](auto const& t) { return t.health == agent_health::error; });
   alert item{.rule = "agents-in-error", .subject = a.view.spec.name, .count = count};
@@ -91,7 +91,7 @@ void agents_in_error(agents_facts const& a, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Agents that delay a barrier are excluded, because the barrier's alert lists them.
+// Excludes agents that delay a barrier, because the barrier's alert lists them.
 void late_agents(agents_facts const& a, alert_facts const& f, alerts& out) {
   auto const [names, since, first, count] =
       those(a, [](auto const& t) { return t.health == agent_health::late && t.late_for.empty(); });

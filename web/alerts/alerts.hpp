@@ -28,14 +28,14 @@ struct alert {
   std::string title{};
   std::string detail{};      ///< the cause; empty if unknown
   core::time_point since{};  ///< `never` if unknown
-  std::uint64_t count = 1;   ///< number of objects that the title counts
+  std::uint64_t count = 1;   ///< of the objects in the title
   std::string link{};        ///< path and query in the dashboard
   std::string command{};     ///< shows more or fixes the problem; can be empty
 };
 
 struct stuck_barrier {
   std::string cluster;
-  coordination::barrier_view view;  ///< includes the missing tasks
+  coordination::barrier_view view;
 };
 
 /// A program that has failed, is waiting or hangs.
@@ -63,20 +63,18 @@ struct pool_facts {
 
   std::string cluster;  ///< empty for the main cluster
   core::overview_view overview;
-  std::vector<core::function_view> unserved;   ///< have queued closures but no worker
-  std::vector<core::task_view> lost, late;     ///< the first tasks_max
-  history::failed_jobs failed;                 ///< during the last hour
-  history::failed_sessions failed_sessions;    ///< during the last hour
-  core::time_point waits_since = core::never;  ///< time since which closures have waited without
-                                               ///< any worker
+  std::vector<core::function_view> unserved;  ///< have queued closures but no worker
+  std::vector<core::task_view> lost, late;
+  history::failed_jobs failed;  ///< during the last hour
+  history::failed_sessions failed_sessions;
+  core::time_point waits_since = core::never;  ///< since then, closures wait without any worker
   core::unmet_demand_view unmet_demand;
   core::gangs_view gangs;
   std::vector<troubled_program> failed_programs, waiting_programs;  ///< newest first
   std::vector<troubled_program> hung_programs;                      ///< oldest first
-  std::uint64_t closures = 0, closures_max = 0;  ///< stored by the server, including finished
-                                                 ///< closures
+  std::uint64_t closures = 0, closures_max = 0;                     ///< includes finished closures
   core::time_point disk_fails_since = core::never;
-  std::vector<short_machine> short_of_memory;  ///< the first tasks_max
+  std::vector<short_machine> short_of_memory;
   static constexpr std::size_t failing_builds_max = 50;
   std::vector<core::failing_build_view> failing_builds;
 };
@@ -86,13 +84,12 @@ struct agents_facts {
   static constexpr std::size_t barriers_max = 20;
 
   coordination::cluster_view view;
-  /// The first agents_max agents that are missing, late or in error.
+  /// Agents that are missing, late or in error; at most agents_max.
   std::vector<coordination::agent_view> troubled;
   std::vector<stuck_barrier> stuck;
   coordination::unreachable_tasks unheard;
 };
 
-/// The state of writes to --data-dir or --store.
 struct journal_stats {
   core::time_point failed_since = core::never;
   std::string failure;
@@ -103,7 +100,7 @@ struct journal_stats {
 struct alert_facts {
   core::time_point now{};
   core::duration late_after{};
-  std::string worker_address;  ///< "HOST:PORT" for the command that starts a worker; can be empty
+  std::string worker_address;  ///< "HOST:PORT" for `muster worker`; can be empty
   journal_stats journal;
   std::vector<pool_facts> pools;
   std::vector<agents_facts> agents;
@@ -111,11 +108,11 @@ struct alert_facts {
   bool tokens_ignored = false;
 };
 
-/// Returns the key of an alert, which is also the name of its row in the topic.
+/// The key is also the name of the alert's row in the topic.
 std::string key_of(alert const& i);
 void members(member_list const& m, alert const& i);
 
-/// Returns errors first; within a severity, the oldest alert is first.
+/// Errors come first. Within a severity, the oldest alert comes first.
 std::vector<alert> alerts_of(alert_facts const& f);
 
 using alerts = std::vector<alert>;

@@ -83,7 +83,7 @@ alert about_job(core::job_view const& j, pool_facts const& p) {
 
 using same_cause = std::vector<core::job_view const*>;
 
-// Groups jobs by the text of their first error. Groups and jobs keep their order, newest first.
+// Groups jobs by their first error. Groups and jobs keep their order, newest first.
 std::vector<same_cause> by_cause(std::vector<core::job_view> const& jobs) {
   std::vector<same_cause> groups;
   for (auto const& j : jobs) {
@@ -151,8 +151,7 @@ void failed_jobs(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Only a warning, and only while recent, because the program of a running session may handle the
-// error.
+// Raises only a warning, and only while recent, because the session's program may handle the error.
 void failed_sessions(pool_facts const& p, alerts& out) {
   for (auto const& [s, closure, at, why] : p.failed_sessions.newest) {
     auto const label = s.name.empty() ? core::text(s.id) : s.name;
@@ -253,7 +252,7 @@ void closures_exclusive(pool_facts const& p, alerts& out) {
   out.push_back(std::move(item));
 }
 
-// Raises one alert for each value, covering all workers that build it.
+// Raises one alert for each value, for all workers that build it.
 void failing_builds(pool_facts const& p, alerts& out) {
   for (auto it = p.failing_builds.begin(); it != p.failing_builds.end();) {
     auto const& first = *it;
@@ -284,7 +283,7 @@ void nearly_full(pool_facts const& p, alerts& out) {
   item.detail = std::to_string(kept - unfinished) +
                 " are finished and kept; at the limit, submissions are refused: delete finished "
                 "jobs, release values, or raise --closures-max";
-  item.since = core::never;  // start time unknown
+  item.since = core::never;
   item.count = kept;
   item.link = page_link("/jobs", {{"cluster", p.cluster}});
   out.push_back(std::move(item));

@@ -22,16 +22,15 @@ using coordination::cluster_id;
 constexpr std::size_t clusters_max = 100;
 constexpr core::duration recent_failure_period = std::chrono::hours(1);
 
-// Returns "HOST:PORT" with the port of the main cluster, or an empty string. Users must replace
-// HOST, because the server does not know its own host name.
+// Returns "HOST:PORT" or an empty string. Users must replace HOST, because the server does not know
+// its own host name.
 std::string worker_address(engine_services& services) {
   auto const address = services.endpoints.address(services.endpoints.main());
   auto const port = address.rfind(':');
   return port == std::string::npos ? std::string() : "HOST" + address.substr(port);
 }
 
-// Each of these functions can read thousands of rows, so each runs as a separate step on the engine
-// thread.
+// Each of these functions can read thousands of rows and therefore runs as a separate engine step.
 void copy_tasks(server::hub& h, pool_facts& p) {
   auto const& core = h.state();
   p.overview = core.overview(h.now());
@@ -188,8 +187,7 @@ std::optional<agents_facts> look_at(engine_services& services, cluster_id c) {
   return a;
 }
 
-// Adds agents that are missing, late or in error. Searches only if the counts show that there are
-// any.
+// Searches only if the counts show that agents are missing, late or in error.
 coro::task<muster::status> add_troubled(engine_link& engine, cluster_id c, agents_facts& into) {
   std::size_t troubled = 0;
   for (auto const h : {coordination::agent_health::missing, coordination::agent_health::late,

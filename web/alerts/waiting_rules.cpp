@@ -9,7 +9,7 @@
 namespace muster::web {
 namespace {
 
-// Number of views with an alert of their own; one alert counts the remaining views.
+// One alert counts the views beyond this number.
 constexpr std::size_t singly = 3;
 
 std::string text_of(core::closure_options const& needs) {
@@ -98,8 +98,8 @@ void impossible_gangs(pool_facts const& p, alerts& out) {
       " that cannot start", out);
 }
 
-// Workers on one host share its memory unless they have limits of their own, so they share one
-// alert.
+// Workers on one host share its memory, and therefore an alert, unless they have limits of their
+// own.
 void short_of_memory(pool_facts const& p, alerts& out) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<short_machine const*>> shared;
   for (auto const& s : p.short_of_memory)

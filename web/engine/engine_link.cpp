@@ -1,5 +1,4 @@
-// Answers accumulate in a mailbox. The first answer of a burst wakes the web thread for all of
-// them.
+// Answers accumulate in a mailbox; only the first of a burst wakes the web thread.
 #include "web/engine/engine_link.hpp"
 
 #include <boost/asio/as_tuple.hpp>

@@ -44,12 +44,12 @@ struct engine_services {
   server::event_log& events;
   server::cluster_endpoints& endpoints;
   server::blob_store& blobs;
-  server::token_keeper* tokens = nullptr;  // null without tokens
-  torch::torch_stores* torch = nullptr;    // null without TCPStores
+  server::token_keeper* tokens = nullptr;  // can be null
+  torch::torch_stores* torch = nullptr;    // can be null
 };
 
-/// The web layer's only access to the engine. Runs pieces of work on the engine thread, in the
-/// order in which they were posted. Owned by the composition root. Any thread.
+/// The web layer's only access to the engine. Runs posted work in order on the engine thread. Owned
+/// by the composition root. Any thread.
 class engine_gateway {
  public:
   /// Calls `may_answer` on the engine thread before each piece of work; it returns only if the
@@ -62,8 +62,8 @@ class engine_gateway {
   /// Returns false if the gateway is closed; `work` is then destroyed without running. Otherwise
   /// `work` runs, or is destroyed if the engine ends first.
   bool post(std::function<void(engine_services&)> work);
-  /// Accepts work. Before open() and after close(), the server is not ready and requests are
-  /// answered UNAVAILABLE.
+  /// Before open() and after close(), the server is not ready and requests are answered
+  /// UNAVAILABLE.
   void open() { closed_ = false; }
   void close() { closed_ = true; }
 
@@ -76,8 +76,7 @@ class engine_gateway {
 
 /// Answers on their way to the web thread. Shared with the engine; outlives the web_server.
 struct completion_queue {
-  /// Each request waits for one answer, so connections_max bounds the queue. An answer is refused
-  /// only if its request has already ended.
+  /// Each request waits for one answer, so connections_max bounds the queue.
   static constexpr std::size_t answers_max = 1 << 16;
 
   explicit completion_queue(boost::asio::io_context& c) : context(c) {}
@@ -106,8 +105,8 @@ struct answer_state {
   std::function<void(engine_services&)> forget;
 };
 
-/// The engine's handle for one answer. If the handle is destroyed without an answer, the wait ends
-/// with an error.
+/// The engine's handle for one answer. If it is destroyed without an answer, the wait ends with an
+/// error.
 template <class R>
 class answer_promise {
  public:
@@ -117,16 +116,16 @@ class answer_promise {
   answer_promise& operator=(answer_promise const&) = delete;
   ~answer_promise() { deliver(std::nullopt); }
 
-  /// Later calls have no effect. Any thread.
+  /// Only the first call has an effect. Any thread.
   void send(R value) { deliver(std::optional<R>(std::move(value))); }
-  /// Ends the wait with an error; later calls have no effect. Any thread.
+  /// Ends the wait with an error. Only the first call has an effect. Any thread.
   void fail(muster::status why) { deliver(std::nullopt, std::move(why)); }
-  /// Records that this call is parked in the core, so that it is removed if the client disconnects.
-  /// Engine thread.
+  /// Removes the call from the core if the client disconnects. Engine thread.
   void parked_as(core::call_id call) {
     when_left([call](engine_services& services) { services.pools.forget(call); });
   }
-  /// Runs `forget` on the engine thread if the client disconnects before the answer. Engine thread.
+  /// Calls `forget` on the engine thread if the client disconnects before the answer. Engine
+  /// thread.
   void when_left(std::function<void(engine_services&)> forget) {
     state_->forget = std::move(forget);
   }
@@ -150,7 +149,7 @@ class answer_promise {
 template <class R>
 using answer_handle = std::shared_ptr<answer_promise<R>>;
 
-/// The result of a wait for an R: result<R>, or R itself if R can represent an error.
+/// The result of a wait: result<R>, or R itself if R can represent an error.
 template <class R>
 struct answer_of {
   using type = muster::result<R>;
@@ -166,8 +165,8 @@ struct answer_of<muster::status> {
 template <class R>
 using answer = typename answer_of<R>::type;
 
-/// Work with the hub of the cluster that owns an ID. A value that the work returns immediately is
-/// sent once the current state of the ID's session is durable.
+/// Work with the hub of the cluster that owns an ID. A value returned immediately is sent once the
+/// current state of the ID's session is durable.
 template <class Id, class F>
 struct pool_work {
   static constexpr bool waits_until_durable = true;
@@ -187,7 +186,7 @@ auto in_pool_of(Id id, F work) {
   return pool_work<Id, F>{id, std::move(work)};
 }
 
-/// Calls `work` with the argument that it accepts: the hub of the main cluster, or all services.
+/// Passes the main cluster's hub or all services to `work`, depending on its parameter.
 template <class F, class... Args>
 decltype(auto) enter(engine_services& services, F& work, Args&&... args) {
   if constexpr (std::is_invocable_v<F&, server::hub&, Args...>)
@@ -208,8 +207,8 @@ class engine_link {
   engine_link& operator=(engine_link const&) = delete;
 
   /// Runs `work(hub&)` or `work(engine_services&)` on the engine thread and returns its value.
-  /// Returns UNAVAILABLE if the server is stopping, or if the engine did not answer within the
-  /// configured limit. The work may still run.
+  /// Returns UNAVAILABLE if the server is stopping or the engine does not answer within the limit.
+  /// The work may still run.
   template <class F, class R = value_of<F>>
   coro::task<answer<R>> on_engine(F work) {
     auto run = [work = std::move(work)](engine_services& services,
@@ -227,7 +226,7 @@ class engine_link {
     co_return co_await call<R>(std::move(run), limit_, nullptr);
   }
 
-  /// Posts work without waiting for it. The work does not run if the server stops.
+  /// Does not wait. The work does not run if the server stops.
   void post(std::function<void(engine_services&)> work) { engine_.post(std::move(work)); }
 
   coro::task<void> pause(std::chrono::milliseconds time) {
@@ -238,7 +237,7 @@ class engine_link {
   /// Runs `work(hub& or engine_services&, answer_handle<R>)`; the holder of the handle answers,
   /// immediately or later. If `peer` disconnects, the wait ends with CANCELLED, and the parked call
   /// is removed. Returns UNAVAILABLE as on_engine() does. `limit` should exceed the core's own
-  /// deadline of the call.
+  /// deadline.
   template <class R, class F>
   coro::task<answer<R>> call(F work, std::chrono::milliseconds limit, peer_watch* peer) {
     auto state = std::make_shared<answer_state<R>>();
@@ -264,7 +263,7 @@ class engine_link {
   coro::task<answer<R>> call(F work) {
     return call<R>(std::move(work), limit_, nullptr);
   }
-  /// Waits for `time` in addition to the configured limit. Ends early if the client disconnects.
+  /// Adds `time` to the configured limit. Ends early if the client disconnects.
   template <class R, class F>
   coro::task<answer<R>> wait(F work, std::chrono::milliseconds time, peer_watch& peer) {
     return call<R>(std::move(work), time + limit_, &peer);

@@ -1,5 +1,5 @@
-// An HTTP request, its response, and the exchange that joins them, without socket or Beast types.
-// The connection owns them during one exchange, on the web thread.
+// An HTTP request, its response and their exchange, without socket or Beast types. Owned by the
+// connection during one exchange, web thread.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace muster::web {
 
 struct request {
   std::string method;
-  std::string target;                                         // as sent
-  std::string path;                                           // without the query, still escaped
+  std::string target;
+  std::string path;                                           // without the query; still escaped
   std::vector<std::pair<std::string, std::string>> query;     // decoded
   std::vector<std::pair<std::string, std::string>> captures;  // path parameters, decoded
   std::string body;
@@ -29,10 +29,10 @@ struct request {
   std::string host, origin, content_type, content_encoding, accept, accept_encoding;
   std::string if_none_match, authorization, cookie;
   std::string idempotency_key;
-  std::string address;          // IP address of the client
+  std::string address;
   std::string certificate;      // common name in the client's certificate
-  core::caller who;             // the authenticated caller; null if anonymous
-  bool ends_own_token = false;  // the response is sent even though the request ends its own token
+  core::caller who;             // null if anonymous
+  bool ends_own_token = false;  // the response is sent nevertheless
   bool has_body = false;
   std::optional<std::uint64_t> content_length;
   bool http_1_0 = false;
@@ -47,7 +47,7 @@ struct response {
   std::string content_type = "application/json";  // if empty, no Content-Type header is sent
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  core::blob shared;          // if set, sent instead of `body`, without a copy
+  core::blob shared;          // if set, sent instead of `body`
   std::string_view embedded;  // if not empty, sent instead of `body`; must be static
   bool streamed = false;      // the handler has already sent the whole response
   bool close = false;
@@ -70,12 +70,11 @@ class exchange {
   request req;
 
   /// Returns the next piece of the body, at most 64 KiB, or an empty string at its end. Fails with
-  /// 400, with 408, or because the connection was lost. After a lost connection, no response can be
-  /// sent.
+  /// 400, with 408, or because the connection was lost; then no response can be sent.
   virtual coro::task<muster::result<std::string>> read_some() = 0;
 
-  /// Sends the status and headers of a response whose body follows in pieces. Returns false if the
-  /// client has disconnected or the request is a HEAD request.
+  /// Sends the headers of a response whose body follows in pieces. Returns false if the client has
+  /// disconnected or the request is a HEAD request.
   virtual coro::task<bool> begin_stream(response head) = 0;
   /// Sends one piece and completes when the kernel has accepted it (back-pressure). Returns false
   /// if the client has disconnected.
@@ -83,7 +82,6 @@ class exchange {
   virtual coro::task<bool> end_stream() = 0;
 
   virtual peer_watch& peer() = 0;
-  /// Returns whether the server is stopping. Handlers of long responses should then finish early.
   virtual bool stopping() const = 0;
 };
 

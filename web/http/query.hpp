@@ -1,5 +1,5 @@
-// Typed access to query parameters. The dispatcher has already checked them against the route's
-// description; a reader used without that check records the failure itself.
+// Typed access to query parameters. The dispatcher has already checked them; a reader used without
+// that check records the failure itself.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// Maximum time that a request can wait; longer timeouts are reduced to it.
+/// Longer timeouts are reduced to this time.
 inline constexpr std::chrono::milliseconds wait_max = std::chrono::minutes(10);
 inline constexpr std::chrono::milliseconds wait_default = std::chrono::seconds(30);
 
@@ -27,24 +27,20 @@ class query_check {
     if (!failure_) failure_ = invalid(std::string(name), std::move(what));
   }
 
-  /// Checks a parameter against its description and records a failure if it is invalid. A missing
-  /// parameter is valid unless it is required.
+  /// Records a failure if the parameter is invalid or a required parameter is missing.
   void check(query_parameter const& p);
 
   std::string_view text(std::string_view name) const { return request_.parameter(name); }
   std::size_t limit();
   std::chrono::milliseconds timeout() { return duration("timeout", wait_default); }
-  /// Returns a duration, reduced to wait_max, or `otherwise` if the parameter is missing.
+  /// Reduces a longer duration to wait_max. Returns `otherwise` if the parameter is missing.
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise);
   bool flag(std::string_view name, bool otherwise = false);
   /// Returns the number in a page token with this letter, or 0 if there is no token.
   std::uint64_t page_token(char kind);
-  /// Returns the letter and number of a page token, for listings with several sections. Without a
-  /// token, returns the first letter and 0.
+  /// Used for listings with several sections. Without a token, returns the first letter and 0.
   std::pair<char, std::uint64_t> page_token(std::string_view kinds);
-  /// Returns the text in a page token, or an empty string if there is no token.
   std::string page_text(char kind);
-  /// Returns an integer, or `otherwise` if the parameter is missing.
   std::uint64_t number(std::string_view name, std::uint64_t otherwise);
 
  private:
@@ -56,8 +52,7 @@ class query_check {
   std::optional<problem> failure_;
 };
 
-/// Returns a page token: the listing's letter, followed by hex digits. A number has 16 digits; a
-/// text has two for each byte.
+/// Returns the listing's letter and hex digits: 16 for a number, two for each byte of a text.
 std::string page_token(char kind, std::uint64_t cursor);
 std::string page_token(char kind, std::string_view cursor);
 

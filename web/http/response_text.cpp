@@ -7,7 +7,7 @@ namespace muster::web {
 
 namespace {
 
-// Returns the value of the `Date` header, formatted at most once per second.
+// Formats the `Date` header at most once per second.
 std::string const& date_text() {
   thread_local std::time_t at = 0;
   thread_local std::string text;

@@ -1,5 +1,4 @@
 // Serializes HTTP/1.1 responses. Hand-written, because a general serializer costs twice as much.
-// Pure, except that the `Date` header needs the clock.
 #pragma once
 
 #include <optional>
@@ -9,8 +8,8 @@
 
 namespace muster::web {
 
-/// Returns the status line and the headers, including the final empty line. If `length` is not set,
-/// Content-Length is omitted.
+/// Returns the status line and the headers, including the final empty line. Without `length`, omits
+/// Content-Length.
 std::string head_text(response const& r, std::optional<std::size_t> length, bool keep_alive);
 std::string chunk_text(std::string_view piece);
 

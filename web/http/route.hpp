@@ -1,5 +1,5 @@
-// The table of routes. The dispatcher and /openapi.json share it, so that they cannot differ. Built
-// once, read-only, web thread.
+// The table of routes, shared by the dispatcher and /openapi.json. Built once, read-only, web
+// thread.
 #pragma once
 
 #include <span>
@@ -19,12 +19,12 @@ struct web_context;
 using handler = coro::task<response> (*)(web_context&, exchange&);
 
 enum class body_kind : std::uint8_t {
-  none,  // a body is skipped
-  // `application/json`, at most the body limit, validated before the handler runs.
+  none,
+  // JSON, at most the body limit, validated before the handler runs.
   json,
   optional_json,   // like `json`, but the body can be missing
-  json_or_ndjson,  // like `json`, or application/x-ndjson that the handler reads in pieces
-  raw,             // any media type, at most the body limit
+  json_or_ndjson,  // like `json`, or NDJSON that the handler reads in pieces
+  raw,             // at most the body limit
 };
 
 enum class query_kind : std::uint8_t {
@@ -41,13 +41,10 @@ struct query_parameter {
   std::string_view name;
   query_kind kind;
   std::string_view meaning;
-  std::uint64_t min = 0, max = UINT64_MAX;         // limits of a number
-  std::span<std::string_view const> choices = {};  // values of a choice; lower case is accepted as
-                                                   // well
-  std::string_view pattern = {};                   // ECMA 262 pattern of a text; letters of a page
-                                                   // token
-  std::string_view missing = {};                   // error message if missing; not empty if the
-                                                   // parameter is required
+  std::uint64_t min = 0, max = UINT64_MAX;
+  std::span<std::string_view const> choices = {};  // lower case is accepted as well
+  std::string_view pattern = {};                   // ECMA 262, or letters of a page token
+  std::string_view missing = {};                   // error message if missing
 };
 
 inline constexpr std::uint64_t page_default = 100, page_max = 1000;
@@ -56,8 +53,8 @@ inline constexpr query_parameter cluster_parameter{
     "cluster", query_kind::text, "name of the cluster; default: the main cluster"};
 inline constexpr query_parameter limit_parameter{"limit", query_kind::number,
                                                  "entries per page; default 100", 1, page_max};
-/// `kinds`: the letters that a token of this listing can start with. `kind`: whether tokens contain
-/// a number or a text.
+/// `kinds`: the letters that a token can start with. `kind`: whether tokens contain a number or a
+/// text.
 constexpr query_parameter page_token_parameter(
     std::string_view kinds, query_kind kind = query_kind::page_token,
     std::string_view meaning = "next_page_token of the previous page") {
@@ -77,13 +74,13 @@ constexpr query_parameter job_parameter(std::string_view meaning) {
 inline constexpr query_parameter timeout_parameter{"timeout", query_kind::duration,
                                                    "how long to wait; default 30s, at most 10m"};
 
-/// A status that a route can return, and when. /openapi.json adds the statuses of all routes, such
-/// as those for an invalid parameter or an unresponsive engine.
+/// /openapi.json adds the statuses of all routes, such as those for an invalid parameter or an
+/// unresponsive engine.
 struct outcome {
   unsigned status;
   std::string_view when;
-  std::string_view schema = {};  // schema name of a success; errors are problem details
-  // Returns the schema of that name; null if it is defined elsewhere.
+  std::string_view schema = {};  // of a success; errors are problem details
+  // The function is null if the schema is defined elsewhere.
   web::schema::json (*described)() = {};
 };
 
@@ -94,21 +91,20 @@ struct route {
   std::string_view id;
   std::string_view summary;
   std::vector<outcome> outcomes = {};
-  std::vector<std::string_view> media = {"application/json"};  // media types of a success; empty if
-                                                               // it has no content
+  std::vector<std::string_view> media = {"application/json"};  // of a success; empty if it has no
+                                                               // content
   body_kind body = body_kind::none;
   std::vector<query_parameter> query = {};
-  std::string_view schema = {};   // schema name of a JSON body, or of its elements
-  std::string_view example = {};  // a valid JSON body for /openapi.json
-  bool conditional = false;       // supports `If-None-Match: *`
-  bool idempotent = false;        // supports `Idempotency-Key`
-  // The permission that the caller needs; set by rest/permissions.cpp.
+  std::string_view schema = {};  // of a JSON body, or of its elements
+  std::string_view example = {};
+  bool conditional = false;  // supports `If-None-Match: *`
+  bool idempotent = false;   // supports `Idempotency-Key`
+  // The table in rest/permissions.cpp sets this member.
   core::permission needs = core::permission::administer;
-  bool audited = false;        // requests are logged with the caller
+  bool audited = false;
   bool names_cluster = false;  // the body can name a cluster
-  bool scoped = false;         // without `cluster`, covers all clusters visible to the caller
+  bool scoped = false;         // without `cluster`, covers all visible clusters
 
-  /// Adds the successful outcome.
   route& responds_with(std::string_view answer, web::schema::json (*schema_of_it)() = {},
                        unsigned status = 200) {
     outcomes.push_back({status, summary, answer, schema_of_it});
@@ -142,7 +138,6 @@ struct route {
   }
 };
 
-// Functions that create common kinds of routes; the caller sets the remaining members.
 inline route get(std::string_view pattern, handler run, std::string_view id,
                  std::string_view summary) {
   return {"GET", pattern, run, id, summary};

@@ -21,8 +21,7 @@ schema::json without_references(schema::json of) {
       {{"propertyNames", {{"not", {{"enum", {"$remote_value", "$per_worker", "$bytes"}}}}}}});
 }
 
-// Returns false if `at` cannot contain a reference. Most arguments contain no '$' and need not be
-// traversed.
+// Most arguments contain no '$' and need not be traversed.
 bool may_hold_reference(json_ref const& at) {
   return at.text().find('$') != std::string_view::npos ||
          at.text().find("\\u0024") != std::string_view::npos;
@@ -45,7 +44,7 @@ struct reference {
   core::input_ref input;
 };
 
-// Returns the input for `id`, the value of a "$remote_value" reference: a closure ID or a position.
+// Parses the value of a "$remote_value" reference: a closure ID or a position.
 std::optional<core::input_ref> input_of(json_check& check, json_ref const& id) {
   if (!check.is(id, json_type::string)) return {};
   auto const text = id.string();
@@ -94,7 +93,7 @@ void find_references(json_check& check, json_ref const& at, char const* origin,
   }
 }
 
-// Appends the text to `text` without its references, and adds the references to the inputs.
+// Appends the text without its references, and adds the references to the inputs.
 void append_cut(json_check& check, json_ref const& at, std::string& text,
                 core::closure_extras& found_in) {
   std::vector<reference> found;
@@ -110,7 +109,7 @@ void append_cut(json_check& check, json_ref const& at, std::string& text,
   text += at.text().substr(from);
 }
 
-// Returns the decoded bytes if the only argument is {"$bytes":"…"}.
+// Decodes the bytes if the only argument is {"$bytes":"…"}.
 std::optional<std::string> sole_bytes(json_check& check, json_ref const& args) {
   json_walk items(args);
   if (!items.next() || items.value().type() != json_type::object) return {};
@@ -170,8 +169,7 @@ schema::json named_arguments_schema(std::string_view of) {
   return without_references(schema::map(schema::ref(of)));
 }
 
-// Nested arrays and objects accept any JSON, because client generators do not support recursive
-// schemas.
+// Nested values accept any JSON, because client generators do not support recursive schemas.
 std::vector<schema::named> argument_schemas() {
   std::vector<schema::json> const plain = {{{"type", {"null", "boolean", "number", "string"}}},
                                            schema::array(schema::any()),

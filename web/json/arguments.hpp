@@ -22,13 +22,13 @@ namespace muster::web {
 void read_arguments(json_check& check, json_ref const* args, json_ref const* kwargs,
                     core::closure_spec& closure);
 
-/// Returns the schema of `args` or `kwargs`; `of` is the schema name of each argument.
+/// `of` is the schema name of each argument.
 schema::json arguments_schema(std::string_view of = "Argument");
 schema::json named_arguments_schema(std::string_view of = "Argument");
-/// Returns the schemas `Argument` and `PlainArgument`. A `PlainArgument` contains no reference.
+/// Returns `Argument` and `PlainArgument`, which contains no reference.
 std::vector<schema::named> argument_schemas();
 
-/// Returns the arguments as display text, with the references that the client sent.
+/// Includes the references that the client sent.
 std::string display_arguments(core::closure_view const& c);
 
 }  // namespace muster::web

@@ -11,7 +11,6 @@
 namespace muster::web {
 namespace {
 
-/// A part of the record, with the rank of its task.
 template <class Part>
 struct with_rank {
   Part of{};
@@ -65,8 +64,7 @@ void rank_members(member_list const& m, core::attempt_record::ended_rank const& 
   described_members(m, r);
 }
 
-// Returns the groups of equal stacks. The task and host of each rank come from the list of ended
-// ranks.
+// The task and host of each rank come from the list of ended ranks.
 std::vector<stack_group> groups_of(core::attempt_record const& r) {
   std::vector<stack_group> all;
   for (auto const& s : r.stacks) {

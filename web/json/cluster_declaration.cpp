@@ -8,11 +8,9 @@ namespace muster::web {
 namespace {
 
 constexpr std::size_t job_name_bytes_max = 128;
-constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // the core checks the same
-                                                                      // rule
+constexpr std::string_view name_pattern = "^[A-Za-z0-9_.-]{1,128}$";  // as in the core
 constexpr std::size_t reason_bytes_max = 2'000;
-constexpr std::int64_t tasks_max = 100'000;  // limit for each job and for
-                                             // the total
+constexpr std::int64_t tasks_max = 100'000;  // for each job and for all jobs together
 constexpr core::duration longest_setting = std::chrono::hours(24 * 365 * 10);
 
 struct declaration {
@@ -63,12 +61,12 @@ json_kind<std::string> a_name() {
   return {schema::matching(name_pattern), read, "missing"};
 }
 
-// Accepts any text; the core checks it.
+// The core checks the text.
 json_kind<std::string> a_type() {
   return {schema::one_of({"standalone"}), text_kind(1'024).read};
 }
 
-// Reads a duration in the form that responses use, for example "heartbeat_timeout_ms": 30000.
+// Reads a number of milliseconds, as responses contain it.
 json_kind<core::duration> a_number_of_ms(core::duration longest, bool positive = false) {
   auto const most = std::chrono::duration_cast<std::chrono::milliseconds>(longest).count();
   auto number = integer_kind(positive ? 1 : 0, most);
@@ -84,8 +82,7 @@ json_field<declaration> setting(std::string_view name, M coordination::cluster_s
   return nested(&declaration::spec, field(name, to, std::move(kind)));
 }
 
-// Members that responses contain and declarations do not have. They are ignored, so that a client
-// can post a response unchanged.
+// Ignored, so that a client can post a response unchanged.
 constexpr std::string_view only_in_answers[] = {
     "next_jobs",     "main",        "ends",  "address",
     "torch_address", "torch_store", "tasks", "worker_heartbeat_timeout_ms",
@@ -119,8 +116,8 @@ json_object<declaration> const& table() {
   return all;
 }
 
-// Excludes codes to which agents react differently. CANCELLED silently ends a poll,
-// RESOURCE_EXHAUSTED makes the agent poll again, and other codes are replies to key-value calls.
+// Excludes codes with other effects on agents: CANCELLED silently ends a poll, RESOURCE_EXHAUSTED
+// makes the agent poll again, and other codes are replies to key-value calls.
 json_kind<muster::code> a_failure_code() {
   static constexpr std::array codes{code::aborted, code::internal, code::unavailable, code::unknown,
                                     code::failed_precondition};

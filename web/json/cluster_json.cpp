@@ -12,7 +12,7 @@ namespace {
 
 using coordination::severity;
 
-// A 64-bit number written as a string, because many JSON parsers lose precision above 2^53.
+// Written as a string, because many JSON parsers lose precision above 2^53.
 struct decimal {
   core::incarnation value{};
   void write(json_out& out) const { out.string(std::to_string(core::raw(value))); }

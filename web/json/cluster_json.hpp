@@ -1,4 +1,4 @@
-// REST JSON of clusters and their parts, and readers of cluster requests. Pure functions.
+// REST JSON of clusters, and readers of cluster requests. Pure functions.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -13,7 +13,7 @@ namespace muster::web {
 namespace coordination = core::coordination;
 
 schema::named cluster_schema();
-/// Reads the body of POST /api/v1/clusters. Does not repeat the checks of the core.
+/// Reads the body of POST /api/v1/clusters. The core checks the result.
 coordination::cluster_spec read_cluster(json_check& check, json_ref const& body);
 
 schema::named cluster_failure_schema();
@@ -35,14 +35,14 @@ void agent_counts(member_list const& m, coordination::generation_view const& g);
 void members(member_list const& m, coordination::cluster_spec const& spec);
 void job_sizes(member_list const& m, std::string_view name, coordination::cluster_spec const& of);
 void members(member_list const& m, coordination::agent_view const& a, core::time_point now);
-/// If `with_tasks` is set, also writes the names of the arrived and missing tasks.
+/// `with_tasks` also writes the names of the arrived and missing tasks.
 void members(member_list const& m, coordination::barrier_view const& b, core::time_point now,
              bool with_tasks);
 void members(member_list const& m, history::straggler_view const& v);
 void members(member_list const& m, coordination::key_view const& k, bool with_value = true);
 void members(member_list const& m, server::event const& e);
 
-/// Returns the time until `deadline`, or null if `deadline` is `never`.
+/// Returns null if `deadline` is `never`.
 optional_ms time_left(core::time_point deadline, core::time_point now);
 
 }  // namespace muster::web

@@ -1,8 +1,8 @@
 // JSON for described structs (server/core/api/described.hpp). One table defines the members of
 // requests and responses, with their limits and descriptions.
 //
-// Requests contain durations as strings such as "30s". Responses contain times and durations in
-// milliseconds, in members whose names end with "_ms". Pure functions.
+// Durations are strings such as "30s" in requests. In responses, times and durations are in
+// milliseconds, and the names of these members end with "_ms". Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,9 @@
 namespace muster::web {
 
 json_kind<std::vector<std::string>> text_list_kind(std::size_t max);
-/// Reads an object that maps names to strings of at most `max` characters. `names` is the maximum
-/// number of names; 0 means unlimited.
+/// Accepts at most `names` names (0 means any number) with strings of at most `max` characters.
 json_kind<core::named_texts> named_texts(std::size_t max, std::uint64_t names);
-/// Reads an object that maps names to numbers of at least 1.
+/// The numbers must be at least 1.
 json_kind<core::named_amounts> named_amounts();
 
 namespace detail {
@@ -90,7 +89,7 @@ json_kind<V> kind_of(core::field_facts const& f) {
 
 }  // namespace detail
 
-/// Returns the request members: those with limits, enumerations and flags.
+/// Returns the members with limits, enumerations and flags.
 template <core::described T>
 std::vector<json_field<T>> described_fields() {
   std::vector<json_field<T>> all;
@@ -126,8 +125,7 @@ void put_field(std::vector<json_field<T>>& into, json_field<T> f) {
     *at = std::move(f);
 }
 
-/// Writes the members of a response. Calls `by_hand(name)` for members that the table marks as
-/// written by hand.
+/// Calls `by_hand(name)` for members that the table marks as written by hand.
 template <core::described T, class ByHand>
 void described_members(member_list const& m, T const& of, ByHand const& by_hand);
 template <core::described T>

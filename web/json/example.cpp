@@ -17,7 +17,6 @@ constexpr std::string_view reference = "#/components/schemas/";
 
 using pair = std::pair<std::string_view, std::string_view>;
 
-// Example strings by member name, for schemas without a pattern.
 constexpr pair by_name[] = {{"name", "train"},      {"function", "muster.echo"},
                             {"cluster", "default"}, {"host", "host-a"},
                             {"job", "worker"},      {"worker", "worker:0"},
@@ -28,7 +27,6 @@ constexpr pair by_name[] = {{"name", "train"},      {"function", "muster.echo"},
                             {"version", "0.1.0"},   {"address", "127.0.0.1:8476"},
                             {"file", "train.py"}};
 
-// Example strings by pattern.
 constexpr pair by_pattern[] = {
     {"^(0|([0-9]+(us|ms|s|m|h|d))+)$", "30s"},
     {"^(?=.*[1-9])([0-9]+(us|ms|s|m|h|d))+$", "30s"},
@@ -78,7 +76,7 @@ class maker {
  public:
   explicit maker(named_schemas const& all) : all_(all) {}
 
-  /// Returns nothing if the schema refers to itself at this point.
+  /// Returns nothing for a recursive schema.
   std::optional<bj::value> make(json const& of, std::string_view name) {
     if (auto const to = text_of(of, "$ref"); !to.empty()) return referred(to, name);
     if (auto const* any = of.if_contains("anyOf")) return first_of(any->as_array(), name);
@@ -137,7 +135,7 @@ class maker {
   }
 
   named_schemas const& all_;
-  std::vector<std::string_view> open_;  // references that are being resolved
+  std::vector<std::string_view> open_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Creates values that match a JSON Schema, for the examples in /openapi.json. Pure, any thread.
+// Creates values that match a JSON Schema, for the examples in /openapi.json. Pure.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -9,11 +9,10 @@
 
 namespace muster::web::schema {
 
-/// The schemas that a `$ref` can refer to, by name.
 using named_schemas = std::map<std::string_view, json>;
 
-/// Returns a value that matches `of`, with every object member and one element of each list. `name`
-/// is the name of the member or parameter; a plausible string is selected by it.
+/// Returns a value with every object member and one element of each list. `name`, the name of the
+/// member or parameter, selects a plausible string.
 boost::json::value example_of(json const& of, named_schemas const& all, std::string_view name = {});
 
 }  // namespace muster::web::schema

@@ -1,10 +1,8 @@
 // Describes a request body: name, schema and reader of each member. Each limit is defined once, for
-// the reader, its error messages and /openapi.json. The tables are read-only and can be used on any
-// thread.
+// the reader, its error messages and /openapi.json. The tables are read-only; any thread.
 //
-// A body that does not match the schema is answered 400. A body that matches the schema but has an
-// impossible value is answered 422. Examples are a string with too many bytes but few characters,
-// and a duration that is too long.
+// A body that does not match the schema is answered 400. An impossible value that matches is
+// answered 422, for example a string with too many bytes but few characters.
 #pragma once
 
 #include <functional>
@@ -26,24 +24,23 @@ template <class V>
 struct json_kind {
   web::schema::json schema;
   std::function<V(json_check&, json_ref const&)> read;
-  std::string_view missing = {};  // error message if the member is missing
+  std::string_view missing = {};
 };
 
 json_kind<bool> flag_kind();
 json_kind<std::int64_t> integer_kind(std::int64_t min, std::int64_t max);
-/// Reads a string of at most `max` characters and `max` bytes.
+/// Accepts at most `max` characters and `max` bytes.
 json_kind<std::string> text_kind(std::size_t max);
-/// Reads a function name: 1 to 256 characters without control characters. `missing` is the error
-/// message for a missing or empty name.
+/// Accepts 1 to 256 characters without control characters. `missing` is the error message for a
+/// missing or empty name.
 json_kind<std::string> a_function(std::string_view missing = "required, the name of a function");
-/// The core uses the same number as a limit in bytes.
+/// The core has the same limit in bytes.
 inline constexpr std::size_t function_characters_max = 256;
-/// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. If `positive` is set, also
-/// rejects 0.
+/// Reads a duration such as "30s"; answers 422 if it exceeds `longest`. `positive` also rejects 0.
 json_kind<core::duration> duration_kind(core::duration longest, bool positive = false);
-/// Reads a JSON object of at most `max` bytes and returns its text unchanged.
+/// The text of a JSON object of at most `max` bytes, unchanged.
 json_kind<std::string> an_object_text(std::size_t max);
-/// Reads one of these strings and returns its index.
+/// Returns the index of the string in `words`.
 json_kind<std::size_t> one_of_words(std::span<std::string_view const> words);
 template <named_enum E>
 json_kind<E> enum_kind() {
@@ -54,7 +51,7 @@ json_kind<E> enum_kind() {
             return static_cast<E>(read(check, at));
           }};
 }
-/// Keeps the value unparsed, for a reader that must read other members first.
+/// Keeps the value unparsed, for a reader that needs other members first.
 json_kind<std::optional<json_ref>> kept(schema::json schema, std::string_view missing = {});
 
 template <class T>
@@ -62,7 +59,7 @@ struct json_field {
   std::string_view name;
   web::schema::json schema;
   std::function<void(json_check&, json_ref const&, T&)> read;
-  std::string_view missing = {};  // error message if missing; not empty if the member is required
+  std::string_view missing = {};  // error message if missing
 };
 
 template <class T, class M, class V>
@@ -81,7 +78,7 @@ json_field<T> required(std::string_view name, M T::*to, json_kind<V> kind) {
   return f;
 }
 
-/// Returns a field of the inner struct as a field of the outer struct.
+/// Converts a field of the inner struct to a field of the outer struct.
 template <class Outer, class T>
 json_field<Outer> nested(T Outer::*member, json_field<T> f) {
   return {f.name, std::move(f.schema),
@@ -103,8 +100,8 @@ class json_object {
 
   web::schema::json const& schema() const { return schema_; }
 
-  /// Reads the members of `object`. Rejects members that the table does not contain. If a name is
-  /// repeated, the last member is used.
+  /// Rejects members that the table does not contain. If a name is repeated, the last member is
+  /// used.
   void read(json_check& check, json_ref const& object, T& into) const {
     if (!check.is(object, json_type::object)) return;
     std::uint64_t seen = 0;
@@ -119,7 +116,6 @@ class json_object {
         check.fail(invalid(path_in(object, fields_[i].name), std::string(fields_[i].missing)));
   }
 
-  /// Returns the kind of a member whose value is this object.
   json_kind<T> kind() const {
     return {schema_, [this](json_check& check, json_ref const& at) {
               T into;

@@ -17,7 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-// Accepts all values; only the syntax is checked.
 struct no_handler {
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
@@ -44,9 +43,9 @@ struct no_handler {
   bool on_comment(json::string_view, json::error_code&) { return true; }
 };
 
-// Rejects names that are repeated in one object, because parsers differ in which value they use.
-// Also rejects numbers outside the range of a double. Compares hashes of names, so that a body of
-// 64 MiB needs little memory.
+// Rejects a name that is repeated in one object, because parsers differ in the value they use, and
+// numbers outside the range of a double. Compares hashes of names, so that a body of 64 MiB needs
+// little memory.
 class strict_handler : public no_handler {
  public:
   std::uint64_t repeated() const { return repeated_; }
@@ -92,12 +91,12 @@ class strict_handler : public no_handler {
   std::string const& found() const { return found_; }
 
  private:
-  std::string key_;                   // the part read so far
-  std::vector<std::uint64_t> names_;  // hashes of the names of all open objects
+  std::string key_;
+  std::vector<std::uint64_t> names_;  // for all open objects
   std::vector<std::size_t> begins_;   // start of each open object in `names_`
   std::uint64_t repeated_ = 0;
   bool too_large_ = false;
-  std::uint64_t wanted_ = 0;  // 0 if none
+  std::uint64_t wanted_ = 0;
   std::string found_;
 };
 
@@ -126,8 +125,7 @@ json::error_code validate(std::string_view text, std::size_t& good,
   return ec;
 }
 
-// Returns the position after the closing quote. REQUIRES: `at` is the position of the opening
-// quote.
+// REQUIRES: `at` is the position of the opening quote.
 std::size_t string_end(std::string_view text, std::size_t at) {
   for (++at; text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;
@@ -243,7 +241,7 @@ std::string json_ref::string() const {
 }
 
 // JSON Schema accepts 2.0 and 2e0 as integers, and languages without an integer type write them.
-// Above 2^53, a double can differ from the number that was written.
+// Above 2^53, a double can differ from the written number.
 std::optional<std::int64_t> json_ref::integer() const {
   std::int64_t n = 0;
   auto const* const last = text_.data() + text_.size();
@@ -255,7 +253,7 @@ std::optional<std::int64_t> json_ref::integer() const {
   auto const [end, ec] = std::from_chars(text_.data(), last, real);
   bool const whole =
       ec == std::errc{} && end == last && std::abs(real) <= exact_max && real == std::trunc(real);
-  // An integer that did not fit above cannot be represented exactly as a double either.
+  // An integer that did not fit above is not exact as a double either.
   bool const written_as_real = text_.find_first_of(".eE") != std::string_view::npos;
   return whole && written_as_real ? std::optional(static_cast<std::int64_t>(real)) : std::nullopt;
 }

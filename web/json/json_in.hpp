@@ -1,6 +1,6 @@
 // Reads JSON from clients in place: the text is validated once and then read through slices.
 // Arguments therefore reach the workers unchanged, and a body of 64 MiB needs no tree. A slice
-// refers to the text and to its parent slice, so both must outlive it.
+// refers to the text and to its parent slice.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,11 @@ inline constexpr std::size_t json_depth_max = 64;
 enum class json_type : std::uint8_t { null, boolean, number, string, array, object };
 std::string_view name(json_type t);
 
-/// Validates JSON from a client: exactly one value, no repeated member within an object, and no
-/// number outside the range of a double.
+/// Accepts exactly one value, without repeated members in an object or numbers outside the range of
+/// a double.
 /// @return nothing if the text is valid, else the problem with its position or the member's name.
 std::optional<problem> check_json(std::string_view text);
-/// Returns whether a worker's value is JSON. Unlike check_json, accepts repeated members and
-/// numbers of any size, because some languages write them.
+/// Unlike check_json, accepts repeated members and numbers of any size, which some languages write.
 bool is_json(std::string_view text);
 
 class json_ref {
@@ -32,14 +31,14 @@ class json_ref {
 
   json_type type() const;
   std::string_view text() const { return text_; }
-  /// Returns the path, for example "closures[3].args"; empty for the outermost value.
+  /// Returns a path such as "closures[3].args"; empty for the outermost value.
   std::string path() const;
 
-  /// Returns the decoded string. REQUIRES: type() is string.
+  /// REQUIRES: type() is string.
   std::string string() const;
   bool boolean() const { return text_.front() == 't'; }
-  /// Returns the number if it is a 64-bit integer. A number with a fraction or exponent, such as
-  /// 2.0 or 2e0, is accepted up to 2^53.
+  /// Returns the number if it is a 64-bit integer. Numbers with a fraction or exponent, such as 2.0
+  /// or 2e0, are accepted up to 2^53.
   std::optional<std::int64_t> integer() const;
 
  private:
@@ -48,18 +47,17 @@ class json_ref {
 
   std::string_view text_;
   json_ref const* parent_ = nullptr;
-  std::string_view key_;  // as written, with quotes; empty in an array
+  std::string_view key_;  // with quotes; empty in an array
   std::size_t index_ = 0;
 };
 
-/// Iterates over the members of an object or the elements of an array, in order. REQUIRES: `of`
-/// outlives the walk.
+/// Iterates over members or elements in order. REQUIRES: `of` outlives the walk.
 class json_walk {
  public:
   explicit json_walk(json_ref const& of);
 
   bool next();
-  /// REQUIRES: the last call of next() returned true.
+  /// REQUIRES: next() has returned true.
   json_ref const& value() const { return value_; }
   std::string key() const;
 
@@ -70,7 +68,7 @@ class json_walk {
   json_ref value_;
 };
 
-/// Decodes a JSON string literal, which includes the quotes.
+/// `literal` includes the quotes.
 std::string decode_json_string(std::string_view literal);
 
 /// Converts JSON values into typed fields and records the first failure. Read all fields, then
@@ -88,11 +86,10 @@ class json_check {
   }
   void unknown(json_ref const& at) { fail(at, "unknown field"); }
 
-  /// Returns whether the value has this type; otherwise records a failure such as "expected an
-  /// array, got string".
+  /// If the type differs, records a failure such as "expected an array, got string".
   bool is(json_ref const& at, json_type wanted);
-  /// Returns the string. Records a 400 failure if it has more than `bytes_max` characters, or a 422
-  /// failure if only its bytes exceed the limit.
+  /// Records a 400 failure for more than `bytes_max` characters, or a 422 failure if only the bytes
+  /// exceed the limit.
   std::string text(json_ref const& at, std::size_t bytes_max);
   bool flag(json_ref const& at);
   std::int64_t integer(json_ref const& at, std::int64_t min, std::int64_t max);

@@ -1,6 +1,6 @@
 // Appends JSON text to a string without building a tree. Inserts commas and escapes; the caller
-// writes a key before each member. Replaces invalid UTF-8 by U+FFFD, because names and errors come
-// from user programs and can contain any bytes.
+// writes a key before each member. Replaces invalid UTF-8 by U+FFFD, because names and errors from
+// user programs can contain any bytes.
 #pragma once
 
 #include <charconv>
@@ -24,7 +24,7 @@ class json_out {
 
   json_out& begin_object() { return open('{'); }
   json_out& end_object() { return close('}'); }
-  /// Begins an object that is closed at the end of the scope.
+  /// The object is closed at the end of the scope.
   [[nodiscard]] scope object() { return scope(begin_object()); }
   json_out& begin_array() { return open('['); }
   json_out& end_array() { return close(']'); }
@@ -46,7 +46,7 @@ class json_out {
     for (auto const& text : texts) string(text);
     return end_array();
   }
-  /// Writes JSON text. Replaces line breaks by spaces, so that the text fits on one NDJSON line.
+  /// Replaces line breaks by spaces, so that the text fits on one NDJSON line.
   json_out& raw(std::string_view json);
 
  private:

@@ -1,4 +1,4 @@
-// JSON of late arrivals at barriers, for cluster runs and attempt records. Pure functions.
+// JSON of late arrivals at barriers. Pure functions.
 #pragma once
 
 #include <chrono>

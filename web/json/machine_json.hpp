@@ -1,5 +1,4 @@
-// JSON of the machine data that workers report. Unknown values are omitted; they are not written as
-// zero.
+// JSON of the machine data that workers report. Unknown values are omitted.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@ namespace muster::web {
 
 /// Declared here so that argument-dependent lookup finds members().
 struct seen_machine {
-  std::string cluster, task;  // an empty task means the server itself
+  std::string cluster, task;  // an empty task means the server
   core::time_point seen{};
   bool fresh = false;
   machine newest{};
@@ -29,8 +28,7 @@ void members(member_list const& m, seen_machine const& s);
 void members(member_list const& m, core::task_view const& t, core::time_point now,
              std::optional<machine> const& seen);
 
-/// Returns the current data of the worker's machine. Returns nothing if the worker has reported
-/// none or the data is stale.
+/// Returns nothing if the worker has reported no data or the data is stale.
 std::optional<machine> machine_of(history::machines const& all, core::task_view const& t,
                                   core::time_point now);
 

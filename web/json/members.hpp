@@ -2,7 +2,7 @@
 // `members(m, view)` lists them in the order in which they are written.
 //
 // To build the schema, `members` runs on empty views. It must therefore list every member and use
-// `some` or `when` for optional members. Pure, any thread.
+// `some` or `when` for optional members. Pure.
 #pragma once
 
 #include <initializer_list>
@@ -21,7 +21,7 @@
 
 namespace muster::web {
 
-/// Name of a shared schema. If it is empty, the view's schema is written inline.
+/// If empty, the view's schema is written inline.
 template <class View>
 inline constexpr std::string_view schema_name = {};
 
@@ -32,7 +32,7 @@ struct value_id {
 };
 inline constexpr auto as_value_id = [](core::closure_id c) { return value_id{c}; };
 
-/// Time in milliseconds; null if the event has not happened.
+/// A time in milliseconds, or null if the event has not happened.
 struct optional_ms {
   std::optional<std::int64_t> ms;
   void write(json_out& out) const { ms ? out.number(*ms) : out.null(); }
@@ -49,10 +49,10 @@ schema::json schema_of_value();
 class member_list {
  public:
   explicit member_list(json_out& out) : out_(&out) {}
-  /// Appends the member schemas to `told`. REQUIRES: `told` outlives the list.
+  /// REQUIRES: `told` outlives the list.
   explicit member_list(std::vector<schema::member>& told) : schema_members_(&told) {}
 
-  /// Returns a list whose members are optional. They are written only if `there` is true.
+  /// The members of the returned list are optional and are written only if `there` is true.
   member_list when(bool there) const {
     auto list = *this;
     list.there_ = there_ && there;
@@ -60,14 +60,14 @@ class member_list {
     return list;
   }
 
-  /// Writes a member: a number, boolean, string, ID, view or list, or a map from names to values of
-  /// these types. States are written by name; times and durations are written in milliseconds.
+  /// Writes a number, boolean, string, ID, view, list, or map from names to these. States are
+  /// written by name; times and durations in milliseconds.
   template <class V>
   void operator()(std::string_view name, V const& value, std::string_view words = {}) const {
     if (schema_members_) return tell(name, &schema_of_value<V>, words);
     if (there_) write_value_of(out_->key(name), value);
   }
-  /// Writes an optional member. Omits it if its value is empty, zero, false or null.
+  /// Omits the member if its value is empty, zero, false or null.
   template <class V>
   void some(std::string_view name, V const& value, std::string_view words = {}) const {
     when(!is_none(value))(name, value, words);
@@ -84,7 +84,7 @@ class member_list {
     if (schema_members_) return tell(name, schema, words);
     if (there_) write(out_->key(name));
   }
-  /// Writes a nested object; `say(list)` writes its members.
+  /// `say(list)` writes the members of the object.
   template <class Say>
   void object(std::string_view name, Say const& say, std::string_view words = {}) const {
     if (schema_members_)
@@ -94,8 +94,7 @@ class member_list {
     auto const object = out_->key(name).object();
     say(member_list(*out_));
   }
-  /// Writes the object in an optional or behind a pointer with `say(list, *maybe)`. Omits the
-  /// member if there is no object.
+  /// Writes the object with `say(list, *maybe)`. Omits the member if there is no object.
   template <class Maybe, class Say>
   void some_object(std::string_view name, Maybe const& maybe, Say const& say,
                    std::string_view words = {}) const {
@@ -105,8 +104,7 @@ class member_list {
         .object(
             name, [&](member_list const& of) { say(of, held); }, words);
   }
-  /// Writes a list. `each(element)` returns a value, or `each(list, element)` writes the members of
-  /// an object.
+  /// `each(element)` returns a value, or `each(list, element)` writes the members of an object.
   template <class Range, class Each>
   void list(std::string_view name, Range const& range, Each const& each,
             std::string_view words = {}) const {
@@ -170,7 +168,7 @@ void write(json_out& out, View const& view, More const&... more) {
   members(member_list(out), view, more...);
 }
 
-/// Returns the object whose members `say(list)` writes. object_line() adds a line break.
+/// `say(list)` writes the members. object_line() adds a line break.
 template <class Say>
 std::string object_text(Say const& say) {
   return json_text([&say](json_out& out) {
@@ -187,7 +185,7 @@ template <class... View>
 schema::json schema_of() {
   return member_list::object_schema([](member_list const& m) { members(m, View{}...); });
 }
-/// Returns the schema of the JSON object whose members are written by `say(list, View…)`.
+/// `say(list, View…)` writes the members.
 template <class... View>
 schema::json schema_of_call(void (*say)(member_list const&, View...)) {
   return member_list::object_schema(

@@ -43,7 +43,7 @@ constexpr std::pair<unsigned, std::string_view> reason_phrases[] = {
 schema::json schema_of_codes() {
   std::vector<std::string_view> codes;
   for (int c = 1; c <= 16; ++c)
-    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // the server never sends DATA_LOSS
+    if (c != 15) codes.push_back(name(static_cast<code>(c)));  // DATA_LOSS is never sent
   return schema::one_of(codes);
 }
 
@@ -120,8 +120,7 @@ problem make_problem(unsigned status, muster::code code, std::string detail, std
 
 problem to_problem(muster::status const& s) {
   auto const plain = http_status(s.code);
-  // An error with a field concerns the state of a resource, so it is not reported as a server
-  // fault.
+  // An error with a field concerns the state of a resource, not a server fault.
   auto const status = is_no_room(s) ? 507 : plain == 500 && !s.field.empty() ? 409 : plain;
   return make_problem(status, s.code, s.message, s.field,
                       s.limit == 0 ? std::string() : std::to_string(s.limit));

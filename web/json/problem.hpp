@@ -1,4 +1,4 @@
-// Error responses in the form of RFC 9457 problem details. Created on the web thread.
+// Error responses in the form of RFC 9457 problem details.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,24 @@ struct problem {
   unsigned status = 500;
   muster::code code = muster::code::internal;
   std::string detail;
-  std::string field;     // invalid parameter or member, for example "closures[3].args"
-  std::string limit;     // exceeded limit, with its unit
-  unsigned retry_s = 0;  // value of Retry-After; 0 omits the header
-  std::string allow;     // allowed methods of a 405 response
-  std::string leader;    // "host:port" of the leader if this server is a standby; empty if unknown
-  std::optional<std::uint64_t> line, accepted;  // progress of a partially accepted request
+  std::string field;                            // for example "closures[3].args"
+  std::string limit;                            // with its unit
+  unsigned retry_s = 0;                         // Retry-After; 0 omits the header
+  std::string allow;                            // allowed methods of a 405 response
+  std::string leader;                           // of a standby: "host:port"; empty if unknown
+  std::optional<std::uint64_t> line, accepted;  // of a partially accepted request
   std::optional<core::failure> failure;         // error of the user's function
 };
 
 unsigned http_status(muster::code c);
-/// Returns a phrase such as "Not Found", or "Unknown" for a status that this server never sends.
+/// Returns "Unknown" for a status that this server never sends.
 std::string_view reason_phrase(unsigned status);
 
 problem to_problem(muster::status const& s);
 problem invalid(std::string field, std::string detail, std::string limit = {});
-/// Returns a 422 problem: the value is well-formed but impossible.
+/// 422: the value is well-formed but impossible.
 problem impossible(std::string field, std::string detail, std::string limit = {});
-/// Returns 400 if `text` has more than `max` characters and therefore violates its schema, and 422
-/// if only its bytes exceed `max`.
+/// 400 for more than `max` characters, 422 if only the bytes exceed `max`.
 problem too_many_bytes(std::string field, std::string_view text, std::size_t max);
 problem make_problem(unsigned status, muster::code code, std::string detail, std::string field = {},
                      std::string limit = {});

@@ -74,7 +74,7 @@ json_object<program_request> const& program_table() {
   return table;
 }
 
-// Reads a step number or "next", the first step at which all ranks can stop.
+// Reads a step number, or "next" for the first step at which all ranks can stop.
 json_object<stop_request> const& stop_table() {
   constexpr std::int64_t step_max = std::int64_t{1} << 53;
   constexpr std::string_view next = "next";
@@ -137,8 +137,8 @@ void spec_members(member_list const& m, core::program_spec const& s) {
   });
 }
 
-// Removes an incomplete UTF-8 character at the end of `data` if `more` data follows. The next piece
-// then begins with that character.
+// Removes an incomplete UTF-8 character at the end if `more` data follows; the next piece begins
+// with it.
 std::string_view whole_characters(std::string_view data, bool more) {
   auto end = data.size();
   std::size_t back = 0;

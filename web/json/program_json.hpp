@@ -15,8 +15,7 @@ namespace muster::web {
 struct program_request {
   std::string cluster;
   core::program_spec spec;
-  /// If unset, the program uses the TCPStore that the server provides for its cluster, or else a
-  /// store on rank 0.
+  /// If unset: the server's TCPStore of the cluster, or else a store on rank 0.
   std::optional<core::store_place> store{};
 };
 

@@ -8,11 +8,11 @@ namespace {
 constexpr std::string_view begins_with = "MPY2";
 constexpr std::string_view text_ends_with = "MPYR";
 constexpr std::string_view origins_end_with = "MPYI";
-// Size of either tail: a byte count and four letters.
+// A tail consists of a byte count and four letters.
 constexpr std::size_t tail_bytes = 8;
 
-// Removes the tail that ends with `letters`, and the bytes that it counts, from `call`. Returns
-// these bytes.
+// Removes the tail with these letters, and the bytes that it counts, from `call`. Returns the
+// bytes.
 std::string_view cut_tail(std::string_view& call, std::string_view letters) {
   if (call.size() < tail_bytes || !call.ends_with(letters)) return {};
   std::uint32_t count = 0;

@@ -1,4 +1,4 @@
-// Builds JSON Schemas of requests and responses for /openapi.json. Pure functions, any thread.
+// Builds JSON Schemas for /openapi.json. Pure functions.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,15 +11,14 @@ namespace muster::web::schema {
 
 using json = boost::json::object;
 
-/// An ID: a prefix and a 64-bit number in lower-case hex.
+/// An ID is a prefix and a 64-bit number in lower-case hex.
 json id(std::string_view prefix);
 json any();
-/// A binary body, in the form that client generators expect.
+/// Binary data, in the form that client generators expect.
 json bytes();
 json boolean();
 json number();
 json integer(std::int64_t min, std::uint64_t max);
-/// An integer of at least 0.
 json count();
 /// Milliseconds since the epoch; 0 if the event has not happened.
 json time();
@@ -31,13 +30,12 @@ json matching(std::string_view pattern, std::size_t max = 0);
 json one_of(std::span<std::string_view const> values);
 json one_of(std::initializer_list<std::string_view> values);
 json array(json items);
-/// An object with arbitrary member names.
 json map(json values);
 json map(json values, json names, std::size_t entries_max);
 json nullable(json of);
 json any_of(std::vector<json> of);
 json ref(std::string_view name);
-/// A duration string with a unit. Values that are too large are answered 422.
+/// Values that are too large are answered 422.
 json duration(bool positive = false);
 json described(json schema, std::string_view words);
 json with(json schema, json const& more);
@@ -51,10 +49,10 @@ inline constexpr bool optional = false;
 
 /// A request object, which must not have other members.
 json closed_object(std::vector<member> members);
-/// A response object, to which members can be added in later versions.
+/// A response object, to which later versions can add members.
 json object(std::vector<member> members);
 
-/// A schema that other schemas reference by name.
+/// Other schemas refer to it by name.
 struct named {
   std::string_view name;
   json schema;

@@ -12,7 +12,7 @@ std::int64_t us(core::time_point t) {
   return t.time_since_epoch().count();
 }
 
-/// A signed integer, because times can be earlier than the base.
+/// Signed, because times can be earlier than the base.
 struct offset {
   std::int64_t n = 0;
   void write(json_out& out) const { out.number(n); }

@@ -31,18 +31,18 @@ void members(member_list const& m, stream_answer const& a);
 
 inline constexpr auto stream_history = std::chrono::hours(1);
 
-/// The minutes of one lane up to `now`, oldest first.
+/// The minutes of one lane, oldest first.
 struct worker_history {
   std::vector<core::minute_view> minutes;
   core::time_point now{};
 };
 void members(member_list const& m, worker_history const& h);
 
-/// Writes trace events in pieces, in Chrome's JSON format, which Perfetto can open. A task is shown
-/// as a thread of its host or cluster. Concurrent spans use additional threads of the task.
+/// Writes trace events in Chrome's JSON format, which Perfetto can open. A task is shown as a
+/// thread of its host or cluster. Concurrent spans use additional threads.
 class trace_json {
  public:
-  /// Maximum number of threads of one task. At the limit, spans overlap on the last thread.
+  /// Limit for each task. Above it, spans overlap on the last thread.
   static constexpr std::size_t threads_max = 64;
 
   struct span {
@@ -51,9 +51,8 @@ class trace_json {
     core::time_point started{};
     core::duration lasted{};
     std::string_view state;
-    core::closure_id closure{};  // not set if the span summarises several closures
-    core::session_id job{};      // not set if the span summarises several closures, or belongs to a
-                                 // closure of the server
+    core::closure_id closure{};  // not set for a sum of closures
+    core::session_id job{};      // not set for a sum of closures, or a closure of the server
     std::uint32_t count = 1;
     std::uint32_t failed = 0;
     std::string_view error = {};
@@ -69,7 +68,7 @@ class trace_json {
  private:
   struct track {
     std::uint32_t number = 0;
-    core::time_point free{};  // time at which the thread becomes free
+    core::time_point free{};  // when the thread becomes free
   };
   void write_thread_name(std::string_view kind, std::uint32_t process, std::uint32_t thread,
                          std::string_view name);

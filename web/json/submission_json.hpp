@@ -12,7 +12,6 @@ struct job_request {
   server::submission closures;
 };
 
-/// Returns the table for the `options` of a closure or of a job. Any thread.
 json_object<core::closure_options> const& closure_options_table();
 json_object<core::session_spec> const& job_options_table();
 /// Returns the members of a job request other than its options.
@@ -21,12 +20,12 @@ std::vector<json_field<core::session_spec>> job_fields();
 std::vector<schema::named> submission_schemas();
 /// Reads the body of POST /api/v1/jobs.
 job_request read_job(json_check& check, json_ref const& body);
-/// Reads an element of `closures`, or a line of NDJSON.
+/// An element of `closures`, or a line of NDJSON.
 void read_closure(json_check& check, json_ref const& item, server::submission& into);
 void read_closures(json_check& check, json_ref const& list, server::submission& into);
 
-/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job, or an empty
-/// string to use the original name.
+/// Reads the body of POST /api/v1/jobs/{id}/retry. Returns the name of the new job; if empty, the
+/// original name is used.
 std::string read_retry(json_check& check, json_ref const& body);
 
 struct per_worker_request {

@@ -9,19 +9,19 @@ namespace muster::web {
 
 /// Reads the body of POST /api/v1/tokens.
 server::token_request read_token(json_check& check, json_ref const& body);
-/// Reads the token in the body of POST /api/v1/session.
+/// Reads the body of POST /api/v1/session.
 std::string read_sign_in(json_check& check, json_ref const& body);
 
 void members(member_list const& m, core::token const& t);
 /// Writes the secret as well.
 void members(member_list const& m, server::new_token const& t);
 
-/// The session of the caller, for GET /api/v1/session.
+/// The response to GET /api/v1/session.
 struct session_state {
   bool required = false;  // every caller needs a token
   bool signed_in = false;
   core::caller who;
-  bool read_only = false;  // the server refuses all changes
+  bool read_only = false;
 };
 void write(json_out& out, session_state const& s);
 

@@ -55,7 +55,6 @@ std::string task_text(core::closure_options const& o) {
   return o.task_job + (o.task_index < 0 ? "" : ":" + std::to_string(o.task_index));
 }
 
-// Writes the requirements on the worker, and the gang if `with_gang` is set.
 void needs_members(member_list const& m, core::closure_options const& o, bool with_gang) {
   m.when(!o.task_job.empty())("task", task_text(o));
   if (with_gang) m.some("gang", o.gang);
@@ -63,7 +62,7 @@ void needs_members(member_list const& m, core::closure_options const& o, bool wi
   m.some("resources", o.resources);
 }
 
-// Writes only the options that differ from their defaults.
+// Writes only options that differ from their defaults.
 void option_members(member_list const& m, core::closure_view const& c) {
   auto const& o = c.options;
   m.when(o.priority != 0)

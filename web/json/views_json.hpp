@@ -13,7 +13,6 @@
 
 namespace muster::web {
 
-/// A closure as REST reports it: the core's view and the progress that the closure has reported.
 struct reported_closure {
   core::closure_view view;
   std::optional<server::closure_progress> progress;
@@ -35,13 +34,12 @@ void members(member_list const& m, core::job_view const& j);
 void members(member_list const& m, core::closure_view const& c,
              server::closure_progress const* progress = nullptr);
 void members(member_list const& m, reported_closure const& c);
-/// The age of the heartbeat is computed relative to `now`.
+/// `now` determines the age of the heartbeat.
 void members(member_list const& m, core::task_view const& t, core::time_point now);
 void members(member_list const& m, core::function_view const& f);
 /// Writes all counts except that of cancelled closures.
 void function_members(member_list const& m, core::function_view const& f);
-/// Writes the closure counts by state, except that of cancelled closures. Accepts functions and
-/// displayed functions.
+/// Writes the counts of a function or displayed function, without cancelled closures.
 template <class Function>
 void function_counts(member_list const& m, Function const& f) {
   m("waiting", f.waiting,
@@ -56,10 +54,9 @@ void members(member_list const& m, core::gangs_view const& all);
 void members(member_list const& m, core::unmet_demand_view const& all);
 void members(member_list const& m, server::log_line const& l);
 void members(member_list const& m, server::closure_progress const& p);
-/// Writes the content of a value: unchanged if it is JSON, else as {"$bytes":"base64"}.
+/// Unchanged if the value is JSON, else {"$bytes":"base64"}.
 void write_value(json_out& out, core::blob const& b);
 
-/// Returns the milliseconds since `then`, at least 0.
 std::int64_t ms_since(core::time_point then, core::time_point now);
 
 template <class... View>

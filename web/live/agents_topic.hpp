@@ -3,7 +3,7 @@
 // once, for example at a late barrier. A delta contains a shared change once, with the ranges of
 // affected tasks:
 //
-//  "changes":[{"job":"train/worker","tasks":[3000,9998,10000,10000],"set":{"state":"LATE",…}}]
+//   "changes":[{"job":"train/worker","tasks":[3000,9998,10000,10000],"set":{"state":"LATE",…}}]
 //
 // Web thread.
 #pragma once
@@ -18,7 +18,7 @@
 namespace muster::web {
 
 struct agent_row {
-  std::string job;  // "CLUSTER/JOB"; ":INDEX" is appended for the name of the row
+  std::string job;  // "CLUSTER/JOB"; ":INDEX" is appended
   std::uint32_t index = 0;
   /// JSON objects with disjoint members. A member that `fares` omits does not apply.
   std::string is, fares;
@@ -28,9 +28,9 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
  public:
   agents_topic() : changing_rows(topic_name::agents) {}
 
-  /// `rows` contains each current row once; `more` is the number of omitted rows. `ages` is JSON,
-  /// valid at `now`, of values that change continuously (heartbeat_ages.hpp). Each snapshot
-  /// contains the newest `ages`; deltas contain them every two seconds.
+  /// `rows` contains each current row once; `more` counts the omitted rows. `ages` is JSON, valid
+  /// at `now`, of values that change continuously (heartbeat_ages.hpp). It is part of each snapshot
+  /// and, every two seconds, of a delta.
   void update(std::vector<agent_row> rows, std::size_t more, core::time_point now,
               std::string ages);
 
@@ -48,7 +48,7 @@ class agents_topic final : public changing_rows<std::pair<std::string, std::uint
   std::map<key, row> rows_;
   std::size_t more_ = 0;
   std::string ages_;
-  std::uint64_t ages_sent_at_seq_ = 0;  // sequence number of the last delta with ages, and its time
+  std::uint64_t ages_sent_at_seq_ = 0;  // sequence number of the last delta with ages
   core::time_point ages_sent_at_{};
 };
 

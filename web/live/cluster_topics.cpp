@@ -18,7 +18,7 @@ namespace {
 
 using coordination::cluster_id;
 
-// Number of agents that one step copies, so that the engine is not blocked for long.
+// Agents that one step copies, so that the engine is not blocked for long.
 constexpr std::size_t agents_a_step = 1000;
 
 struct named_agent {
@@ -34,10 +34,9 @@ struct named_barrier {
 
 struct copied {
   std::vector<coordination::cluster_view> clusters;
-  std::vector<bool> worked;                // parallel to `clusters`: closure workers have connected
+  std::vector<bool> worked;                // parallel to `clusters`
   std::vector<bool> ends;                  // parallel to `clusters`
-  std::vector<std::uint64_t> failed_jobs;  // parallel to `clusters`: number of failed jobs and
-                                           // sessions
+  std::vector<std::uint64_t> failed_jobs;  // parallel to `clusters`; jobs and sessions
   std::size_t more_clusters = 0;
   std::vector<named_barrier> barriers;
   std::size_t more_barriers = 0;
@@ -156,8 +155,7 @@ std::string cluster_row(coordination::cluster_view const& c, bool main, bool wor
   });
 }
 
-// Returns whether the agent's heartbeats have ended. If so, its row contains the time of the last
-// heartbeat.
+// The row then contains the time of the last heartbeat.
 bool heartbeats_have_ended(coordination::agent_view const& a) {
   return a.health == coordination::agent_health::error ||
          a.health == coordination::agent_health::disconnected;

@@ -28,19 +28,18 @@ struct cluster_rows {
   core::time_point now{};
 };
 
-// Limits of the rows. Rows beyond these limits are only counted.
+// Rows beyond these limits are only counted.
 inline constexpr std::size_t clusters_shown = 100;
 inline constexpr std::size_t agents_shown = 10'000;
 inline constexpr std::size_t barriers_shown = 100;         // for each cluster
-inline constexpr std::size_t barriers_shown_in_full = 10;  // for each cluster: barriers with task
-                                                           // names
+inline constexpr std::size_t barriers_shown_in_full = 10;  // for each cluster; with task names
 inline constexpr std::size_t missing_shown = 50;           // for each barrier
 inline constexpr std::size_t events_shown = 300;
 /// Shorter waits are not shown, because they start and end with every training step.
 inline constexpr core::duration shortest_shown_wait = std::chrono::seconds(2);
 
-/// Returns whether the cluster belongs to a program that is ending or has ended, so that its tasks
-/// will not return. Engine thread.
+/// Returns whether the cluster's program is ending or has ended, so that its tasks will not return.
+/// Engine thread.
 bool ends(server::pools& all, core::coordination::cluster_view const& c);
 
 coro::task<muster::result<cluster_rows>> collect_clusters(engine_link& engine, topics_asked asked,

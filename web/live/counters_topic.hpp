@@ -1,5 +1,5 @@
-// The `counters` topic: the server's counters with five minutes of history. Always kept up to date,
-// so that a new dashboard has full charts. Web thread.
+// The `counters` topic, with five minutes of history. Always kept up to date, so that a new
+// dashboard has full charts. Web thread.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace muster::web {
 
 class counters_topic final : public topic {
  public:
-  /// One point for each second. At the limit, the oldest point is removed.
+  /// The oldest point is removed at this limit.
   static constexpr std::size_t points_max = 300;
   static constexpr std::chrono::milliseconds step{1000};
 
@@ -27,7 +27,7 @@ class counters_topic final : public topic {
     std::uint64_t seq;  // of the update that added the point
     std::int64_t t;
     std::uint64_t queued, running;
-    double finished, failed;  // per second
+    double finished, failed;
     std::int64_t hb_p99;
   };
 

@@ -1,7 +1,7 @@
 // Encodes the ages of many heartbeats as one character each, for topics. With thousands of tasks, a
 // whole row for each heartbeat would be most of the traffic. Web thread.
 //
-//  {"train":{"unit_ms":2083,"jobs":{"worker":"AAB-C…"}}}
+//   {"train":{"unit_ms":2083,"jobs":{"worker":"AAB-C…"}}}
 //
 // Each position is an index within the job. Its character is the age in units, one of A-Z a-z 0-9 +
 // / (0 to 63; larger ages are 63). '-' marks a task that has sent no heartbeat, or whose heartbeats
@@ -18,11 +18,11 @@ namespace muster::web {
 
 class heartbeat_ages {
  public:
-  /// Interval at which subscribers receive ages. In between, dashboards extrapolate.
+  /// Dashboards extrapolate the ages between updates.
   static constexpr std::chrono::seconds every{2};
 
-  /// Adds a task. Must be called in order of the index, without gaps within a job. `seen` is the
-  /// epoch if the task has sent no heartbeat.
+  /// Call in order of the index, without gaps within a job. `seen` is the epoch if the task has
+  /// sent no heartbeat.
   void add(std::string const& cluster, std::string const& job, core::time_point seen,
            core::time_point now, core::duration timeout);
   std::string json() const;

@@ -1,5 +1,5 @@
-// The `jobs` topic: running jobs and jobs that ended or failed recently (history::live_jobs),
-// newest first. Web thread.
+// The `jobs` topic: running jobs and recent jobs that ended or failed (history::live_jobs), newest
+// first. Web thread.
 #pragma once
 
 #include <functional>

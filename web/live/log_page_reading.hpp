@@ -12,8 +12,7 @@ struct log_state {
   bool ended = false;  // no more lines will follow
 };
 
-/// Returns the log of a closure or job if the core knows it. A closure or job of a stream without
-/// records also has a log once it has logged. Otherwise returns NOT_FOUND.
+/// Also finds a closure without a record if it has logged. Otherwise returns NOT_FOUND.
 muster::result<server::log_target> log_target_of(server::hub& h, core::closure_id closure);
 muster::result<server::log_target> log_target_of(server::hub& h, core::session_id job);
 

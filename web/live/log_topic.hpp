@@ -16,7 +16,7 @@
 
 namespace muster::web {
 
-// Maximum number of lines in a topic. At the limit, the oldest line is removed.
+// The oldest line is removed at this limit.
 inline constexpr std::size_t log_lines_shown = 500;
 inline constexpr std::size_t log_bytes_shown = std::size_t{256} << 10;  // as JSON
 
@@ -42,14 +42,13 @@ struct log_update {
   }
 };
 
-/// Reads all these logs in one engine step. A log of a cluster outside the scope is unknown.
+/// Uses one engine step. A log of a cluster outside the scope is unknown.
 coro::task<muster::result<std::vector<log_update>>> collect_logs(
     engine_link& engine, std::vector<log_position> interests, server::shared_scope scope);
 
 class log_topic final : public topic {
  public:
-  /// Returns nothing if the name is not that of a log topic. The job of a closure is determined
-  /// later.
+  /// Returns nothing for other topics. The job of a closure is determined later.
   static std::optional<server::log_target> target_named(std::string_view name);
 
   log_topic(std::string name, server::log_target of, std::uint64_t seq)
@@ -79,7 +78,7 @@ class log_topic final : public topic {
   std::deque<line> lines_;
   std::size_t bytes_ = 0;
   std::size_t unfinished_ = 0;
-  std::uint64_t last_ = 0;  // number of the newest line
+  std::uint64_t last_ = 0;
   // Clients at or below this sequence number receive a snapshot.
   std::uint64_t too_old_;
   bool earlier_ = false;  // older lines exist

@@ -46,7 +46,6 @@ void copy_list(server::hub& h, programs_copy& into) {
   for (auto const& p : some) into.list.push_back({h.cluster(), p});
 }
 
-// Copies the agents of the program's cluster, and the barriers at which they wait.
 void copy_cluster(engine_services& services, program_copy& p) {
   auto const& all = services.coordination.state();
   auto const id = all.find(p.program.coordination_cluster);

@@ -22,7 +22,7 @@
 
 namespace muster::web {
 
-/// Returns the program of a topic name, or nothing if the topic is not about a single program.
+/// Returns nothing if the topic is not about a single program.
 std::optional<core::program_id> program_named(std::string_view topic);
 
 /// The topics that have subscribers.

@@ -1,5 +1,5 @@
-// A topic of named rows. A row is a JSON text that is sent again when it changes. Rows must
-// therefore contain times, never ages. Web thread.
+// A topic of named rows. A row is a JSON text that is sent again when it changes, so it must
+// contain times, never ages. Web thread.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class rows_topic final : public changing_rows<std::string> {
   explicit rows_topic(topic_name n) : changing_rows(n) {}
   rows_topic(std::string name, std::uint64_t seq) : changing_rows(std::move(name), seq) {}
 
-  /// `rows` contains each current row once; `more` is the number of omitted rows.
+  /// `rows` contains each current row once; `more` counts the omitted rows.
   void update(named_rows rows, std::size_t more, core::time_point now);
 
  private:

@@ -1,5 +1,5 @@
-// The protocol state of a WebSocket client: its subscriptions, its sequence numbers and the next
-// message. Has no socket. Owned by its session, registered with the hub, web thread.
+// The protocol state of a WebSocket client: subscriptions, sequence numbers and the next message.
+// Has no socket. Owned by its session, web thread.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ namespace muster::web {
 class topic_set;
 class websocket_hub;
 
-/// Limits that `hello` contains. A client that exceeds a limit is disconnected.
+/// `hello` contains these limits. A client that exceeds a limit is disconnected.
 inline constexpr std::size_t websocket_message_bytes_max = 4096;  // closed with 1009
 inline constexpr std::size_t websocket_subscriptions_max = 32;    // `err`
-// Limit of subscriptions to logs and single programs together (`err`).
+// Subscriptions to logs and single programs together (`err`).
 inline constexpr std::size_t websocket_watched_max = 4;
 inline constexpr std::size_t websocket_rows_max = 200;  // `err`
 
@@ -34,23 +34,21 @@ class subscriber {
   struct connection {
     std::function<void()> wake;        // called when there may be something to send
     std::function<void()> abort;       // closes the connection immediately
-    std::function<bool()> has_access;  // whether the sign-in that opened the connection is still
-                                       // valid
+    std::function<bool()> has_access;  // whether the sign-in is still valid
   };
 
   subscriber(websocket_hub& hub, std::shared_ptr<topic_set> topics, connection c);
   ~subscriber();
   subscriber(subscriber const&) = delete;
 
-  /// Processes a message. An invalid message ends the connection with an `err`.
+  /// An invalid message ends the connection with an `err`.
   void receive(std::string_view text);
-  /// Returns the next message, or null if there is none. REQUIRES: the previous message has been
-  /// written.
+  /// Returns null if there is no message. REQUIRES: the previous message has been written.
   shared_text next();
   /// Returns whether the last message was returned; the connection must then be closed.
   bool ended() const { return ended_; }
   bool refused() const { return refused_; }
-  /// Returns whether a last message exists, even if it has not been sent yet.
+  /// Returns whether a last message exists; it may not have been sent yet.
   bool leaving() const { return final_message_ != nullptr; }
 
   void send_bye(std::string_view reason, std::chrono::milliseconds retry);
@@ -70,7 +68,7 @@ class subscriber {
   struct place {
     bool on = false;
     bool wants_snapshot = false;
-    bool wants_any = false;  // set after a resume: send a message even if nothing changed
+    bool wants_any = false;  // after a resume: send even an empty delta
     std::uint64_t seq = 0;
   };
 
@@ -78,7 +76,7 @@ class subscriber {
   place const& at(topic_name t) const { return places_[static_cast<std::size_t>(t)]; }
   std::size_t subscriptions() const;
   void subscribe(topic_name t);
-  /// Returns null if there are too many subscriptions; the connection then ends with an `err`.
+  /// Returns null if there are too many subscriptions, and ends the connection with an `err`.
   /// REQUIRES: topic_set::is_topic_name(name).
   place* place_of(std::string const& name);
   void receive_topic(json_check& check, json_ref const& body, bool on);

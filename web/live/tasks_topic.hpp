@@ -1,6 +1,6 @@
 // The `tasks` topic: a row for each task, in columns. A changed row is sent again. If only the
 // heartbeat is new, the row is sent only if its age crosses a threshold, or to clients that display
-// the row. Web thread.
+// it. Web thread.
 #pragma once
 
 #include <map>
@@ -16,16 +16,15 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
  public:
   tasks_topic() : changing_rows(topic_name::tasks) {}
 
-  /// Replaces the rows. `whole` means that the tasks were read in one step. Otherwise, a missing
-  /// row may have moved between two pages. It is therefore removed only when it is missing again.
+  /// `whole` means that the tasks were read in one step. Otherwise, a missing row may have moved
+  /// between two pages, so it is removed only when it is missing again.
   void update(std::vector<core::task_view> const& tasks, core::time_point now,
               core::duration heartbeat_interval, bool whole);
 
-  /// Also contains the `watched` rows with a heartbeat since `from`.
+  /// Includes the `watched` rows with a heartbeat since `from`.
   shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> watched) override;
 
  private:
-  /// The members that clients see, except the last heartbeat.
   struct shown {
     std::string cluster, job, host, error;
     std::int64_t index = 0;
@@ -41,8 +40,8 @@ class tasks_topic final : public changing_rows<std::uint32_t> {
   };
   struct row : shown {
     core::time_point seen{};
-    std::uint64_t changed = 0;  // sequence number of the last change
-    std::uint64_t seen_at = 0;  // sequence number of the last change of `seen`
+    std::uint64_t changed = 0;  // sequence number
+    std::uint64_t seen_at = 0;  // sequence number
     bool present = false;
     bool missing = false;
   };

@@ -39,7 +39,7 @@ shared_text topic::snapshot() {
 
 shared_text topic::delta(std::uint64_t from) {
   if (deltas_.size() >= deltas_max)
-    deltas_.clear();  // reached only by clients that resume at random numbers
+    deltas_.clear();  // only clients that resume at random numbers reach this limit
   auto& text = deltas_[from];
   if (!text) text = frame(&from, [&](json_out& out) { write_body(out, &from); });
   return text;

@@ -40,20 +40,18 @@ using shared_text = std::shared_ptr<std::string const>;
 class topic {
  public:
   explicit topic(topic_name n) : topic(std::string(web::name(n))) {}
-  /// `seq`: first sequence number, not less than that of any earlier topic with this name.
+  /// `seq` must not be less than that of any earlier topic with this name.
   explicit topic(std::string name, std::uint64_t seq = 0) : name_(std::move(name)), seq_(seq) {}
   virtual ~topic() = default;
 
-  /// Whether the topic is up to date, which it is while it has subscribers. Set by the hub.
+  /// A topic is kept up to date while it has subscribers. Set by the hub.
   bool live = false;
 
   std::uint64_t seq() const { return seq_; }
-  /// Returns a message with the whole state.
   shared_text snapshot();
-  /// Returns a message with the changes since `from`. REQUIRES: can_serve(from).
+  /// REQUIRES: can_serve(from).
   shared_text delta(std::uint64_t from);
-  /// Returns the changes since `from` for a client that displays these rows, or null if there are
-  /// none.
+  /// Returns the changes for a client that displays these rows, or null if there are none.
   virtual shared_text delta_for(std::uint64_t from, std::span<std::uint32_t const> = {}) {
     return delta(from);
   }
@@ -65,7 +63,7 @@ class topic {
   std::uint64_t serialised() const { return serialised_; }
 
  protected:
-  /// Begins the next sequence number and discards the messages of the previous number.
+  /// Begins the next sequence number and discards the previous messages.
   void advance(core::time_point now);
   core::time_point now() const { return now_; }
   /// `from` is null for a snapshot.
@@ -89,8 +87,8 @@ template <class Id>
 class changing_rows : public topic {
  public:
   using topic::topic;
-  /// Continues the sequence numbers of an earlier topic with the same name. Clients that resume at
-  /// one of its numbers receive a snapshot.
+  /// Clients that resume at a sequence number of an earlier topic with the same name receive a
+  /// snapshot.
   changing_rows(std::string name, std::uint64_t seq)
       : topic(std::move(name), seq), forgotten_(seq + 1) {}
 
@@ -100,7 +98,7 @@ class changing_rows : public topic {
   }
 
  protected:
-  /// Returns the current sequence number, and records it as that of the last change.
+  /// Records the current sequence number as that of the last change.
   std::uint64_t change() { return last_change_ = seq(); }
   void forget(Id id) {
     if (removed_.size() == removed_max) {
@@ -131,12 +129,12 @@ class changing_rows : public topic {
   }
 
  private:
-  // At the limit, the oldest entry is removed, and clients with an older sequence number get a
+  // At the limit, the oldest entry is removed, and clients with an older sequence number receive a
   // snapshot.
   static constexpr std::size_t removed_max = 4096;
 
-  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number of the removal
-  // The highest sequence number of an entry that was dropped from `removed_`.
+  std::deque<std::pair<std::uint64_t, Id>> removed_;  // with the sequence number
+  // The highest sequence number that was dropped from `removed_`.
   std::uint64_t forgotten_ = 0;
   std::uint64_t last_change_ = 0;
 };

@@ -31,13 +31,13 @@ void append(std::vector<T>& to, std::vector<T> some) {
   std::move(some.begin(), some.end(), std::back_inserter(to));
 }
 
-// Sets the cluster name, which is empty for the main cluster.
+// The main cluster has an empty name.
 template <class View>
 void name_cluster(server::hub const& h, std::vector<View>& rows) {
   for (auto& row : rows) row.cluster = h.cluster();
 }
 
-// Returns at most 1,000 rows, so that the engine is not blocked for long.
+// Reads at most 1,000 rows, so that the engine is not blocked for long.
 task_page tasks_from(server::pools& all, task_place from, server::cluster_scope const& scope) {
   task_page page;
   std::size_t pool = 0;
@@ -79,7 +79,7 @@ struct topic_set::gathered {
   std::vector<core::job_view> jobs;
   std::vector<core::task_view> tasks;
   std::optional<task_place> more_tasks;
-  bool whole = true;  // all tasks were read in one step
+  bool whole = true;
 };
 
 topic_set::topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
@@ -154,7 +154,6 @@ coro::task<void> topic_set::gather_clusters() {
   events_.live = asked.events;
 }
 
-// Alerts are updated at most once per second.
 coro::task<void> topic_set::update_alerts() {
   bool const on = wanted(topic_name::alerts);
   auto const due = !alerts_.live || clock::now() - alerts_at_ >= alerts_every;

@@ -1,5 +1,5 @@
-// The topics of all clients that see the same clusters. Each tick reads from the engine only the
-// topics that have subscribers. Owned by websocket_hub, web thread.
+// The topics of all clients that see the same clusters. A tick reads only the topics that have
+// subscribers. Owned by websocket_hub, web thread.
 #pragma once
 
 #include <map>
@@ -22,8 +22,7 @@ class subscriber;
 
 class topic_set {
  public:
-  /// `boot` identifies this set of topics, so that clients know whether their sequence numbers are
-  /// valid.
+  /// `boot` tells clients whether their sequence numbers are valid.
   topic_set(engine_link& engine, server::shared_scope scope, std::string boot,
             core::time_point started);
 
@@ -33,21 +32,18 @@ class topic_set {
   /// Updates the topics with subscribers, and the counters with their history. Without clients,
   /// only the counters of the whole server are updated, so that a new dashboard has full charts.
   coro::task<void> gather();
-  /// Sets uptime and rates, which the engine does not know.
+  /// Sets uptime and rates.
   void complete(counters& c) const { counters_.complete(c); }
-  /// See sample_history::go_on.
   sample_history& samples() { return samples_; }
   sample_history const& samples() const { return samples_; }
 
   topic& topic_of(topic_name t);
 
-  /// Returns whether a topic outside topic_name can have this name: "logs:cl_…", "logs:job_…" or
-  /// "program:prog_…".
+  /// Accepts names outside topic_name: "logs:cl_…", "logs:job_…" and "program:prog_…".
   static bool is_topic_name(std::string_view name);
   /// Returns null if the topic has no subscribers.
   topic* watched(std::string const& name);
-  /// Creates the topic if necessary, and keeps it while a client is subscribed to it. REQUIRES:
-  /// is_topic_name(name).
+  /// Keeps the topic while a client is subscribed to it. REQUIRES: is_topic_name(name).
   void watch(std::string const& name);
 
   std::unordered_set<subscriber*> const& clients() const { return clients_; }
@@ -77,11 +73,10 @@ class topic_set {
   rows_topic cluster_rows_{topic_name::clusters}, barriers_{topic_name::barriers},
       events_{topic_name::events}, alerts_{topic_name::alerts}, programs_{topic_name::programs};
   std::chrono::steady_clock::time_point alerts_at_{};
-  /// Both are bounded by the number of clients and websocket_watched_max.
+  /// Bounded by the number of clients and websocket_watched_max.
   std::map<std::string, std::unique_ptr<log_topic>> logs_;
   std::map<std::string, std::unique_ptr<rows_topic>> each_program_;
-  std::uint64_t watched_seq_ = 0;  // not less than the sequence number of any topic that was ever
-                                   // in these maps
+  std::uint64_t watched_seq_ = 0;  // at least that of any earlier topic
   std::unordered_set<subscriber*> clients_;
 };
 

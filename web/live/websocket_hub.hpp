@@ -1,7 +1,7 @@
 // The WebSocket clients and their topics: one set for clients that see the whole server, and one
 // for each set of clusters to which tokens are restricted. Each tick updates the sets and wakes
-// idle clients. Even when no client is connected, the history of the whole server is sampled once
-// per second. Owned by web_server, web thread; `run` is one task of its group.
+// idle clients. The history of the whole server is sampled once per second even without clients.
+// Owned by web_server, web thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,8 +24,8 @@ struct web_metrics;
 class websocket_hub {
  public:
   using shared_topics = std::shared_ptr<topic_set>;
-  /// Maximum number of sets for restricted tokens. At the limit, a set without clients is replaced;
-  /// if every set has clients, the handshake is rejected (503).
+  /// Sets for restricted tokens. At the limit, a set without clients is replaced; if there is none,
+  /// the handshake is rejected (503).
   static constexpr std::size_t bound_max = 32;
 
   websocket_hub(boost::asio::io_context& context, web_options const& options, engine_link& engine,
@@ -33,21 +33,18 @@ class websocket_hub {
 
   /// Updates the topics and wakes clients until stop() is called.
   coro::task<void> run();
-  /// Sends `bye` to all clients.
   void stop();
   void drop_clients();
 
-  /// Returns the reason to reject a handshake: too many clients, a stopping server, or a missing
-  /// subprotocol.
+  /// Reasons are too many clients, a stopping server, or a missing subprotocol.
   std::optional<problem> refusal(std::string_view subprotocols, server::cluster_scope const& scope);
-  /// Returns the topics for clients of this scope; creates them if necessary. Returns null at
-  /// bound_max.
+  /// Creates the topics if necessary. Returns null at bound_max.
   shared_topics topics_for(server::cluster_scope const& scope);
   coro::task<muster::result<std::string>> hello(std::string boot);
-  /// Sets uptime and, if this scope has a topic set, rates. The engine knows neither.
+  /// Sets uptime and, if this scope has a topic set, rates.
   void complete(counters& c, server::cluster_scope const& scope) const;
 
-  /// Returns the counters over time, or null if no client of this scope has connected yet.
+  /// Returns null if no client of this scope has connected yet.
   sample_history const* samples(server::cluster_scope const& scope) const;
 
   web_metrics& metrics() { return metrics_; }
@@ -55,8 +52,8 @@ class websocket_hub {
 
   void add(subscriber& c);
   void remove(subscriber& c);
-  /// Brings the next tick forward. Called when a client waits for a topic that is not live, or when
-  /// a sign-in has ended.
+  /// Brings the next tick forward, because a client waits for a topic that is not live, or a
+  /// sign-in has ended.
   void hurry();
 
  private:

@@ -37,13 +37,13 @@ void write_values(metric_text& m, history::closure_metrics const& c) {
       m.sample("reason", core::name(why), c.values_dropped[i]);
 }
 
-// Returns a name such as "worker:3", or "CLUSTER/worker:3" outside the main cluster.
+// Returns "worker:3", or "CLUSTER/worker:3" outside the main cluster.
 std::string name_of(core::task_view const& t) {
   return (t.cluster.empty() ? "" : t.cluster + "/") + t.job + ":" + std::to_string(t.index);
 }
 
-// Writes a sample of a task. Tasks of the main cluster have no label `cluster`, so that dashboards
-// written for older versions keep working.
+// Tasks of the main cluster have no label `cluster`, so that dashboards written for older versions
+// keep working.
 template <class Value>
 void write_task(metric_text& m, core::task_view const& t, Value value) {
   auto const task = t.job + ":" + std::to_string(t.index);

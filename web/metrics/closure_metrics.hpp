@@ -1,4 +1,4 @@
-// Metric families for closures, tasks, logs, programs, objects and datasets.
+// Metrics of closures, tasks, logs, programs, objects and datasets.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,19 @@
 
 namespace muster::web {
 
-/// Maximum number of tasks with samples of their own, in order of job and index, so that the size
-/// of a scrape is bounded. muster_tasks_unmeasured counts the remaining tasks.
+/// Maximum number of tasks with their own samples, in order of job and index.
+/// muster_tasks_unmeasured counts the remaining tasks.
 inline constexpr std::size_t tasks_measured = 100;
 
-/// Maximum number of clusters with samples of their own. Sums include all clusters.
+/// Maximum number of clusters with their own samples. Sums include all clusters.
 inline constexpr std::size_t pools_measured = 100;
 
-/// Maximum number of function names that are counted separately. The remaining functions are
-/// counted together as "other".
+/// Maximum number of functions with their own counts. The remaining functions are counted as
+/// "other".
 inline constexpr std::size_t functions_measured = 200;
 
-/// Maximum number of programs with step metrics of their own. At the limit, the programs that have
-/// not reported for longest are omitted.
+/// Maximum number of programs with their own step metrics. At the limit, programs that have not
+/// reported for longest are omitted.
 inline constexpr std::size_t stepping_programs_measured = 100;
 
 struct measured_steps {
@@ -47,9 +47,9 @@ struct measured_closures {
   std::vector<core::task_view> tasks;
   std::vector<std::optional<machine>> machines;  // parallel to `tasks`
   std::size_t tasks_more = 0;
-  std::vector<core::shown_function_view> functions;  // at most functions_measured, and "other"
+  std::vector<core::shown_function_view> functions;
   server::log_store::counts logs;
-  core::program_counts programs;  // this and the following members cover all clusters
+  core::program_counts programs;  // from here on, of all clusters
   core::objects::object_counts objects;
   core::datasets::dataset_totals datasets;
   history::program_totals program_totals;  // since the server started

@@ -10,8 +10,7 @@ namespace muster::web {
 
 namespace {
 
-// Number of names that are counted separately; one more entry contains the sum of the remaining
-// names.
+// One more entry contains the sum of the remaining names.
 constexpr std::size_t shown_max = 200;
 
 void durable_members(member_list const& m, server::coordination_hub::durability const& d,
@@ -123,7 +122,7 @@ void shown_members(member_list const& m, core::shown_function_view const& f) {
   m("cancelled", f.cancelled);
 }
 
-// Returns the busiest functions, in order of first occurrence.
+// Returns the busiest functions in order of first occurrence.
 std::vector<core::shown_function_view> busiest(std::vector<core::shown_function_view> const& all) {
   std::vector<std::size_t> places(all.size());
   std::iota(places.begin(), places.end(), std::size_t{0});

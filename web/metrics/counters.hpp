@@ -1,5 +1,5 @@
-// The counters of the whole server, for GET /api/v1/overview and the `counters` topic, and their
-// JSON. Plain data copied on the engine thread.
+// The counters for GET /api/v1/overview and the `counters` topic, and their JSON. Copied on the
+// engine thread.
 #pragma once
 
 #include <optional>
@@ -15,32 +15,28 @@ namespace muster::web {
 
 struct counters {
   core::overview_view overview;
-  std::vector<core::function_view> functions;  // the first eight by first occurrence
-  // Scheduled functions by displayed name, including Python callables. The response contains the
-  // busiest, in order of first occurrence.
+  std::vector<core::function_view> functions;
+  // Functions by displayed name, including Python callables. The response contains the busiest, in
+  // order of first occurrence.
   std::vector<core::shown_function_view> shown;
   core::time_point now{};
   std::chrono::milliseconds uptime{};
   double finished_per_s = 0, failed_per_s = 0;                    // during the last second
-  std::optional<server::coordination_hub::durability> durable{};  // of the whole server; not set if
-                                                                  // it stores nothing durably
-  std::uint64_t blob_bytes = 0;                                   // of the whole server
+  std::optional<server::coordination_hub::durability> durable{};  // not set if nothing is durable
+  std::uint64_t blob_bytes = 0;
 };
 
 inline constexpr std::size_t functions_shown = 8;
 
-/// Adds the counts of a cluster by name. After `most` names, new names are counted in the last
-/// entry, `other_functions`.
+/// After `most` names, new names are counted in the last entry, `other_functions`.
 void add_shown(std::vector<core::shown_function_view> of_one, std::size_t most,
                std::vector<core::shown_function_view>& into);
 inline constexpr std::string_view other_functions = "other";
 
-/// Returns the counters of one cluster, or of all clusters in scope. The caller sets uptime and
-/// rates. Engine thread.
+/// The caller sets uptime and rates. Engine thread.
 counters collect_counters(server::hub& h);
 counters collect_all_counters(server::pools& all, server::coordination_hub const& clusters,
                               server::blob_store const& blobs, server::cluster_scope const& scope);
-/// Writes the "data" object.
 void members(member_list const& m, counters const& c);
 
 }  // namespace muster::web

@@ -1,4 +1,4 @@
-// Builds text in the Prometheus format from metric families and samples.
+// Builds text in the Prometheus format.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +18,7 @@ class metric_text {
     std::string_view name, value;
   };
 
-  /// Begins a family, to which the following samples belong.
+  /// The following samples belong to this family.
   metric_text& family(std::string_view name, std::string_view type, std::string_view help);
   template <class N>
   metric_text& sample(std::string_view name, std::string_view of, N value) {
@@ -29,7 +29,6 @@ class metric_text {
     return write({one, two}, static_cast<double>(value));
   }
 
-  // Writes a family that has a single sample.
   template <class N>
   metric_text& gauge(std::string_view name, std::string_view help, N value) {
     return family(name, "gauge", help).write({}, static_cast<double>(value));
@@ -38,7 +37,7 @@ class metric_text {
   metric_text& counter(std::string_view name, std::string_view help, N value) {
     return family(name, "counter", help).write({}, static_cast<double>(value));
   }
-  /// Writes buckets and sum in seconds, and the count.
+  /// Writes buckets and sum in seconds.
   metric_text& histogram(std::string_view name, std::string_view help, history::histogram const& h);
   std::string take() { return std::move(text_); }
 

@@ -1,4 +1,4 @@
-// Counters of the web layer itself, for /metrics. One per web_server, web thread.
+// Counters of the web layer itself. One per web_server, web thread.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct web_metrics {
   std::array<std::uint64_t, 600> requests{};  // by status code
   std::uint64_t connections = 0;              // currently open
   std::uint64_t connections_total = 0;
-  connection_counts listener;  // excludes connections that have not sent a request yet
+  connection_counts listener;  // without connections that have sent no request yet
   std::function<connection_counts()> http_listener = [] { return connection_counts(); };
   std::function<connection_counts()> grpc_listener = [] { return connection_counts(); };
   std::function<notice_totals()> notices = [] { return notice_totals(); };
@@ -22,8 +22,7 @@ struct web_metrics {
   std::uint64_t websocket_clients_total = 0;
   std::uint64_t websocket_messages = 0;
   std::uint64_t websocket_bytes = 0;
-  std::uint64_t websocket_slow = 0;                  // clients disconnected because they read too
-                                                     // slowly
+  std::uint64_t websocket_slow = 0;                  // disconnected because they read too slowly
   std::function<std::int64_t()> certificate_expiry;  // Unix time; empty without TLS
 
   void count(unsigned status) { ++requests[status < requests.size() ? status : 0]; }

@@ -154,10 +154,10 @@ void write_journal(metric_text& m, server::coordination_hub::durability const& d
           1);
 }
 
-/// Returns the start time of this process in seconds since the Unix epoch, or 0 if it is unknown.
+/// Returns seconds since the Unix epoch, or 0 if the start time is unknown.
 double read_start_time() {
-  // Field 22 of stat is the start time in clock ticks since boot. The command can contain spaces
-  // and ends at the last parenthesis.
+  // Field 22 is the start time in clock ticks since boot. The command can contain spaces and ends
+  // at the last parenthesis.
   std::ifstream stat("/proc/self/stat");
   std::string line;
   std::getline(stat, line);
@@ -196,7 +196,7 @@ process_facts read_process_facts() {
   std::ifstream statm("/proc/self/statm");
   double total = 0, resident = 0;
   if (statm >> total >> resident) p.resident_bytes = resident * as_double(sysconf(_SC_PAGESIZE));
-  // Computed only once, because repeated clock readings would give slightly different start times.
+  // Computed once, because repeated clock readings would give different start times.
   static double const started = read_start_time();
   p.start_time_s = started;
   return p;

@@ -13,7 +13,7 @@
 
 namespace muster::web {
 
-/// Kernel data about this process. Unknown values are zero.
+/// Unknown values are zero.
 struct process_facts {
   double cpu_seconds = 0;
   double resident_bytes = 0;
@@ -22,13 +22,12 @@ struct process_facts {
 };
 process_facts read_process_facts();
 
-/// Maximum number of clusters with samples of their own, so that the size of a scrape is bounded.
+/// Maximum number of clusters with their own samples.
 inline constexpr std::size_t clusters_measured = 100;
 
 struct measured_coordination {
-  std::vector<core::coordination::cluster_view> clusters{};       ///< at most `clusters_measured`
-  std::optional<server::coordination_hub::durability> durable{};  ///< not set if the server stores
-                                                                  ///< nothing durably
+  std::vector<core::coordination::cluster_view> clusters{};
+  std::optional<server::coordination_hub::durability> durable{};  ///< not set if nothing is durable
 };
 
 std::string prometheus_text(counters const& c, measured_closures const& closures,

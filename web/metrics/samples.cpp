@@ -10,7 +10,7 @@ namespace muster::web {
 
 namespace {
 
-// Because updates are irregular, a point is completed slightly early instead of one update late.
+// Updates are irregular. A point is completed slightly early instead of one update late.
 constexpr std::chrono::milliseconds early{100};
 
 double in_ms(core::duration d) {
@@ -29,8 +29,8 @@ closure_times collect_times(server::pools& all, server::cluster_scope const& sco
   return t;
 }
 
-// For a time window, only the count and sum of a bucket are known. All its durations are assumed to
-// equal their mean.
+// Only the count and sum of a bucket are known for a time window. The durations of a bucket are
+// assumed to equal their mean.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p) {
   using history::histogram;
   struct group {
@@ -39,7 +39,7 @@ double percentile_between(history::histogram const& then, history::histogram con
   };
   std::array<group, histogram::buckets + 1> groups;
   for (std::size_t n = 0; n <= histogram::buckets; ++n) {
-    // Counts of a deleted cluster disappear, so the difference could otherwise be negative.
+    // Counts of a deleted cluster disappear, so the difference can be negative.
     auto const count = now.in(n)-std::min(then.in(n), now.in(n));
     if (count == 0) continue;
     auto const least = n == 0 ? core::duration{} : histogram::limit(n - 1);

@@ -26,7 +26,7 @@ namespace muster::web {
 struct closure_times {
   history::histogram wait, run;
 };
-/// Sums the times of all clusters in scope. Engine thread.
+/// Must be called on the engine thread.
 closure_times collect_times(server::pools& all, server::cluster_scope const& scope);
 
 class sample_history {
@@ -37,17 +37,16 @@ class sample_history {
 
   sample_history();
 
-  /// Continues the history of the previous process. `earlier` returns its points, oldest first, and
-  /// is called before the first point is added. `made` is called for each new point. REQUIRES:
-  /// add() has not been called.
+  /// Continues the history of the previous process. `earlier` returns its points, oldest first;
+  /// `made` is called for each new point. REQUIRES: add() has not been called.
   void go_on(std::function<std::vector<point>()> earlier, std::function<void(point const&)> made) {
     earlier_ = std::move(earlier);
     made_ = std::move(made);
   }
 
-  /// Adds current values. The first call after the end of a step completes the step.
+  /// The first call after the end of a step completes the step.
   void add(counters const& c, closure_times const& t);
-  /// Writes the points of a span. REQUIRES: `span` is in `spans`.
+  /// REQUIRES: `span` is in `spans`.
   void say(member_list const& m, std::string_view span) const;
 
  private:
@@ -63,7 +62,6 @@ class sample_history {
     std::chrono::milliseconds step_;
     std::size_t points_max_;
     std::deque<point> points_;  // at the limit, the oldest point is removed
-    // State of the current step.
     core::time_point begun_{};
     closure_times then_;
     std::uint64_t finished_then_ = 0, failed_then_ = 0;
@@ -76,12 +74,12 @@ class sample_history {
   std::function<void(point const&)> made_ = [](auto const&) {};
 };
 
-/// Writes the points as columns. REQUIRES: `points` is in chronological order.
+/// REQUIRES: `points` is in chronological order.
 void write_points(member_list const& m, core::duration step,
                   std::deque<sample_history::point> const& points);
 
-/// Returns the percentile `p`, in ms, of the durations that were added between `then` and `now`.
-/// The result lies within the bucket that contains it.
+/// Returns the percentile `p`, in ms, of the durations that were added between `then` and `now`,
+/// within the bucket that contains it.
 double percentile_between(history::histogram const& then, history::histogram const& now, double p);
 
 }  // namespace muster::web

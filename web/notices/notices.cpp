@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t attachments_max = 20;
 constexpr std::size_t detail_bytes_max = 2'000;
 
-// Returns false for alerts about past events. These disappear only because they become old.
+// Alerts about past events disappear only because they become old.
 bool is_live(alert const& a) {
   constexpr std::array past{"job-failed",      "jobs-failed",    "session-failed",
                             "sessions-failed", "program-failed", "programs-failed",
@@ -20,7 +20,7 @@ bool is_live(alert const& a) {
   return std::none_of(past.begin(), past.end(), [&a](char const* rule) { return a.rule == rule; });
 }
 
-// Escapes characters that Slack would interpret as a mention, link or entity.
+// Slack would interpret these characters as a mention, link or entity.
 std::string escaped(std::string_view text) {
   std::string out;
   for (char const c : text) {

@@ -1,7 +1,7 @@
 // Selects alerts for notifications: new alerts, and live alerts that have ended, each once. Pure
 // except for its own memory; one thread.
 //
-//  absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
+//   absent ──seen──► seen once ──seen again, sent──► known ──ended, sent if it was live──► absent
 //
 // An alert that has ended by the next check is not sent. An alert that began before the server
 // started counts as known, so that a restart repeats no notification.
@@ -24,7 +24,7 @@ struct notice {
 
 class notification_board {
  public:
-  /// Maximum number of remembered alerts. At the limit, further alerts are not sent.
+  /// Limit of remembered alerts. Further alerts are not sent.
   static constexpr std::size_t known_max = 10'000;
 
   explicit notification_board(core::time_point started) : started_(started) {}
@@ -44,9 +44,8 @@ class notification_board {
   std::map<std::string, known> known_;
 };
 
-/// Returns a notification in Slack's format: a text, and at most 20 attachments, one for each
-/// alert. `page` is the base URL of links, such as "https://muster.example"; if empty, there are no
-/// links.
+/// Returns a text and at most 20 attachments in Slack's format, one for each alert. `page` is the
+/// base URL of links; if empty, there are no links.
 std::string slack_text(notice const& n, std::string_view page);
 
 }  // namespace muster::web

@@ -1,5 +1,5 @@
 // Functions that end a handler: they call the engine and respond with its result or error. A
-// handler can return their task directly. `tell(value)` creates the response; by default, it is the
+// handler can return their task directly. `tell(value)` creates the response, by default the
 // value's JSON. Web thread.
 #pragma once
 
@@ -21,12 +21,11 @@ struct as_json {
     return json_response(to_text(view));
   }
 };
-/// For values that are already JSON text.
 struct as_raw_json {
   response operator()(std::string text) const { return json_response(std::move(text)); }
 };
 
-/// Returns a response with the JSON object whose members `say(list, views…)` writes.
+/// `say(list, views…)` writes the members of the object.
 template <class Say, class... View>
 response object_response(Say const& say, View const&... views) {
   return json_response(object_line([&](member_list const& m) { say(m, views...); }));
@@ -41,8 +40,7 @@ inline coro::task<response> refused(problem p) {
   co_return problem_response(p);
 }
 
-/// Ends a streamed response. If the response is incomplete, the connection is closed, so that the
-/// client can detect this.
+/// If the response is incomplete, the connection is closed, so that the client can detect this.
 inline coro::task<response> end_stream(exchange& ex, bool whole) {
   response done;
   done.streamed = true;
@@ -51,7 +49,7 @@ inline coro::task<response> end_stream(exchange& ex, bool whole) {
   co_return done;
 }
 
-/// Runs `work(hub or services)` on the engine and responds with its value.
+/// Calls `work(hub or services)` on the engine.
 template <class Work, class Tell = as_json>
 coro::task<response> respond_with(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.on_engine(std::move(work));
@@ -59,7 +57,7 @@ coro::task<response> respond_with(web_context& context, Work work, Tell tell = {
   co_return tell(std::move(*value));
 }
 
-/// Runs `work(hub or services, slot)` and responds with the R that the slot receives.
+/// Calls `work(hub or services, slot)`; the slot receives the R.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
   auto value = co_await context.engine.call<muster::result<R>>(std::move(work));
@@ -67,7 +65,7 @@ coro::task<response> ask(web_context& context, Work work, Tell tell = {}) {
   co_return tell(std::move(*value));
 }
 
-/// Like `ask`, for work that can take up to `time`. The work is cancelled if the client
+/// Like ask(), for work that can take up to `time`. The work is cancelled if the client
 /// disconnects.
 template <class R, class Work, class Tell = as_json>
 coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milliseconds time,
@@ -77,14 +75,14 @@ coro::task<response> wait(web_context& context, exchange& ex, std::chrono::milli
   co_return tell(std::move(*value));
 }
 
-/// Runs a command that has no result: `work(hub, slot)` sends a status.
+/// Runs a command without a result: `work(hub, slot)` sends a status.
 template <class Work>
 coro::task<response> order(web_context& context, Work work) {
   auto const done = co_await context.engine.call<muster::status>(std::move(work));
   co_return done.ok() ? no_content() : problem_response(done);
 }
 
-/// Calls `then(id)` with the ID in the path, or responds with 404.
+/// Responds with 404 if the path contains no valid ID.
 template <class Id, class Then>
 coro::task<response> with_id(exchange& ex, std::string_view what,
                              std::optional<Id> (*parse)(std::string_view), Then const& then) {
@@ -93,7 +91,7 @@ coro::task<response> with_id(exchange& ex, std::string_view what,
   return id ? then(*id) : refused(unknown_id(what, text));
 }
 
-/// Calls `then(task)` with the task in the path, or responds with 404.
+/// Responds with 404 if the path contains no valid task.
 template <class Then>
 coro::task<response> with_task(exchange& ex, Then const& then) {
   auto const text = ex.req.capture("index");
@@ -102,7 +100,7 @@ coro::task<response> with_task(exchange& ex, Then const& then) {
   return then(core::lane_key(ex.req.capture("job"), static_cast<std::int64_t>(*index)));
 }
 
-/// Returns a page token, or an empty string if there is no next page.
+/// Returns an empty string if there is no next page.
 template <class Cursor>
 std::string next_token(char kind, std::optional<Cursor> const& next) {
   return next ? page_token(kind, static_cast<std::uint64_t>(*next)) : std::string();

@@ -37,7 +37,7 @@ coro::task<response> append_array(web_context& context, exchange& ex, core::sess
   co_return accepted_response(*now, now->closures.size(), true);
 }
 
-/// Parses NDJSON lines as they arrive and passes full batches to the engine.
+/// Passes full batches to the engine as lines arrive.
 class line_appender {
  public:
   line_appender(web_context& context, exchange& ex, core::session_id job, position first)
@@ -52,7 +52,7 @@ class line_appender {
       if (auto p = co_await take_lines()) co_return refused(std::move(*p));
     }
     if (auto p = parse(pending_)) co_return refused(std::move(*p));
-    // Even an empty batch is sent, because the engine checks that the job exists and is open.
+    // Even an empty batch is sent: the engine checks that the job exists and is open.
     if (auto p = co_await flush()) co_return refused(std::move(*p));
     co_return accepted_response(last_, accepted_, false);
   }
@@ -102,8 +102,8 @@ class line_appender {
     co_return std::nullopt;
   }
 
-  /// Adds the line number of the closure that caused the problem. If the whole batch caused it,
-  /// adds the first line that was not accepted.
+  /// Adds the line number of the closure that caused the problem, or of the first line that was not
+  /// accepted.
   problem of_lines(problem p, std::vector<std::uint64_t> const& lines) const {
     p.line = lines.empty() ? line_ : lines.front();
     std::size_t at = 0;
@@ -140,7 +140,7 @@ class line_appender {
   std::size_t searched_ = 0;  // no line ends before this position
   server::submission batch_;
   std::size_t batch_bytes_ = 0;
-  std::vector<std::uint64_t> lines_;  // line numbers of the batch's closures
+  std::vector<std::uint64_t> lines_;  // of the batch's closures
   std::uint64_t line_ = 0, accepted_ = 0;
   scheduled last_;
 };

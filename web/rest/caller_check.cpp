@@ -1,5 +1,4 @@
-// First checks the role, which needs no engine call, then asks the engine for the owner of the ID
-// in the path.
+// Checks the role first, because this needs no engine call.
 #include "web/rest/caller_check.hpp"
 
 #include <algorithm>
@@ -24,7 +23,6 @@ struct whose {
   std::string cluster, submitter;
 };
 
-// Returns nothing for an unknown ID.
 std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   core::session_id session{};
   auto const of_hub = [&](server::hub& h) {
@@ -54,7 +52,7 @@ std::optional<whose> whose_of(engine_services& services, std::string_view id) {
   return of_hub(h);
 }
 
-// Returns the ID in the path, or the ID of the job in the query.
+// Returns the ID in the path, or the job ID in the query.
 std::string id_in(request const& req) {
   if (auto const id = req.capture("id"); !id.empty()) return std::string(id);
   auto const job = req.parameter("job");
@@ -67,7 +65,7 @@ bool takes_cluster(route const& r) {
                      [](auto const& q) { return q.name == "cluster"; });
 }
 
-// Refuses a token that is restricted to clusters if the request covers the whole server.
+// Refuses a token restricted to clusters if the request covers the whole server.
 std::optional<problem> check_whole_server(request const& req) {
   if (!req.who || req.who->clusters.empty()) return {};
   return make_problem(403, muster::code::permission_denied,
@@ -103,7 +101,7 @@ std::optional<problem> check_caller(web_context& context, request& req, core::pe
     if (!v.status.ok()) return refusal_problem(v.status);
     who = std::move(v.who);
   }
-  // A page of another site can make the browser send the cookie, but it cannot send our origin.
+  // A page of another site can make the browser send the cookie, but not our origin.
   if (signed_in && changes_state(req.method) && req.origin.empty())
     return make_problem(403, muster::code::permission_denied,
                         "Origin: missing; a request with a session cookie must send it", "Origin");

@@ -1,5 +1,5 @@
-// Identifies the caller of a request by the token in its Authorization header or by its sign-in
-// cookie. Checks the token's role, clusters and limits. Stateless, web thread.
+// Identifies the caller by the token in the Authorization header or by the sign-in cookie. Checks
+// the token's role, clusters and limits. Stateless, web thread.
 #pragma once
 
 #include <chrono>
@@ -23,36 +23,33 @@ inline bool changes_state(std::string_view method) {
 /// `place` until then.
 std::optional<problem> check_caller(web_context& context, request& req, core::permission needs,
                                     std::chrono::milliseconds& delay, std::shared_ptr<void>& place);
-/// Checks everything that a route requires: role, cluster, and the submitter of a job. Completes
-/// after the delay of check_caller().
+/// Checks role, cluster, and the submitter of a job. Completes after the delay of check_caller().
 coro::task<std::optional<problem>> check_access(web_context& context, exchange& ex, route const& r);
-/// Writes the request to the log and the event feed.
+/// Writes to the log and the event feed.
 void audit(web_context& context, request const& req, unsigned status);
 
-/// Returns a function for connections that outlive their request. It returns whether the sign-in
-/// that admitted the request is still valid. It always returns true if a token admitted the
-/// request, because `end_all_of` closes the connections of a token.
+/// Returns a check for connections that outlive their request: whether the sign-in that admitted
+/// the request is still valid. The check always succeeds for a token, because `end_all_of` closes
+/// the token's connections.
 std::function<bool()> sign_in_check(web_context& context, request const& req);
-/// Returns the clusters that are visible to the caller, for handlers that read the cluster from a
-/// body or report several clusters.
+/// Used by handlers that read the cluster from a body or report several clusters.
 server::shared_scope scope_of(web_context const& context, request const& req);
-/// Converts a refusal of the gate. A 403 has the field "role", which distinguishes it from a 403
-/// caused by the token's clusters.
+/// A 403 has the field "role", which distinguishes it from a 403 caused by the token's clusters.
 problem refusal_problem(muster::status const& refused);
 /// Returns 403 if the token is restricted to other clusters. An empty name means the main cluster.
 std::optional<problem> check_cluster(web_context const& context, request const& req,
                                      std::string_view cluster);
-/// Returns 403 if a function runs programs and the token does not allow this.
+/// 403 if a function runs programs and the token does not allow this.
 std::optional<problem> check_functions(request const& req, server::submission const& closures);
 std::optional<problem> check_function(request const& req, std::string_view function);
 
-/// The place where a request creates something: a cluster by name (empty for the main cluster), or
-/// the cluster of a job.
+/// Where a request creates something: a cluster by name (empty for the main cluster), or the
+/// cluster of a job.
 using target = std::variant<std::string, core::session_id>;
-/// Returns the hub of `at`, or NOT_FOUND if the cluster does not exist. Engine thread.
+/// Returns NOT_FOUND if the cluster does not exist. Engine thread.
 muster::result<server::hub*> hub_at(engine_services& services, target const& at);
 
-/// The numbers of sessions and queue entries that a request adds for its token.
+/// Counted against the limits of the caller's token.
 struct added_entries {
   std::size_t sessions = 0, entries = 0;
 };
@@ -60,9 +57,8 @@ struct added_entries {
 /// thread.
 muster::status room_for(engine_services& services, core::caller const& who, added_entries added);
 
-/// Returns work for the engine that calls `work(hub, slot)` if the token's limits allow
-/// `added(hub)`. Check and work run in the same engine step, so that concurrent requests cannot
-/// exceed the limits together.
+/// Returns engine work that calls `work(hub, slot)` if the token's limits allow `added(hub)`. Both
+/// run in one engine step, so that concurrent requests cannot exceed the limits together.
 template <class Added, class Work>
 auto with_room_for(core::caller who, target at, Added added, Work work) {
   return [who = std::move(who), at = std::move(at), added = std::move(added),

@@ -8,7 +8,7 @@ namespace muster::web {
 
 namespace {
 
-// Maximum number of views that one engine step copies.
+// Number of views that one engine step copies.
 constexpr std::size_t views_a_step = 250;
 
 /// Keeps the `most` smallest entries.
@@ -21,8 +21,8 @@ class best_of {
     found_.insert(found_.end(), more.begin(), more.end());
     if (found_.size() >= most_ * 2) cut();
   }
-  /// Returns the last entry that can still belong to the result, or `otherwise` until there are
-  /// `most` entries.
+  /// Returns the last entry that can still belong to the result, or `otherwise` if there are fewer
+  /// than `most`.
   core::found_closure last(core::found_closure otherwise) const {
     return last_.value_or(otherwise);
   }

@@ -17,7 +17,6 @@
 
 namespace muster::web {
 
-/// Approximate time limit for the search of one request.
 inline constexpr std::chrono::milliseconds listing_time{250};
 
 struct listing_cursor {
@@ -33,7 +32,7 @@ struct listing_cursor {
 
 struct listing_request {
   core::closure_query query;
-  std::string cluster;  // cluster of a query without a session
+  std::string cluster;  // without a session: its cluster
   std::size_t limit = 0;
   listing_cursor from;
   std::chrono::milliseconds time = listing_time;
@@ -45,17 +44,16 @@ struct listing_page {
   std::uint64_t looked_at = 0, of = 0;
 };
 
-/// Returns a page, or NOT_FOUND if the session or cluster does not exist.
+/// Returns NOT_FOUND if the session or cluster does not exist.
 coro::task<muster::result<listing_page>> list(web_context& context, listing_request r);
 
-/// Returns a page token that starts with the letter `kind`. It is valid only for the order and
-/// direction of `q`.
+/// Valid only for the order and direction of `q`.
 std::string listing_token(char kind, listing_cursor const& p, core::closure_query const& q);
-/// Returns the position in the request's token, or the start if there is no token. Returns
-/// INVALID_ARGUMENT if the token is malformed or was issued for another order.
+/// Returns the start if there is no token, and INVALID_ARGUMENT if the token is malformed or was
+/// issued for another order.
 muster::result<listing_cursor> listing_place_of(query_check& query, char kind,
                                                 core::closure_query const& q);
-/// Writes a page. `each` returns the JSON value of a closure, or writes the members of an object.
+/// `each` returns the JSON value of a closure, or writes the members of an object.
 template <class Each>
 void listing_members(member_list const& m, std::string_view name, char kind,
                      listing_page const& page, core::closure_query const& q, Each const& each) {
@@ -64,7 +62,7 @@ void listing_members(member_list const& m, std::string_view name, char kind,
   m("looked_at", page.looked_at);
   m("of", page.of);
 }
-/// Lists the closures of `r` and responds with the members that `say(list, page, query)` writes.
+/// Responds with the members that `say(list, page, query)` writes.
 template <class Say>
 coro::task<response> answer_listing(web_context& context, query_check& query, char kind,
                                     listing_request r, Say say) {

@@ -1,4 +1,4 @@
-// Access to a cluster from handlers, on the engine thread, and calls of its coordination service.
+// Access to a cluster on the engine thread, and calls of its coordination service.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace muster::web {
 
 namespace coordination = core::coordination;
 
-/// Returns the cluster with this name, or NOT_FOUND. If no cluster is named `default`, this name
+/// Returns NOT_FOUND if the cluster does not exist. If no cluster is named `default`, this name
 /// selects the cluster of the main port.
 inline muster::result<coordination::cluster_id> find_cluster(engine_services& services,
                                                              std::string_view name) {
@@ -27,8 +27,8 @@ inline muster::result<coordination::cluster_id> find_cluster(engine_services& se
   return found;
 }
 
-/// Converts a fault to a status. Adds the field "cluster" to codes that look like server faults,
-/// because the failure is that of the cluster's run.
+/// Adds the field "cluster" to codes that look like server faults, because the cluster's run has
+/// failed.
 inline muster::status to_status(coordination::fault const& f) {
   muster::status s{f.code, f.message};
   if (http_status(f.code) == 500) s.field = "cluster";
@@ -36,8 +36,8 @@ inline muster::status to_status(coordination::fault const& f) {
   return s;
 }
 
-/// Returns a longer timeout for the service. The service replies slightly before its deadline; with
-/// this margin, it replies when `timeout` has elapsed.
+/// The service replies slightly before its deadline. With this margin, it replies when `timeout`
+/// has elapsed.
 inline core::duration with_margin(core::duration timeout) {
   return timeout + std::clamp<core::duration>(timeout / 19, std::chrono::milliseconds(50),
                                               std::chrono::seconds(1));
@@ -54,8 +54,8 @@ auto in_cluster(exchange const& ex, Then then) {
   };
 }
 
-/// Returns engine work that calls `work(hub)` for a cluster, or fails with NOT_FOUND. An empty name
-/// means the main cluster.
+/// Returns engine work that calls `work(hub)`, or fails with NOT_FOUND. An empty name means the
+/// main cluster.
 template <class Work>
 auto in_pool(std::string name, Work work) {
   return [name = std::move(name), work = std::move(work)](engine_services& services) mutable {
@@ -69,8 +69,8 @@ template <class Work>
 auto in_pool_named(exchange const& ex, Work work) {
   return in_pool(std::string(ex.req.parameter("cluster")), std::move(work));
 }
-/// Returns engine work that replies later: it calls `then(services, cluster, slot)` with the
-/// cluster in the path.
+/// Returns engine work that replies later: calls `then(services, cluster, slot)` with the cluster
+/// in the path.
 template <class R, class Then>
 auto asking_cluster(exchange const& ex, Then then) {
   return [name = std::string(ex.req.capture("cluster")), then = std::move(then)](
@@ -80,8 +80,8 @@ auto asking_cluster(exchange const& ex, Then then) {
   };
 }
 
-/// Calls the cluster's service; `then(reply)` returns the value for the slot. If the client
-/// disconnects, the call is withdrawn. Engine thread.
+/// `then(reply)` returns the value for the slot. If the client disconnects, the call is withdrawn.
+/// Engine thread.
 template <class R, class Request, class Then>
 void ask_cluster(engine_services& services, coordination::cluster_id c, Request r,
                  answer_handle<muster::result<R>> const& slot, Then then) {

@@ -1,5 +1,5 @@
 // All REST handlers, by resource; each `*_routes` function adds its part of the table. The handlers
-// are coroutines on the web thread that call the engine and respond with its views.
+// are coroutines on the web thread.
 #pragma once
 
 #include "web/json/schema.hpp"
@@ -56,17 +56,15 @@ std::string openapi_text(std::span<route const> routes, std::string_view version
 coro::task<response> get_openapi(web_context& context, exchange& ex);
 
 using value_handle = answer_handle<muster::result<core::value_reply>>;
-/// Waits up to `time` until the closure's value is available or can no longer become available.
-/// Engine thread.
+/// Waits up to `time` for the closure's value or failure. Engine thread.
 void await_value(server::hub& h, core::closure_id id, core::duration time,
                  value_handle const& slot);
 
 std::string blob_metrics(server::blob_figures const& f);
 std::string token_metrics(web_context const& context);
-/// Sets, for each route, the permission, whether it is audited, and similar properties.
+/// Sets the permission of each route, whether it is audited, and similar properties.
 void set_permissions(std::vector<route>& all);
 
-/// Returns the problem for a malformed ID.
 problem unknown_id(std::string_view what, std::string_view text);
 
 }  // namespace muster::web

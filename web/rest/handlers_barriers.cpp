@@ -1,5 +1,3 @@
-// Barriers of a cluster: list and show them with arrived and missing tasks, cancel a barrier, or
-// wait at a barrier in place of a task.
 #include "base/text.hpp"
 #include "server/history/barriers/stragglers.hpp"
 #include "server/hub/coordination_hub.hpp"
@@ -106,7 +104,7 @@ muster::result<coordination::task_ref> task_named(coordination::cluster_spec con
   return coordination::task_ref{task, {}};
 }
 
-// Same limit as in the service, but with a better error message.
+// The service has the same limit, but a worse error message.
 constexpr std::size_t barrier_id_bytes_max = 4'096;
 
 struct barrier_visit {
@@ -114,8 +112,7 @@ struct barrier_visit {
   std::chrono::milliseconds timeout{};
 };
 
-/// The result of a wait: a fault, the use of the barrier that completed, or the problem of an
-/// invalid request.
+/// A fault, the use of the barrier that completed, or the problem of an invalid request.
 struct visit_outcome {
   coordination::fault_ptr fault;
   std::int64_t counter = 0;
@@ -128,8 +125,7 @@ visit_outcome refused_visit(std::string field, muster::status const& s) {
   return {nullptr, 0, std::move(p)};
 }
 
-// Enters the barrier in place of the task, and waits until the barrier ends or the time limit is
-// reached. Engine thread.
+// Waits in place of the task until the barrier ends or the time limit is reached. Engine thread.
 void enter_barrier(engine_services& services, cluster_id c, barrier_visit const& v,
                    answer_handle<muster::result<visit_outcome>> const& slot) {
   auto const& spec = services.coordination.state().spec(c);
@@ -155,8 +151,8 @@ void enter_barrier(engine_services& services, cluster_id c, barrier_visit const&
   slot->when_left([c, call](engine_services& there) { there.coordination.forget(c, call); });
 }
 
-// A barrier that failed is a conflict (409), even if an agent's timeout caused the failure. Faults
-// without a barrier are the caller's own timeout, which keeps its status, and a stopping service,
+// A failed barrier is a conflict (409), even if an agent's timeout caused the failure. Without a
+// barrier, the fault is the caller's own timeout, which keeps its status, or a stopping service,
 // which becomes 503.
 problem visit_problem(coordination::fault const& f) {
   auto p = to_problem(to_status(f));

@@ -1,5 +1,5 @@
-// PUT and GET of a blob in pieces. At most one mebibyte of a blob is in memory. A slow client does
-// not delay other clients.
+// PUT and GET of a blob in pieces, with at most one mebibyte in memory. A slow client does not
+// delay other clients.
 #include "base/no_room.hpp"
 #include "server/hub/blob_store.hpp"
 #include "web/metrics/metric_text.hpp"
@@ -12,7 +12,7 @@ namespace {
 using server::blob_store;
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// Time limit for disk operations: syncing a blob of one gibibyte is a single operation.
+// Time limit for the disk: syncing a blob of one gibibyte is a single operation.
 constexpr std::chrono::minutes disk_limit{5};
 // Time limit for the upload by a process that holds the blob.
 constexpr std::chrono::seconds held_limit{30};
@@ -61,13 +61,12 @@ class blob_upload {
       co_return co_await pass_over();
     }
     auto done = co_await take();
-    co_await abandon();  // has no effect after a completed upload
+    co_await abandon();  // no effect after a completed upload
     co_return done ? put_answer(ex_.req.capture("sha256"), bytes_, true)
                    : problem_response(upload_problem(done.error(), limits_));
   }
 
  private:
-  /// Starts the upload unless the blob already exists.
   coro::task<muster::status> begin() {
     struct begun_upload {
       core::blob_limits limits;
@@ -104,7 +103,7 @@ class blob_upload {
     co_return begun->failure;
   }
 
-  // Reads and discards the body, so that the connection can be reused.
+  // Discards the body, so that the connection can be reused.
   coro::task<response> pass_over() {
     for (std::uint64_t passed = 0; passed <= limits_.blob_bytes_max;) {
       auto const piece = co_await ex_.read_some();
@@ -196,8 +195,8 @@ coro::task<response> stream_blob(web_context& context, exchange& ex, std::string
   co_return co_await end_stream(ex, alive && at >= size);
 }
 
-// Returns the size of a blob. Waits for a blob that only a worker or client has in memory. If the
-// blob was lost and recomputed, sets `hash` to the new hash.
+// Returns the size. Waits for a blob that only a worker or client has in memory. If the blob was
+// lost and recomputed, sets `hash` to the new hash.
 coro::task<muster::result<std::optional<std::uint64_t>>> find_blob(web_context& context,
                                                                    std::string& hash) {
   auto fetch = [hash](engine_services& services, answer_handle<muster::status> const& slot) {

@@ -55,7 +55,6 @@ coro::task<response> list_closures(web_context& context, exchange& ex) {
 }
 
 // Returns the session in the query, which may still know a closure whose record was deleted.
-// Records a failure if the ID is malformed.
 std::optional<core::session_id> job_hint(query_check& query) {
   auto const text = query.text("job");
   if (text.empty()) return {};

@@ -15,7 +15,7 @@ namespace {
 
 struct cluster_facts {
   coordination::cluster_view view;
-  std::string torch_address;  // of its TCPStore; empty if it has no TCPStore or no port
+  std::string torch_address;  // of its TCPStore; empty if there is none
   bool torch_store = false;
   bool main = false, ends = false;
   std::optional<core::overview_view> workers;  // set once the cluster has had workers or jobs
@@ -113,8 +113,7 @@ muster::status open_torch(engine_services& services, coordination::cluster_id c)
   return wrong_field("torch", opened.error().message, 0, opened.error().code);
 }
 
-// Creates a cluster. Deletes the cluster again if no port could be opened, because it would be
-// unusable.
+// Deletes the cluster again if no port could be opened, because it would be unusable.
 muster::result<cluster_facts> declare(engine_services& services, coordination::cluster_spec spec) {
   auto const name = spec.name;
   auto const id = services.coordination.create(std::move(spec));

@@ -1,5 +1,4 @@
-// Datasets that the server distributes: list and show them. A dataset is visible to the token that
-// created it and to admins.
+// A dataset is visible to the token that created it and to admins.
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
 #include "web/rest/answers.hpp"
@@ -12,7 +11,7 @@ namespace {
 
 using core::datasets::dataset_view;
 
-// Returns the ID of the token whose datasets are visible to the caller; empty if all are visible.
+// Returns an empty string if all datasets are visible.
 std::string seen_by(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }

@@ -29,7 +29,7 @@ void members(member_list const& m, events_at const& e) {
   m.some("next_page_token", e.next, "with from_ms or to_ms");
 }
 
-// Reads events from disk, where the events of the last second are missing.
+// The events of the last second are not on disk yet.
 coro::task<response> past_events(web_context& context, exchange& ex, query_check& query) {
   history_query q;
   if (auto const wrong = read_history_query(query, q)) return refused(*wrong);
@@ -69,7 +69,7 @@ coro::task<response> list_events(web_context& context, exchange& ex) {
     events_at e;
     e.first = log.first();
     e.last = log.last();
-    // Checks all events in memory, at most 10,000.
+    // Searches all events in memory, at most 10,000.
     auto const fits = [&](server::event const& one) {
       return q.takes(one.at) && sees(*scope, services.pools, one.what) &&
              takes(subject, severity, one.what);

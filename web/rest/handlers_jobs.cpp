@@ -67,7 +67,7 @@ response jobs_page(listed_jobs const& l) {
   }));
 }
 
-// One engine step reads a limited number of jobs; the next step continues after them.
+// One engine step reads a limited number of jobs.
 coro::task<response> list_jobs(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const limit = query.limit();
@@ -99,7 +99,6 @@ coro::task<response> get_job(web_context& context, exchange& ex) {
   });
 }
 
-// Applies an event to a job and responds with its new state.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex) {
   return with_id(ex, "job", server::parse_job, [&context](core::session_id id) {

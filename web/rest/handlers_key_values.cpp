@@ -1,5 +1,4 @@
-// Key-values of a cluster: list, read, wait, write and delete them. Writes follow the rules of the
-// coordination service, so that agents see no difference.
+// Writes follow the rules of the coordination service, so that agents see no difference.
 #include "base/utf8.hpp"
 #include "server/core/coordination/key_values/key_value_store.hpp"
 #include "web/json/cluster_json.hpp"
@@ -36,7 +35,7 @@ muster::status no_key(engine_services& services, cluster_id c, std::string const
           "cluster '" + services.coordination.state().spec(c).name + "' has no key '" + key + "'"};
 }
 
-// Responds with the error when the key's state that the error reports is durable.
+// Responds once the key's state that the error reports is durable.
 void refuse(engine_services& services, cluster_id c, std::string const& key, muster::status why,
             auto const& slot) {
   services.coordination.when_told(
@@ -50,7 +49,7 @@ response value_response(core::blob value) {
   return r;
 }
 
-// Calls `then(key)` with the normalised key of the path, or responds with a problem if it is empty.
+// The key in the path is normalised; an empty key is a problem.
 template <class Then>
 coro::task<response> with_key(exchange& ex, Then const& then) {
   auto const key = normal_key(ex.req.capture("key"));
@@ -123,7 +122,7 @@ coro::task<response> put_key(web_context& context, exchange& ex) {
   co_return json_response(to_text(done), done.created ? 201 : 200);
 }
 
-// The service also deletes the keys below this key. A REST request must request this explicitly.
+// The service also deletes the keys below this key. A REST request must ask for this explicitly.
 muster::status may_delete(engine_services& services, cluster_id c, std::string const& key,
                           bool recursive) {
   auto const& service = services.coordination.state().current(c);

@@ -1,5 +1,4 @@
-// Objects on tasks: list, show and delete them. An object is visible to the token that created it
-// and to admins.
+// An object is visible to the token that created it and to admins.
 #include "base/text.hpp"
 #include "server/hub/id_parsing.hpp"
 #include "web/json/object_json.hpp"
@@ -20,7 +19,7 @@ constexpr query_parameter session_parameter{.name = "session",
                                             .meaning = "only objects created by this session",
                                             .pattern = "^(job_[0-9a-f]{16})?$"};
 
-// Returns the ID of the token whose objects are visible to the caller; empty if all are visible.
+// Returns an empty string if all objects are visible.
 std::string submitter_for(request const& req) {
   return !req.who || req.who->role == core::role::admin ? std::string() : req.who->id;
 }
@@ -65,7 +64,7 @@ coro::task<response> list_objects(web_context& context, exchange& ex) {
 }
 
 struct wanted {
-  std::string name, submitter;  // name or ID; required submitter, empty accepts any
+  std::string name, submitter;  // name or ID; empty submitter accepts any
 };
 
 muster::result<core::object_id> find_object(server::hub& h, wanted const& w) {

@@ -18,8 +18,7 @@ namespace {
 constexpr auto states = all_names<core::program_state>();
 constexpr std::uint32_t log_bytes_default = 64 << 10, log_bytes_max = 256 << 10;
 
-// Size limit of a page of programs. A single program can have commands of 4 MiB, so a page can
-// contain few programs.
+// Page limit. A single program can have commands of 4 MiB, so a page can contain few programs.
 constexpr std::size_t page_bytes_max = std::size_t{4} << 20;
 
 std::size_t bytes_of(core::program_view const& p) {
@@ -61,7 +60,7 @@ response submitted(submitted_program const& s) {
   return r;
 }
 
-// A value that matches the schema but is rejected by the core is answered 422.
+// A value that only the core rejects is answered 422.
 problem program_problem(muster::status const& s) {
   auto p = to_problem(s);
   if (!s.field.empty() && p.status == 400) p.status = 422;
@@ -71,9 +70,7 @@ problem program_problem(muster::status const& s) {
 // Extends the lifetime of an uploaded blob until the program holds it.
 coro::task<std::optional<problem>> check_upload(web_context& context, std::string const& hex) {
   auto const hash = server::blob_hash_of(hex);
-  if (hash.empty())
-    co_return std::nullopt;  // no upload, or a malformed hash, which the core
-                             // reports
+  if (hash.empty()) co_return std::nullopt;  // the core reports a malformed hash
   auto work = [hash](engine_services& services) { return services.blobs.lease(hash); };
   auto const there = co_await context.engine.on_engine(std::move(work));
   if (!there) co_return problem(to_problem(there.error()));
@@ -82,8 +79,8 @@ coro::task<std::optional<problem>> check_upload(web_context& context, std::strin
       "upload", "the server does not have this blob; upload it with PUT /api/v1/blobs/" + hex);
 }
 
-// Returns the default place of a program's TCPStore. The server is preferred if it has a store for
-// the cluster, because a store at rank 0 ends with that rank.
+// The server is preferred if it has a store for the cluster, because a store at rank 0 ends with
+// that rank.
 core::store_place usual_store(engine_services& services, server::hub& h) {
   auto const name = h.cluster().empty() ? std::string_view("default") : h.cluster();
   auto const cluster = find_cluster(services, name);
@@ -191,7 +188,7 @@ struct rank_list {
 void members(member_list const& m, rank_list const& l) {
   m("ranks", l.ranks);
 }
-// Log lines of workers that do not reply in time are omitted.
+// Log lines of workers that reply later are omitted.
 constexpr std::chrono::milliseconds last_lines_wait{1000};
 
 coro::task<void> await_last_lines(web_context& context, core::program_id id) {
@@ -311,8 +308,7 @@ coro::task<response> change(web_context& context, exchange& ex) {
   });
 }
 
-// Responds when the ranks have received the step at which they will stop. They continue up to that
-// step.
+// Responds when the ranks have received the step at which they will stop.
 coro::task<response> stop_at_step(web_context& context, exchange& ex, std::uint64_t least) {
   return with_id(ex, "program", server::parse_program, [&context, least](core::program_id id) {
     auto work = [id, least](server::hub& h, auto const& slot) {

@@ -1,5 +1,4 @@
-// Stacks of a program's ranks, grouped by equal stacks, and of worker processes. The server
-// requests them from the workers.
+// Stacks of a program's ranks, grouped by equal stacks, and of worker processes.
 #include <functional>
 #include <map>
 #include <memory>
@@ -57,7 +56,7 @@ muster::result<stack_request> ask_for_stacks(server::hub& h, core::program_id id
 program_stacks grouped(stack_request const& asked, std::vector<server::rank_stack> stacks) {
   std::map<std::uint32_t, server::rank_stack> by_rank;
   for (auto& s : stacks) by_rank[s.rank] = std::move(s);
-  // Groups by the stack of the rank process only, because data loaders and other helper processes
+  // Compares only the stacks of the rank processes, because data loaders and other helper processes
   // nearly always differ.
   std::map<std::pair<server::stack_state, std::string>, stack_group> equal;
   for (auto const& r : asked.ranks) {
@@ -124,7 +123,7 @@ void stack_members(member_list const& m, worker_stack const& s) {
          "closures that run on this worker, at most 200");
 }
 
-// A pending request. After it has started, only the engine thread uses it.
+// After the request has started, only the engine thread uses it.
 struct asked {
   worker_stack found;
   muster::status error{};
@@ -136,8 +135,7 @@ struct asked {
 using find_hub = std::function<server::hub*(engine_services&)>;
 using find_worker = std::function<muster::result<core::lane_key>(server::hub*)>;
 
-// The running closures are read before the stack is sampled, so that they were running at that
-// time.
+// Reads the running closures before the stack is sampled, so that they were running at that time.
 muster::result<std::shared_ptr<asked>> begin(server::hub& h, core::lane_key const& at) {
   auto a = std::make_shared<asked>();
   a->found.worker = at.first + ":" + std::to_string(at.second);

@@ -1,5 +1,5 @@
-// Worker activity: the task stream, and the last hour of a task. Long responses are read from the
-// engine in steps for at most a quarter of a second; clients continue from `next`.
+// The task stream, and the last hour of a task. Long responses are read from the engine in steps
+// for at most a quarter of a second; clients continue from `next`.
 #include "server/core/queries/worker_queries.hpp"
 #include "server/history/activity/activity_pages.hpp"
 #include "web/rest/answers.hpp"
@@ -67,7 +67,7 @@ class stream_gathering {
     co_return muster::status{};
   }
 
-  // Reads pages with `look(hub, after)` and appends approximately `most` rows at most.
+  // Appends approximately `most` rows at most.
   template <class Page, class Row, class Look>
   coro::task<muster::status> gather(std::vector<Row> Page::*rows, std::vector<Row>& into,
                                     std::size_t most, Look look) {
@@ -91,7 +91,7 @@ class stream_gathering {
     return gather(&core::running_page::running, answer_.running, running_max, std::move(look));
   }
 
-  // Reads per-minute rows for times at which spans are missing or incomplete.
+  // Adds per-minute rows for times at which spans are missing or incomplete.
   coro::task<muster::status> gather_minutes() {
     auto filter = query_.filter;
     filter.job = {};
@@ -141,7 +141,7 @@ coro::task<response> get_history(web_context& context, exchange& ex) {
   });
 }
 
-// History charts are recorded only for the whole server, not for subsets of its clusters.
+// History charts exist only for the whole server, not for subsets of its clusters.
 coro::task<response> history_charts(web_context& context, exchange& ex, query_check& query) {
   if (!keeps_history(context)) return refused(no_history_problem());
   if (!scope_of(context, ex.req)->whole())

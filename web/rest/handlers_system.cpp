@@ -28,7 +28,7 @@ coro::task<response> server_overview(web_context& context, server::shared_scope 
   co_return json_response(to_text(*c));
 }
 
-// For a single cluster, omits uptime and rates, which exist only for the server.
+// Uptime and rates exist only for the whole server.
 coro::task<response> get_overview(web_context& context, exchange& ex) {
   query_check query(ex.req);
   auto const cluster = query.text("cluster");
@@ -63,9 +63,9 @@ coro::task<response> get_livez(web_context&, exchange&) {
   co_return text_response("ok\n");
 }
 
-// The server is ready if it is not stopping and the engine replies. If the disk is full or has
-// failed, the server still handles reads and non-durable work. The status then stays 200, and
-// further lines report the problem.
+// Ready unless the server is stopping or the engine does not reply. If the disk is full or has
+// failed, reads and non-durable work continue: the status stays 200, and further lines report the
+// problem.
 coro::task<response> get_readyz(web_context& context, exchange& ex) {
   if (ex.stopping())
     co_return problem_response(muster::status{muster::code::unavailable, "the server is stopping"});

@@ -1,5 +1,4 @@
-// Tasks of a cluster: closure workers and agents in one listing. Also shows a task with its work,
-// and drains or cordons a worker.
+// Closure workers and agents of a cluster in one listing.
 #include "base/text.hpp"
 #include "server/core/api/listings.hpp"
 #include "server/core/queries/worker_queries.hpp"
@@ -15,8 +14,7 @@ namespace {
 using coordination::agent_health;
 using coordination::agent_view;
 
-// Number of agents that one engine step reads. A filter with few matches therefore gives short
-// pages.
+// Agents that one engine step reads. A filter with few matches therefore gives short pages.
 constexpr std::size_t agents_a_step = 10'000;
 
 struct task_filter {
@@ -122,8 +120,8 @@ muster::status no_task(engine_services& services, coordination::cluster_id c,
                                        services.coordination.state().spec(c).name + "'"};
 }
 
-// Returns the JSON of a row. If an agent and a worker have the same name, a declared agent takes
-// precedence unless `kind` selects the worker.
+// If an agent and a worker have the same name, a declared agent takes precedence unless `kind`
+// selects the worker.
 muster::result<std::string> task_text(engine_services& services, coordination::cluster_id c,
                                       core::lane_key const& at, task_kind kind) {
   auto const agent = services.coordination.state().spec(c).find(at.first, at.second);
@@ -153,7 +151,6 @@ coro::task<response> get_task(web_context& context, exchange& ex) {
   });
 }
 
-// Sends a command to a worker and responds with the new state of its task.
 template <class Event>
 coro::task<response> command(web_context& context, exchange& ex, Event e) {
   return with_task(ex, [&](core::lane_key const& at) {

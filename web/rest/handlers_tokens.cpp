@@ -17,7 +17,7 @@ muster::status no_tokens() {
   return {muster::code::unimplemented, "this server has no tokens"};
 }
 
-// Deletes the cookie of older versions, which contained the token itself.
+// Older versions stored the token itself in this cookie.
 void delete_token_cookie(web_context const& context, request const& req, response& r) {
   if (has_token_cookie(req))
     r.headers.emplace_back("Set-Cookie", set_cookie(context.options, old_token_cookie, "", {}));
@@ -29,7 +29,7 @@ response with_secret(server::new_token const& t, unsigned status) {
   return r;
 }
 
-// Returns engine work that responds with the result of `change(keeper)` once it is durable.
+// The work responds once the result of `change(keeper)` is durable.
 template <class R, class Change>
 auto keeping(Change change) {
   return [change = std::move(change)](engine_services& services,
@@ -55,7 +55,7 @@ coro::task<response> create_token(web_context& context, exchange& ex) {
   co_return token ? with_secret(*token, 201) : problem_response(submission_problem(token.error()));
 }
 
-// Ensures that the caller receives the response even if the request ends the caller's own token.
+// The caller receives the response even if the request ends the caller's own token.
 void note_own_token(request& req) {
   req.ends_own_token = req.who && req.who->id == req.capture("id");
 }
@@ -115,7 +115,7 @@ coro::task<response> get_session(web_context& context, exchange& ex) {
   return answered(std::move(r));
 }
 
-// The next tick of the WebSocket hub closes the WebSockets that were opened with this sign-in.
+// The next tick of the WebSocket hub closes the WebSockets of this sign-in.
 void end_sign_in(web_context& context, request const& req) {
   context.sign_ins.remove(sign_in_of(context.options, req));
   context.sockets.hurry();
@@ -134,7 +134,7 @@ coro::task<response> sign_in(web_context& context, exchange& ex) {
   }
   if (!v.status.ok()) co_return problem_response(refusal_problem(v.status));
   auto r = who_am_i(context, v.who);
-  // A browser has only one sign-in, so the previous sign-in ends.
+  // A browser has only one sign-in.
   end_sign_in(context, ex.req);
   auto const identifier = context.sign_ins.add(v.who, sign_in_table::clock::now());
   auto const name = sign_in_cookie_name(context.options, ex.req);

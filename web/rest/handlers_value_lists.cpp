@@ -122,14 +122,14 @@ coro::task<response> list_holders(web_context& context, exchange& ex) {
   co_return object_response(holders_members, all);
 }
 
-// Returns the first `most` bytes at most, without an incomplete UTF-8 character.
+// Returns at most `most` bytes, without an incomplete UTF-8 character.
 std::string_view beginning(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
   return text.substr(0, most);
 }
 
-/// A value and, if it refers to a blob, the location of the blob.
+/// The location is set if the value refers to a blob.
 struct placed_value {
   core::closure_view view;
   std::optional<core::input_place> blob{};

@@ -1,5 +1,3 @@
-// RemoteValues: show a value, or return its content. handlers_value_lists.cpp contains the
-// listings.
 #include "server/core/queries/closure_queries.hpp"
 #include "server/core/texts/explanation_texts.hpp"
 #include "server/hub/id_parsing.hpp"
@@ -38,8 +36,8 @@ coro::task<response> get_remote_value(web_context& context, exchange& ex) {
   });
 }
 
-// The client must handle an error that the function raised (422). A value that cannot be computed,
-// because it was cancelled or its workers were lost, is a conflict (409).
+// An error that the function raised is for the client to handle (422). A value that was cancelled
+// or lost with its workers is a conflict (409).
 problem value_problem(core::value_reply const& v) {
   auto p = make_problem(422, muster::code::unknown, v.failure.message);
   if (v.value == core::value_state::aborted) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view key_member = "idempotency_key";
 
-// Prefixes the text with its length, so that different sequences of texts have different hashes.
+// The length prefix gives different sequences of texts different hashes.
 void add_text(server::sha256& hash, std::string_view text) {
   hash.add(std::to_string(text.size()));
   hash.add(":");

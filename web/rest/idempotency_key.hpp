@@ -1,5 +1,5 @@
-// The idempotency key of a request, from its body or the header `Idempotency-Key`. A digest of the
-// body distinguishes a repeated request from a different one. Web thread.
+// The idempotency key of a request, from its body or the header `Idempotency-Key`. A digest
+// distinguishes a repeated request from a different one. Web thread.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,12 @@
 namespace muster::web {
 
 /// Copies the key in the header to `key`, which contains the key in the body or is empty.
-/// Surrounding quotes are removed. Returns 422 if header and body differ. Returns 400 or 422 if the
-/// key in the header exceeds core::idempotency_key_bytes_max bytes.
+/// Surrounding quotes are removed. Returns 422 if header and body differ, and 400 or 422 if the key
+/// exceeds core::idempotency_key_bytes_max bytes.
 std::optional<problem> take_idempotency_key(request const& req, std::string& key);
 
-/// Returns the SHA-256 of a JSON object without its member `idempotency_key`, as 32 bytes. White
-/// space, member order and the spelling of strings do not affect it, but the spelling of numbers
-/// does.
+/// Returns the SHA-256 of a JSON object without its member `idempotency_key`. White space, member
+/// order and the spelling of strings do not affect it, but the spelling of numbers does.
 std::string request_digest(json_ref const& body);
 
 }  // namespace muster::web

@@ -24,7 +24,7 @@ inline constexpr std::string_view schema_name<shown_key> = "KeyView";
 
 namespace {
 
-// Greater than every key in the folder, because keys are UTF-8 and never contain this byte.
+// Greater than every key in the folder: UTF-8 never contains this byte.
 constexpr char behind_all = '\xff';
 
 key_page list_flat(coordination::service const& from, key_query const& wanted) {

@@ -1,5 +1,5 @@
-// Pages of keys, as a flat list or as folders, and the tasks that wait for keys. Collected on the
-// engine thread, written on the web thread.
+// Pages of keys, and the tasks that wait for keys. Collected on the engine thread, written on the
+// web thread.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ struct key_query {
   std::string prefix, after;
   std::size_t limit = 0;
   bool values = true;
-  bool folders = false;  // if set, the key "a/b/c" below the prefix "a/" is listed as the folder
-                         // "a/b/"
+  bool folders = false;  // list "a/b/c" below "a/" as "a/b/"
 };
 
 struct key_page {
@@ -32,12 +31,10 @@ struct key_waits {
   bool more = false;
 };
 
-/// Returns a prefix in the form of stored keys: without leading and repeated slashes. Keeps a
-/// trailing slash.
+/// Removes leading and repeated slashes, as in stored keys. Keeps a trailing slash.
 std::string key_prefix(std::string_view text);
 
-/// Returns a page of keys. The page ends early if its values exceed `page_value_bytes`. Engine
-/// thread.
+/// The page ends early if its values exceed `page_value_bytes`. Engine thread.
 key_page list_keys(core::coordination::service const& from, key_query const& wanted);
 inline constexpr std::size_t page_value_bytes = 8u << 20;
 

@@ -1,5 +1,5 @@
-// Writes the OpenAPI 3.1 description from the table of routes. It contains exactly the paths that
-// are served, and the schemas used to check requests.
+// Writes the OpenAPI 3.1 description of exactly the paths that are served, with the schemas used to
+// check requests.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -54,7 +54,7 @@ constexpr tag tags[] = {{"jobs", "Jobs: closures that are submitted together, an
                         {"tokens", "Tokens and sign-in"},
                         {"server", "State of the server"}};
 
-// OpenAPI tags by path segment. The last listed segment of a path determines its tag.
+// The last listed segment of a path determines its tag.
 constexpr std::pair<std::string_view, std::string_view> tags_of_segments[] = {
     {"jobs", "jobs"},
     {"closures", "closures"},
@@ -150,7 +150,7 @@ void write_parameter(json_out& out, std::string_view name, std::string_view in, 
   out.key("name").string(name);
   out.key("in").string(in);
   if (required) out.key("required").boolean(true);
-  // Scripts send an empty value if a variable is empty. An empty value is treated as absent.
+  // Scripts send an empty value if a variable is empty. It is treated as absent.
   if (in == "query" && !required) out.key("allowEmptyValue").boolean(true);
   if (!meaning.empty()) out.key("description").string(meaning);
   out.key("schema").raw(serialize(schema));
@@ -189,8 +189,8 @@ bool has_lines(route const& r) {
   return std::find(r.media.begin(), r.media.end(), ndjson) != r.media.end();
 }
 
-/// Returns a sentence that describes the NDJSON lines of an operation, or an empty string if it has
-/// none. Generated clients have a class for the line schema but do not split the lines.
+/// Describes the NDJSON lines of an operation. Generated clients have a class for the line schema
+/// but do not split the lines.
 std::string about_lines(route const& r) {
   auto const each = [](std::string_view what, std::string_view schema) {
     return std::string(what) + " is a JSON object of the schema `" + std::string(schema) +
@@ -209,10 +209,7 @@ void write_content(json_out& out, std::string_view media, std::optional<schema::
   bool const lines = media == ndjson;
   if (schema)
     out.key("schema").raw(serialize(lines ? schema::described(*schema, "each line") : *schema));
-  if (schema && lines)
-    out.key("x-itemSchema").raw(serialize(*schema));  // corresponds to
-                                                      // itemSchema in OpenAPI
-                                                      // 3.2
+  if (schema && lines) out.key("x-itemSchema").raw(serialize(*schema));  // itemSchema in 3.2
   auto const* text = example.if_string();
   if (text && text->starts_with(shared))
     out.key("examples").raw(serialize(bj::value{{"example", {{"$ref", *text}}}}));
@@ -371,7 +368,7 @@ void write_components(json_out& out, std::span<route const> routes) {
   }
 }
 
-// Converts a path to OpenAPI syntax: "{key*}" becomes "{key}".
+// Converts "{key*}" to "{key}".
 std::string path_of(std::string_view pattern) {
   std::string path(pattern);
   std::erase(path, '*');

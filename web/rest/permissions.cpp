@@ -1,5 +1,4 @@
-// The permission that each route requires. A route that is not listed requires `view` (GET) or
-// `submit` (all other methods).
+// A route that is not listed requires `view` (GET) or `submit` (all other methods).
 #include <algorithm>
 #include <map>
 
@@ -48,7 +47,7 @@ constexpr std::string_view routes_over_all_clusters[] = {
     "getOverview",  "listAttention", "listEvents",   "getSamples",
     "listClusters", "listMachines",  "listPastJobs", "searchLogs"};
 
-// These requests are too frequent to be audited.
+// Requests that are too frequent to be audited.
 constexpr std::string_view not_audited[] = {"appendClosures", "putBlob",       "putKey",
                                             "deleteKey",      "waitAtBarrier", "signOut"};
 

@@ -22,8 +22,7 @@ constexpr std::size_t result_piece_bytes = 64 * 1024;
 constexpr std::size_t page_bytes = std::size_t{8} << 20;
 // Maximum duration of one wait on the engine.
 constexpr std::chrono::seconds wait_step{30};
-// Polling interval for an open job without unfinished closures, because the engine cannot wait for
-// appends.
+// The engine cannot wait for appends to an open job.
 constexpr std::chrono::milliseconds open_job_step{500};
 
 struct result_page {
@@ -66,7 +65,7 @@ class result_stream {
     co_return co_await end_stream(ex_, alive && page && finished(*page));
   }
 
-  /// Responds with one page. It has fewer than `limit` results if they are large.
+  /// Has fewer than `limit` results if they are large.
   coro::task<response> page(std::size_t limit) {
     limit_ = limit;
     auto p = co_await next_page();
@@ -105,8 +104,7 @@ class result_stream {
     co_return co_await context_.engine.on_engine(in_pool_of(job_, std::move(work)));
   }
 
-  // Sends the lines of a page, starting at `next_`. With `wait=true`, stops at the first closure
-  // that has not ended.
+  // With `wait=true`, stops at the first closure that has not ended.
   coro::task<bool> send(result_page const& p) {
     std::string text;
     blocked_on_.reset();
@@ -126,8 +124,7 @@ class result_stream {
     co_return co_await ex_.write_piece(std::move(text));
   }
 
-  // Appends the line of a closure. Returns false if its value was not read in time or the client
-  // has disconnected.
+  // Returns false if the value was not read in time or the client has disconnected.
   coro::task<bool> add_line(core::closure_view& c, std::string& text) {
     core::blob value;
     if (c.spilled) {

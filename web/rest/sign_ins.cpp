@@ -20,8 +20,6 @@ std::string digest_of(std::string_view identifier) {
   return hash.digest();
 }
 
-// Returns the value of a cookie in a header such as "a=1; b=2", or an empty string if it is
-// missing.
 std::string_view cookie_of(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     auto const end = std::min(header.find(';'), header.size());

@@ -1,5 +1,5 @@
-// Stores which browsers have signed in. A browser stores a random identifier in a cookie; the
-// server stores the identifier's digest and the associated token. Web thread.
+// The browsers that have signed in. A browser stores a random identifier in a cookie; the server
+// stores the identifier's digest and the associated token. Web thread.
 #pragma once
 
 #include <chrono>
@@ -22,18 +22,16 @@ struct web_options;
 class sign_in_table {
  public:
   using clock = std::chrono::steady_clock;
-  /// Limits for all sign-ins and for the sign-ins of one token. At either limit, a new sign-in
-  /// replaces the least recently used one.
+  /// At the limit of all sign-ins or of one token's sign-ins, a new sign-in replaces the least
+  /// recently used one.
   static constexpr std::size_t sign_ins_max = 4'096, of_one_token_max = 64;
-  /// A sign-in expires this long after its creation.
   static constexpr std::chrono::hours lifetime{30 * 24};
 
-  /// Adds a sign-in with this token.
   /// @return the identifier for the cookie: 43 characters.
   std::string add(core::caller who, clock::time_point now);
-  /// Returns the token of a sign-in in its current state, and records the use of the sign-in.
-  /// @return null if the identifier is unknown, the sign-in has expired, or its token is no longer
-  /// valid. A token becomes invalid when it is revoked or rotated, or when it expires.
+  /// Records the use of the sign-in.
+  /// @return the token in its current state; null if the identifier is unknown, the sign-in has
+  /// expired, or the token has been revoked or rotated or has expired.
   core::caller find(std::string_view identifier, server::gate const& gate, clock::time_point now);
   void remove(std::string_view identifier);
   [[nodiscard]] std::size_t size() const { return all_.size(); }
@@ -50,18 +48,16 @@ class sign_in_table {
   std::uint64_t uses_ = 0;
 };
 
-/// Returns the name of the sign-in cookie. Browsers send a cookie to all ports of a host. The name
-/// therefore contains the port that the browser uses, so that servers on one host do not overwrite
-/// each other's cookies. With TLS, the prefix `__Host-` prevents other hosts and plaintext pages
-/// from setting the cookie.
+/// Browsers send a cookie to all ports of a host. The name therefore contains the port that the
+/// browser uses, so that servers on one host do not overwrite each other's cookies. With TLS, the
+/// prefix `__Host-` prevents other hosts and plaintext pages from setting the cookie.
 std::string sign_in_cookie_name(web_options const& options, request const& req);
-/// Returns the identifier in the request's sign-in cookie, or an empty string if there is none.
+/// Returns the identifier in the request's cookie, or an empty string.
 std::string_view sign_in_of(web_options const& options, request const& req);
-/// Returns whether the request has the cookie of older versions, which contained the token itself.
+/// Older versions stored the token itself in a cookie.
 bool has_token_cookie(request const& req);
 
-/// Returns a `Set-Cookie` header with these attributes. If `seconds` is 0, the header deletes the
-/// cookie.
+/// If `seconds` is 0, the header deletes the cookie.
 std::string set_cookie(web_options const& options, std::string_view name, std::string_view value,
                        std::chrono::seconds lifetime);
 inline constexpr std::string_view old_token_cookie = "muster_token";

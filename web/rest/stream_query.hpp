@@ -15,7 +15,7 @@ namespace muster::web {
 
 struct stream_query {
   core::activity_filter filter;
-  std::string cluster;  // used if no job is specified; empty for the main cluster
+  std::string cluster;  // without a job; empty for the main cluster
 
   /// Runs `work(hub)` on the engine, in the cluster of the job or in `cluster`.
   template <class Work>
@@ -36,8 +36,7 @@ struct stream_query {
 };
 
 std::vector<query_parameter> stream_parameters();
-/// Parses the query, which can specify at most 100 tasks. Returns a problem if a value is malformed
-/// or impossible.
+/// Accepts at most 100 tasks.
 std::optional<problem> parse_stream_query(query_check& query, stream_query& into);
 
 /// GET /api/v1/stream/trace

@@ -1,5 +1,5 @@
-// Streams trace events. Pages of spans, or of a job's closures, are sent in pieces of about 64 KiB.
-// The next page is read only after the previous piece has been sent.
+// Streams trace events in pieces of about 64 KiB. The next page is read only after the previous
+// piece has been sent.
 #include <algorithm>
 #include <memory>
 
@@ -20,7 +20,7 @@ constexpr std::size_t trace_piece_bytes = 64 * 1024;
 constexpr std::size_t tasks_max = 100;
 constexpr std::string_view several = "several functions";
 
-// Calls page() and sends the events that it adds, until page() returns false.
+// Sends the events that page() adds, until page() returns false.
 class trace_stream {
  public:
   trace_stream(web_context& context, exchange& ex, std::string file)
@@ -29,7 +29,7 @@ class trace_stream {
 
   coro::task<response> run() {
     auto more = co_await page();
-    if (!more) co_return problem_response(more.error());  // the headers have not been sent yet
+    if (!more) co_return problem_response(more.error());  // no headers have been sent yet
     response head;
     head.headers.emplace_back("Content-Disposition", "attachment; filename=\"" + file_ + "\"");
     bool alive = co_await ex_.begin_stream(std::move(head));
@@ -47,7 +47,7 @@ class trace_stream {
   }
 
  protected:
-  /// Adds the next page to `trace_`. Returns whether another page follows.
+  /// Returns whether another page follows.
   virtual coro::task<muster::result<bool>> page() = 0;
 
   web_context& context_;
@@ -116,7 +116,7 @@ class spans_trace final : public trace_stream {
   std::uint64_t next_ = 0;
 };
 
-// The closures of a job with all attempts, including short attempts, which spans only summarise.
+// Writes all attempts, including short attempts, which spans only summarise.
 class closures_trace final : public trace_stream {
  public:
   closures_trace(web_context& context, exchange& ex, core::session_id job, std::string file)
@@ -193,7 +193,7 @@ core::time_point time_of(std::uint64_t ms) {
   return core::time_point(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// Corresponds to the year 33658.
+// This time is in the year 33658.
 constexpr std::uint64_t ms_max = 1'000'000'000'000'000;
 
 }  // namespace

@@ -52,8 +52,7 @@ struct appending {
   }
 };
 
-/// Passes closures to the hub that runs them. `Event` creates the submission event on the engine
-/// thread.
+/// `Event` creates the submission event on the engine thread.
 template <class Event>
 coro::task<schedule_result> submit_to_hub(web_context& context, core::caller who, target at,
                                           server::submission closures, Event event) {

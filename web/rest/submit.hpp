@@ -13,22 +13,21 @@ namespace muster::web {
 struct scheduled {
   core::job_view job;
   std::vector<core::closure_id> closures;
-  bool created = false;  // this request created the job
+  bool created = false;
 };
 
-/// Appends all closures or none to an open job. With `first`, closures are skipped at positions
-/// that the job already has. Errors: those of the core, RESOURCE_EXHAUSTED at the caller's limits,
-/// and UNAVAILABLE.
+/// Appends all closures or none to an open job. With `first`, skips closures at positions that the
+/// job already has. Errors: those of the core, RESOURCE_EXHAUSTED at the caller's limits, and
+/// UNAVAILABLE.
 coro::task<muster::result<scheduled>> schedule(web_context& context, core::caller who,
                                                core::session_id job, server::submission closures,
                                                std::optional<std::uint64_t> first = {});
 
-/// Returns the problem of a submission. An error about a field becomes 422, because the value
-/// matches the schema but is impossible. Other errors concern the job or the server.
+/// An error about a field becomes 422, because the value matches the schema but is impossible.
+/// Other errors concern the job or the server.
 problem submission_problem(muster::status const& s);
 
 void members(member_list const& m, scheduled const& now);
-/// Writes the response to an append of `accepted` closures, with their IDs if `with_ids` is set.
 void appended_members(member_list const& m, scheduled const& now, std::uint64_t accepted,
                       bool with_ids);
 

@@ -24,7 +24,7 @@ bool accepts_gzip(request const& r) {
   auto const at = text.find("gzip");
   if (at == std::string::npos) return false;
   auto const choice = text.substr(at, text.find(',', at) - at);
-  auto const weight = choice.find("q=");  // "q=0" or "q=0.0" means not accepted
+  auto const weight = choice.find("q=");  // "q=0" and "q=0.0" mean not accepted
   return weight == std::string::npos ||
          choice.find_first_of("123456789", weight) != std::string::npos;
 }
@@ -78,8 +78,7 @@ struct manifest_entry {
   bool immutable = false;
 };
 
-// Returns the manifest entry of a file. The build writes the manifest; if it is malformed, nothing
-// is served.
+// If the manifest is malformed, no files are served.
 std::optional<manifest_entry> find_in_manifest(std::string const& text, std::string_view path) {
   if (!is_json(text)) return {};
   json_ref const root(text);

@@ -40,17 +40,13 @@ class client_stream {
   boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool is_tls() const { return tls_ != nullptr; }
 
-  /// Performs the TLS handshake within the time limit of the TCP stream. REQUIRES: nothing has been
-  /// read or written.
+  /// Uses the time limit of the TCP stream. REQUIRES: nothing has been read or written.
   coro::task<error_code> tls_handshake(boost::asio::ssl::context& tls);
-  /// Sends the TLS close notification.
   coro::task<error_code> tls_shutdown();
-  /// Returns the common name of the client's verified certificate, or an empty string if the client
-  /// sent none.
+  /// Returns an empty string if the client sent no verified certificate.
   std::string certificate_name();
 
-  /// Reads into the first buffer that is not empty. Completes on the stream's executor, not on the
-  /// token's.
+  /// Reads into the first non-empty buffer. Completes on the stream's executor, not on the token's.
   template <class Buffers, class Token>
   auto async_read_some(Buffers const& buffers, Token&& token) {
     boost::asio::mutable_buffer into;
@@ -63,7 +59,7 @@ class client_stream {
     return boost::asio::async_initiate<Token, void(error_code, std::size_t)>(std::move(start),
                                                                              token, into);
   }
-  /// Writes some of the first buffers. Completes on the stream's executor, not on the token's.
+  /// Completes on the stream's executor, not on the token's.
   template <class Buffers, class Token>
   auto async_write_some(Buffers const& buffers, Token&& token) {
     few_buffers from;
@@ -77,7 +73,7 @@ class client_stream {
                                                                              token, from);
   }
 
-  /// Closes a WebSocket's connection; called by Beast.
+  /// Called by Beast.
   template <class Handler>
   friend void async_teardown(boost::beast::role_type role, client_stream& s, Handler&& then) {
     s.tear_down(role, std::forward<Handler>(then));
@@ -86,7 +82,6 @@ class client_stream {
  private:
   using transferred = coro::unique_function<void(error_code, std::size_t)>;
 
-  // At most as many buffers as one system call takes.
   class few_buffers {
    public:
     using value_type = boost::asio::const_buffer;

@@ -1,6 +1,6 @@
 // An HTTP connection: reads requests, passes each to its handler and writes the response. A request
-// that upgrades to a WebSocket takes over the connection. Runs as one task of the web server's
-// group, on the web thread.
+// that upgrades to a WebSocket takes over the connection. A task of the web server's group, on the
+// web thread.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -24,8 +24,8 @@ class open_connection {
   virtual void abort() = 0;
   /// Returns whether the last request was sent with this token.
   virtual bool is_of(std::string const& token) const = 0;
-  /// Closes the connection because its token was revoked or has expired. If the current request
-  /// revoked the token, it is answered first.
+  /// Called if the token was revoked or has expired. If the current request revoked the token, it
+  /// is answered first.
   virtual void end_access() = 0;
 };
 
@@ -39,9 +39,9 @@ struct connection_set {
   half_open_table<open_connection> half_open;
   /// Connections between two requests, longest idle first.
   std::list<open_connection*> idle;
-  /// Number of connections in `open` that were aborted and have not ended yet.
+  /// Connections in `open` that were aborted and have not ended yet.
   std::size_t leaving = 0;
-  /// Set while few file descriptors are free; connections then close after the current exchange.
+  /// Few file descriptors are free; connections close after the current exchange.
   bool scarce = false;
   bool stopping = false;
 };
@@ -53,7 +53,7 @@ struct accepted_client {
   std::shared_ptr<boost::asio::ssl::context> tls;
 };
 
-/// Serves a connection until it has ended. `network` is the result of peer_network(). Never fails,
+/// Completes when the connection has ended. `network` is the result of peer_network(). Never fails,
 /// whatever the peer sends.
 coro::task<void> serve_connection(web_context& context, connection_set& connections,
                                   accepted_client client, std::uint64_t network);

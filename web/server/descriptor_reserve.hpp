@@ -1,6 +1,5 @@
-// File descriptors in reserve, so that a health request can be accepted when the process has no
-// other descriptors left. Implemented as open files that are never read. Owned by the web server,
-// web thread.
+// Reserves file descriptors by opening files, so that a health request can be accepted when no
+// other descriptor is free. Owned by the web server, web thread.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +13,7 @@ namespace muster::web {
 
 class descriptor_reserve {
  public:
-  /// Opens up to `size` descriptors, as far as available.
+  /// Opens as many descriptors as are available.
   explicit descriptor_reserve(std::size_t size) : size_(size) { refill(); }
 
   /// Releases a descriptor for the next accept. Returns false if the reserve is empty.

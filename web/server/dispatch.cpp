@@ -13,20 +13,20 @@ namespace muster::web {
 
 namespace {
 
-// Maximum time that a probe waits while the server is not serving yet.
+// A probe waits at most this long while the server is not serving yet.
 constexpr std::chrono::milliseconds probe_wait_max{500};
 constexpr std::chrono::milliseconds poll_interval{20};
 
 std::string_view next_segment(std::string_view& path) {
-  path.remove_prefix(1);  // removes the slash
+  path.remove_prefix(1);
   auto const end = std::min(path.find('/'), path.size());
   auto const segment = path.substr(0, end);
   path.remove_prefix(end);
   return segment;
 }
 
-// Returns whether the path matches; if it does not, leaves `captures` empty. A malformed escape or
-// an escaped NUL matches no parameter.
+// If the path does not match, `captures` is empty. A malformed escape or an escaped NUL matches no
+// parameter.
 bool matches(std::string_view pattern, std::string_view path,
              std::vector<std::pair<std::string, std::string>>& captures) {
   captures.clear();
@@ -165,8 +165,7 @@ coro::task<response> run_route(web_context& context, exchange& ex, matched_route
   co_return answer;
 }
 
-// If no other server is known to serve, waits up to the engine timeout until this server serves. It
-// may be loading its data or about to become the leader.
+// If no other server is known to serve, waits up to the engine timeout until this server serves.
 coro::task<std::optional<problem>> await_serving(web_context& context, exchange& ex) {
   bool const asks_state = ex.req.path == "/readyz" || ex.req.path == "/healthz";
   auto const limit = context.options.timeouts.engine;

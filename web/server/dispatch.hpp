@@ -1,5 +1,4 @@
-// Dispatches a request: runs the checks that all requests need, then the handler of its route.
-// Stateless, web thread.
+// Runs the checks that all requests need, then the handler of the route. Stateless, web thread.
 #pragma once
 
 #include "web/rest/web_context.hpp"
@@ -9,10 +8,9 @@ namespace muster::web {
 struct matched_route {
   route const* found = nullptr;
   std::vector<std::pair<std::string, std::string>> captures;
-  std::string allow;  // methods of this path; empty if the path is unknown
+  std::string allow;  // empty if the path is unknown
 };
-/// Finds the route of a path that is still escaped. Ignores one trailing slash. HEAD matches the
-/// GET route.
+/// The path is still escaped. Ignores one trailing slash. HEAD matches the GET route.
 matched_route find_route(std::span<route const> routes, std::string_view method,
                          std::string_view path);
 
@@ -20,12 +18,11 @@ matched_route find_route(std::span<route const> routes, std::string_view method,
 coro::task<response> dispatch(web_context& context, exchange& ex);
 
 /// Rejects host names with which an attacker's page could reach this server (DNS rebinding).
-/// Returns nothing if the request is allowed.
 std::optional<problem> check_host(web_options const& options, request const& r);
 /// Rejects requests from pages of other origins. A request without `Origin` does not come from a
 /// page and is allowed.
 std::optional<problem> check_origin(web_options const& options, request const& r);
-/// Returns nothing if the server is serving, or if the request is a liveness probe.
+/// Allows liveness probes while the server is not serving.
 std::optional<problem> check_serving(web_options const& options, request const& r);
 
 }  // namespace muster::web

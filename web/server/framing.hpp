@@ -1,5 +1,5 @@
-// Checks that all HTTP implementations agree where a request's body ends. Otherwise, a proxy in
-// front could treat a client's bytes as another client's request (request smuggling). Stateless.
+// Checks that all HTTP implementations agree where a request's body ends. Otherwise, a proxy could
+// treat a client's bytes as another client's request (request smuggling).
 #pragma once
 
 #include <boost/beast/http/fields.hpp>
@@ -16,7 +16,7 @@ namespace muster::web {
 std::optional<problem> check_framing(boost::beast::http::fields const& head, bool is_http_1_0,
                                      bool in_chunks);
 
-/// Returns whether `key` is 16 bytes in base64, as a WebSocket handshake requires (RFC 6455, 4.1).
+/// The key must be 16 bytes in base64 (RFC 6455, 4.1).
 bool is_websocket_key(std::string_view key);
 
 }  // namespace muster::web

@@ -22,7 +22,7 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 namespace {
-// Returns the address as text. IPv4-mapped IPv6 addresses become IPv4.
+// Returns an IPv4-mapped IPv6 address as IPv4.
 std::string plain_address(asio::ip::address const& a) {
   if (a.is_v6() && a.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, a.to_v6()).to_string();

@@ -1,6 +1,5 @@
-// The class that implements serve_connection(). Runs in one task of the web server's group, web
-// thread. Includes Beast, so only http_connection.cpp and http_connection_io.cpp may include this
-// header.
+// Implements serve_connection(). One task of the web server's group, web thread. Includes Beast, so
+// only http_connection.cpp and http_connection_io.cpp may include this header.
 #pragma once
 
 #include <boost/beast/core/flat_buffer.hpp>
@@ -78,8 +77,8 @@ class connection final : public exchange, public peer_watch, public open_connect
   bool expects_100_ = false;
   bool lowered_ = false;  // see readable_at
   bool wants_websocket_ = false;
-  bool chunked_ = false;     // the streamed response uses chunks
-  std::uint64_t watch_ = 0;  // incremented by arm and disarm, so that late callbacks do nothing
+  bool chunked_ = false;
+  std::uint64_t watch_ = 0;  // incremented so that late callbacks do nothing
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

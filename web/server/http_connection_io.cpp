@@ -19,8 +19,7 @@ using boost::system::error_code;
 
 namespace {
 constexpr std::size_t piece_bytes = 64 * 1024;
-// Time for reading the rest of an unread body after the response. Closing immediately would reset
-// the connection, and the client could lose the response.
+// Closing with an unread body would reset the connection, and the client could lose the response.
 constexpr std::chrono::seconds linger_time{2};
 }  // namespace
 
@@ -50,7 +49,7 @@ coro::task<muster::result<std::string>> connection::read_some() {
   co_return piece;
 }
 
-// Reads an unread body if it is small, so that the connection can be reused.
+// A small body is read, so that the connection can be reused.
 coro::task<void> connection::skip_small_body() {
   if (expects_100_ || req.content_length.value_or(piece_bytes + 1) > piece_bytes) co_return;
   while (!parser_->is_done()) {
@@ -116,9 +115,9 @@ void connection::arm(asio::steady_timer& timer, bool& gone) {
   watch(timer, gone);
 }
 
-// Detects whether the client has disconnected. Readable data alone does not mean this: it can be a
-// pipelined request or, with TLS, a close notification. This data stays in the kernel; the next
-// check runs when more data arrives or the connection ends.
+// Readable data alone does not mean that the client has disconnected: it can be a pipelined request
+// or, with TLS, a close notification. The data stays in the kernel; the next check runs when more
+// data arrives or the connection ends.
 void connection::watch(asio::steady_timer& timer, bool& gone) {
   auto seen = [this, alive = alive_, number = watch_, &timer, &gone](error_code ec) {
     if (!*alive || number != watch_) return;

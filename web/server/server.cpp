@@ -37,7 +37,7 @@ using boost::system::error_code;
 namespace {
 // Pause after a failed accept, or while all connections are busy.
 constexpr std::chrono::milliseconds accept_pause{50};
-// Maximum number of accepts before the accepted connections are handled.
+// Accepts in one turn, before the accepted connections are handled.
 constexpr int accepts_a_turn = 16;
 // Tasks other than connections: accept loop, WebSocket hub, end.
 constexpr std::size_t other_tasks = 8;
@@ -49,8 +49,7 @@ std::string endpoint_text(tcp::endpoint const& e) {
 }
 
 // Decides when a new connection has sent enough bytes. The connection itself rejects longer
-// headers. A client that does not start TLS on a TLS port is passed on after its header, so that it
-// gets an answer in plaintext.
+// headers. A client that does not start TLS on a TLS port gets an answer in plaintext.
 net::waiting_connections::judge header_judge(std::size_t bytes_max, bool tls) {
   auto wanted = [bytes_max, tls](std::string_view said) {
     if (tls && net::begins_tls(said)) return net::hello_bytes_needed(said);
@@ -216,8 +215,8 @@ struct web_server::impl {
     group.spawn("connection", serve(std::move(socket), client));
   }
 
-  // Accepts pending connections. Returns only the error of the first accept. A later error means
-  // that none are pending, or it occurs again in the next turn.
+  // Returns only the error of the first accept. A later error means that no connection is pending,
+  // or it occurs again in the next turn.
   error_code accept_some() {
     for (int i = 0; i < accepts_a_turn && (i == 0 || !full()); ++i) {
       tcp::endpoint peer;
@@ -231,8 +230,8 @@ struct web_server::impl {
 
   coro::task<void> accept_loop() {
     while (acceptor.is_open()) {
-      // Waiting for a client comes first, so that connections are closed, and descriptors lent,
-      // only when needed. There is no deadline: a stop closes the acceptor.
+      // Waits for a client first, so that connections are closed, and descriptors lent, only when
+      // needed. A stop closes the acceptor, so no deadline is needed.
       co_await acceptor.async_wait(asio::socket_base::wait_read, awaited);
       co_await wait_for_place();
       if (!acceptor.is_open()) break;

@@ -1,6 +1,6 @@
-// The HTTP side of Muster: REST, WebSocket, metrics, health and the dashboard on one port, served
-// by its own thread. Owned by the composition root. run() is called on the web thread, stop() from
-// any thread, listen() before run(). Exposes no Asio or Beast types.
+// REST, WebSocket, metrics, health and the dashboard on one port, served by its own thread. Owned
+// by the composition root. run() is called on the web thread, stop() from any thread, listen()
+// before run(). Exposes no Asio or Beast types.
 #pragma once
 
 #include <chrono>
@@ -22,22 +22,22 @@ class web_server {
  public:
   /// REQUIRES: the gateway outlives the server.
   web_server(web_options options, engine_gateway& engine);
-  /// Creates a server behind relays, which report the address of the client.
+  /// Relays report the address of the client.
   web_server(web_options options, engine_gateway& engine, net::proxy_rules const& relays);
   /// REQUIRES: run() has returned or was never called.
   ~web_server();
   web_server(web_server const&) = delete;
   web_server& operator=(web_server const&) = delete;
 
-  /// Opens the listening socket and returns the bound "host:port". Returns UNAVAILABLE or
-  /// INVALID_ARGUMENT; the message contains the address.
+  /// Returns the bound "host:port", or UNAVAILABLE or INVALID_ARGUMENT with the address in the
+  /// message.
   muster::result<std::string> listen();
 
   /// Serves until stopped. REQUIRES: listen() succeeded.
   void run();
 
-  /// Closes the connections, including WebSockets, whose last request used this token. If a request
-  /// ends its own token, it is answered first. Asynchronous; any thread.
+  /// Closes the connections, including WebSockets, whose last request used this token. A request
+  /// that ends its own token is answered first. Asynchronous; any thread.
   void end_all_of(std::string const& token);
 
   /// Stops accepting, lets pending requests finish for at most `grace`, then closes the remaining

@@ -7,8 +7,8 @@ namespace ssl = asio::ssl;
 
 namespace {
 
-// The TLS 1.2 ciphers, as on the gRPC port: with forward secrecy, and without CBC, the target of
-// many attacks. All TLS 1.3 ciphers are acceptable.
+// TLS 1.2 ciphers with forward secrecy and without CBC, the target of many attacks, as on the gRPC
+// port. All TLS 1.3 ciphers are acceptable.
 constexpr auto ciphers_1_2 =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
     "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305";
@@ -17,7 +17,7 @@ asio::const_buffer bytes_of(std::string const& pem) {
   return asio::buffer(pem);
 }
 
-// The files were validated when they were read, so this can fail only if memory is exhausted.
+// The files were validated when they were read, so only exhausted memory can make this fail.
 std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool required) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   auto* const native = context->native_handle();
@@ -25,7 +25,7 @@ std::shared_ptr<ssl::context> make_context(net::tls_material const& m, bool requ
   SSL_CTX_set_options(
       native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_cipher_list(native, ciphers_1_2);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // saves memory for many idle connections
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // saves memory for idle connections
   constexpr unsigned char name[] = "muster";
   SSL_CTX_set_session_id_context(native, name, sizeof name - 1);
   context->use_certificate_chain(bytes_of(m.certificate));

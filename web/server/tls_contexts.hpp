@@ -1,5 +1,5 @@
-// OpenSSL contexts for TLS on the HTTP port, recreated when the files change. Owned by the web
-// server, web thread.
+// OpenSSL contexts for the HTTP port, recreated when the files change. Owned by the web server, web
+// thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -11,12 +11,12 @@ namespace muster::web {
 
 class tls_contexts {
  public:
-  /// `files` is null if the port uses plaintext. If client certificates are requested, `required`
-  /// rejects clients without one.
+  /// `files` is null if the port uses plaintext. `required` rejects clients without a certificate
+  /// if certificates are requested.
   tls_contexts(net::tls_files const* files, bool required) : files_(files), required_(required) {}
 
   [[nodiscard]] bool on() const { return files_ != nullptr; }
-  /// Returns the context for the next handshake, or null if the port uses plaintext.
+  /// Returns null if the port uses plaintext.
   std::shared_ptr<boost::asio::ssl::context> current();
 
  private:

@@ -33,7 +33,7 @@ class websocket_session {
         signal_(stream.get_executor()) {}
 
   coro::task<void> run(beast::http::request<beast::http::empty_body> request) {
-    // The client is counted before the first wait, so that the limit is never exceeded.
+    // Registers the client before the first wait, so that the limit is never exceeded.
     subscriber client(context_.sockets, topics_, as_connection());
     client_ = &client;
     bool const accepted = co_await accept(request);
@@ -102,8 +102,8 @@ class websocket_session {
         break;
       } else {
         // The hub's tick, a message or the end cancels the timer. No event is missed, because all
-        // of them happen on this thread and next() was just called. There is no deadline, because
-        // the hub detects silent clients.
+        // of them happen on this thread and next() was just called. The hub detects silent clients,
+        // so no deadline is needed.
         signal_.expires_at(std::chrono::steady_clock::time_point::max());
         co_await signal_.async_wait(awaited);
       }

@@ -13,7 +13,7 @@ namespace muster::web {
 
 class topic_set;
 
-/// Serves a WebSocket until it has ended; the caller then closes the stream. `topics` are the
+/// Completes when the WebSocket has ended; the caller then closes the stream. `topics` are the
 /// topics visible to the client. The connection is closed once `has_access` returns false.
 /// REQUIRES: `stream` outlives the task, and the upgrade was checked.
 coro::task<void> run_websocket(web_context& context, client_stream& stream,

@@ -11,8 +11,7 @@ namespace {
 
 using generation = coordination::generation_view;
 
-// Creates a response from a page of runs or jobs. These are few, so a row is written to disk within
-// a second of its end.
+// Runs and jobs are few, so a row is written to disk within a second of its end.
 template <class Row>
 auto as_past_page(std::string_view name) {
   return [name](history_page<Row> const& page) {
@@ -91,7 +90,7 @@ coro::task<response> get_past_stream(web_context& context, exchange& ex) {
   bool const since = !query.text("from_ms").empty();
   auto prepare = [q, cluster, steps, since](engine_services& services) {
     auto const pool = services.pools.named(cluster);
-    using names = std::pair<std::string, std::string>;  // name in spans, displayed name
+    using names = std::pair<std::string, std::string>;  // in spans, displayed
     auto const name = pool ? muster::result<names>(names{(*pool)->cluster(),
                                                          (*pool)->state().configuration().cluster})
                            : pool.error();

@@ -13,11 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 using point = sample_history::point;
 
-// Spans are stored when they end. A span that ends later than this after the end of the chart is
-// not found.
+// Spans are stored when they end. A span that ends later than this after the chart is not found.
 constexpr core::duration ends_within = 1h;
 
-// Returns the step of a chart: a whole number of seconds, or a multiple of the series' step.
+// Returns a whole number of seconds, or a multiple of the series' step.
 core::duration step_for(history_query const& q, std::size_t steps, core::duration least) {
   auto const n = static_cast<std::int64_t>(steps);
   auto const whole = std::chrono::floor<std::chrono::milliseconds>(q.to - q.from);
@@ -34,7 +33,7 @@ std::uint32_t series_for(core::duration time) {
 }
 constexpr std::array<core::duration, 3> series_step{1s, 10s, 60s};
 
-// Reads records until `latest` or the time limit. Returns the time up to which records were read.
+// Reads until `latest` or the time limit. Returns the time up to which records were read.
 template <class Decode, class Take>
 core::time_point scan_for(server::history_store const& store, server::history_kind kind,
                           core::time_point from, core::time_point to, core::time_point latest,
@@ -121,8 +120,7 @@ class stream_fold {
   std::size_t place_of(core::time_point t) const {
     return static_cast<std::size_t>(std::max(core::duration{}, t - to_.from) / to_.step);
   }
-  // Distributes the busy time of a span over the steps, in proportion to its overlap with each
-  // step.
+  // Distributes the busy time of a span over the steps in proportion to its overlap.
   void spread(history_stream::lane& l, core::span_view const& s, core::time_point ended) const {
     auto const busy = s.closure == core::closure_id{} && s.busy.count() > 0 ? s.busy : s.lasted;
     auto const last = std::min(place_of(ended), steps_ - 1);

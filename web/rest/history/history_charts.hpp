@@ -1,5 +1,4 @@
-// Charts of past activity: points and spans from disk, combined into the chart's steps. Pure except
-// for reading the store.
+// Charts of past activity from disk. Pure except for reading the store.
 #pragma once
 
 #include <deque>
@@ -21,12 +20,12 @@ struct history_samples {
 };
 void members(member_list const& m, history_samples const& s);
 
-/// Returns the points within the time range of `q`. REQUIRES: the end of `q` is set.
+/// REQUIRES: the end of `q` is set.
 history_samples read_samples(server::history_store const& store, history_query const& q,
                              std::size_t steps);
 
 struct history_stream {
-  /// Limit of the cells of all lanes together. The activity of further lanes is only counted.
+  /// The activity of lanes beyond this number of cells is only counted.
   static constexpr std::size_t cells_max = 100'000, functions_max = 200;
 
   struct lane {
@@ -35,7 +34,7 @@ struct history_stream {
     std::vector<std::uint64_t> ended, failed;
   };
   struct function {
-    std::string name;  // empty for several functions, or for functions beyond functions_max
+    std::string name;  // empty for several functions, or beyond functions_max
     std::uint64_t ended = 0, failed = 0;
     core::duration busy{};
   };
@@ -49,7 +48,7 @@ struct history_stream {
 };
 void members(member_list const& m, history_stream const& s);
 
-/// Returns the activity within the time range of `q`. REQUIRES: the end of `q` is set.
+/// REQUIRES: the end of `q` is set.
 history_stream read_stream(server::history_store const& store, std::string cluster,
                            history_query const& q, std::size_t steps);
 

@@ -47,7 +47,7 @@ std::optional<problem> read_history_query(query_check& query, history_query& int
   into.place.at = into.from;
   std::string_view const token = query.text("page_token");
   if (token.empty()) return {};
-  // Any well-formed token is accepted. If no record exists at its position, nothing is returned.
+  // Any well-formed token is accepted. At a position without a record, nothing is returned.
   auto bytes = query.page_text('y');
   if (query.failed()) return query.failure();
   bytes.resize(place_bytes);

@@ -1,7 +1,6 @@
-// Answers requests from history on disk. The store reads on a thread of its own, so neither the
-// engine nor the web thread waits. The rows and bytes of a page and the duration of a read are
-// limited. At the time limit, a page ends with a token, and a summary reports the time up to which
-// it is complete.
+// Answers requests from history on disk. The store reads on its own thread, so neither the engine
+// nor the web thread waits. Pages and reads are limited. At the time limit, a page ends with a
+// token, and a summary reports the time up to which it is complete.
 #pragma once
 
 #include <chrono>
@@ -18,9 +17,9 @@
 
 namespace muster::web {
 
-/// Time limits for a page and for a summary, which has no partial result.
+/// A summary has no partial result.
 inline constexpr std::chrono::milliseconds page_read_for{250}, summary_read_for{2'000};
-/// Size limit for the records that a page reads its rows from.
+/// Size of the records that a page reads.
 inline constexpr std::size_t past_bytes_max = std::size_t{4} << 20;
 /// Rows are written within about a second, or later under heavy load.
 inline constexpr auto write_delay_max = std::chrono::minutes(1);
@@ -28,7 +27,7 @@ inline constexpr auto write_delay_max = std::chrono::minutes(1);
 struct history_query {
   core::time_point from{}, to = core::never;
   server::history_place place{};
-  std::uint32_t passed = 0;  // number of rows of that record already returned
+  std::uint32_t passed = 0;  // rows of that record already returned
   std::size_t limit = 0;
 
   bool takes(core::time_point at) const { return at >= from && at <= to; }
@@ -58,8 +57,8 @@ struct history_page {
   std::string next;  // page token; empty on the last page
 };
 
-/// Returns rows from records of a kind: `rows_of(bytes, unreadable)` decodes a record, and
-/// `takes(row)` selects its rows. The store skips and counts rows that it cannot decode.
+/// `rows_of(bytes, unreadable)` decodes a record, and `takes(row)` selects its rows. The store
+/// skips and counts rows that it cannot decode.
 template <class RowsOf, class Takes>
 auto read_page(server::history_store const& store, server::history_kind kind,
                history_query const& q, RowsOf rows_of, Takes takes) {
@@ -86,14 +85,14 @@ auto read_page(server::history_store const& store, server::history_kind kind,
   return page;
 }
 
-/// Returns a predicate for the clusters that are visible to the caller; an empty name means the
-/// main cluster. The deleted cluster of a program is visible only to callers that see the whole
-/// server. Must be called on the engine thread; the predicate can be called on any thread.
+/// Returns a predicate for the visible clusters; an empty name means the main cluster. The deleted
+/// cluster of a program is visible only to callers that see the whole server. Call on the engine
+/// thread; the predicate can be called on any thread.
 std::function<bool(std::string_view cluster)> visible_clusters(engine_services& services,
                                                                server::shared_scope const& scope);
 
-/// Calls `prepare(services)` on the engine, which returns `read(store)`. Responds with the R that
-/// `read` returns.
+/// `prepare(services)` runs on the engine and returns `read(store)`. The response contains the R
+/// that `read` returns.
 template <class R, class Prepare, class Tell>
 coro::task<response> answer_from_history(web_context& context, exchange& ex, Prepare prepare,
                                          Tell tell) {
@@ -104,7 +103,7 @@ coro::task<response> answer_from_history(web_context& context, exchange& ex, Pre
         past->ask([slot, read = std::move(read)](auto const& store) { slot->send(read(store)); });
     if (!taken.ok()) slot->send(taken);
   };
-  // Allows time for all requests queued before this request, and for this request itself.
+  // Includes all requests queued before this request.
   constexpr auto patience = summary_read_for * (server::history_reader::questions_max + 1);
   return wait<R>(context, ex, patience, std::move(work), std::move(tell));
 }

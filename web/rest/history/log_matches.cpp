@@ -1,5 +1,4 @@
-// GET /api/v1/logs/search: finds log lines that contain a text. Reads closure logs from disk;
-// rank_search.cpp searches the output of ranks.
+// Searches closure logs on disk. rank_search.cpp searches the output of ranks.
 #include "web/rest/history/log_matches.hpp"
 
 #include <algorithm>
@@ -39,7 +38,7 @@ coro::task<response> search_closures(web_context& context, exchange& ex, wanted_
   }
   auto prepare = [q, job, wanted = std::move(wanted), cluster = std::string(query.text("cluster")),
                   scope = scope_of(context, ex.req)](engine_services& services) {
-    std::optional<std::string> only;  // in stored form: the main cluster has an empty name
+    std::optional<std::string> only;  // the main cluster has an empty name
     if (!cluster.empty()) {
       auto const pool = services.pools.named(cluster);
       only = pool ? (*pool)->cluster() : cluster;

@@ -1,6 +1,6 @@
-// Searches the output of ranks. The output is stored in files on the workers and is read in pieces.
-// A request stops after `searched_bytes_max` bytes or after `summary_read_for`; its response then
-// contains a token for the next request.
+// Searches the output of ranks, which is stored in files on the workers. A request stops after
+// `searched_bytes_max` bytes or after `summary_read_for`; its response then contains a token for
+// the next request.
 #include <chrono>
 
 #include "base/overwritten.hpp"
@@ -27,8 +27,7 @@ class rank_search {
         program_(program),
         scope_(std::move(scope)) {}
 
-  /// Starts the search at the rank and offset of `at`. If `only` is set, searches only rank
-  /// `which`.
+  /// `only` restricts the search to rank `which`.
   coro::task<response> run(std::uint32_t attempt, history_query at, bool only,
                            std::uint32_t which) {
     auto const ranks = co_await begin(attempt);

@@ -12,7 +12,7 @@ namespace muster::web {
 namespace {
 
 constexpr std::uint64_t samples_max = history::machines::samples_max;
-// Maximum number of machines on a page with samples.
+// Limit for pages with samples.
 constexpr std::size_t charted_max = 50;
 constexpr std::size_t past_samples_default = 300;
 
@@ -33,7 +33,7 @@ seen_machine copy(server::hub& h, std::string const& task, history::machines::ro
   return s;
 }
 
-// `at` is the position in the whole listing; incremented for each machine.
+// `at` is the position in the whole listing.
 void take(server::hub& h, machine_query const& q, std::uint64_t& at, recorded_machines& to) {
   std::set<std::string> shown;
   for (auto const& [task, row] : h.machines().all()) {
@@ -48,8 +48,8 @@ void take(server::hub& h, machine_query const& q, std::uint64_t& at, recorded_ma
   }
 }
 
-// Returns the hosts of the program's ranks, in this attempt and earlier ones, with the workers that
-// currently run on these hosts. Records of earlier attempts do not contain worker names.
+// Includes earlier attempts, whose records contain no worker names. Adds the workers that currently
+// run on these hosts.
 muster::result<std::map<std::string, std::set<std::string>>> hosts_of(server::hub& h,
                                                                       core::program_id id) {
   auto const attempts = h.state().programs().attempts_of(id);
@@ -89,7 +89,7 @@ coro::task<response> list_past_machines(web_context& context, exchange& ex, mach
     if (until.from == core::time_point{})
       until.from = std::max(until.from, until.to - std::chrono::hours(1));
     until.to = std::max(until.to, until.from);
-    // Displayed cluster names, by the names that machines have.
+    // Displayed names, by the names that machines have.
     std::map<std::string, std::string> clusters;
     services.pools.for_each(
         [&](server::hub& h) { clusters.emplace(h.cluster(), h.state().configuration().cluster); });

@@ -19,8 +19,7 @@ constexpr std::array figures{&machine_sample::cpu,      &machine_sample::memory,
 // The interval between stored samples.
 constexpr core::duration least_step = std::chrono::seconds(5);
 
-// Collects machines in order of first occurrence. This order is stable, so it can be used for
-// pages.
+// The order of first occurrence is stable, so it can be used for pages.
 class machine_fold {
  public:
   machine_fold(history_query const& q, machine_filter const& filter, std::size_t samples,
@@ -54,7 +53,7 @@ class machine_fold {
   }
 
  private:
-  using counts = std::array<std::uint32_t, figures.size()>;  // number of values in the last sample
+  using counts = std::array<std::uint32_t, figures.size()>;  // of values in the last sample
 
   void add(seen_machine& to, counts& n, server::recorded_machine const& m,
            core::time_point at) const {
@@ -82,7 +81,6 @@ class machine_fold {
   std::uint64_t const after_;
   core::duration step_{};
   std::map<std::pair<std::string, std::string>, std::uint64_t> places_;
-  // The task that represents each host.
   std::map<std::pair<std::string, std::string>, std::string> shows_;
   std::vector<seen_machine> machines_;
   std::vector<counts> counts_;

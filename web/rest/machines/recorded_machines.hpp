@@ -1,4 +1,4 @@
-// Machines in the past, read from history on disk. Pure except for reading the store.
+// Machines in the past, from history on disk. Pure except for reading the store.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace muster::web {
 
-/// Selects machines. An empty member matches all machines.
+/// An empty member matches all machines.
 struct machine_filter {
   std::string task, host;
   /// Selects one machine for each of these hosts, because all workers of a host report the same
-  /// data. The machine is that of a listed worker, or of any worker if the list is empty. The
-  /// server's machine is never selected, because its control group can differ.
+  /// data. It is that of a listed worker, or of any worker if the list is empty. The server's own
+  /// machine is never selected, because its control group can differ.
   std::optional<std::map<std::string, std::set<std::string>>> hosts{};
 
   bool takes(std::string const& of_task, std::string const& of_host) const {
@@ -35,13 +35,13 @@ struct machine_filter {
 
 struct recorded_machines {
   core::page<seen_machine, std::uint64_t> page;
-  // Later data was not read. The epoch if the query has no time range.
+  // Later data was not read. The epoch without a time range.
   core::time_point until{};
 };
 void members(member_list const& m, recorded_machines const& all);
 
 /// Returns at most `samples` mean values for each machine. `shown` returns the displayed name of a
-/// cluster, or nothing if the cluster must be hidden.
+/// cluster, or nothing to hide the cluster.
 recorded_machines read_machines(
     server::history_store const& store, history_query const& q, machine_filter const& filter,
     std::size_t samples, std::uint64_t after,

@@ -11,8 +11,7 @@ namespace timeline {
 
 using meeting = core::attempt_record::meeting;
 
-/// Maximum number of arrivals in a response. At the limit, the arrivals of older barriers are
-/// omitted.
+/// At the limit, the arrivals of older barriers are omitted.
 constexpr std::size_t arrivals_max = 20'000;
 
 struct barrier {
@@ -68,8 +67,7 @@ void add_barriers(known& to, std::vector<meeting> const& all, std::uint32_t atte
   }
 }
 
-// The cluster has the barriers of a running attempt; the attempt's record has those of an ended
-// attempt.
+// The cluster has the barriers of a running attempt; the record has those of an ended attempt.
 muster::result<known> look(server::hub& h, core::program_id id, picture_query q) {
   auto const attempts = h.state().programs().attempts_of(id);
   if (!attempts) return attempts.error();
@@ -90,7 +88,7 @@ muster::result<known> look(server::hub& h, core::program_id id, picture_query q)
   return k;
 }
 
-// Reads data from disk that is no longer in memory, for at most `summary_read_for`.
+// Reads data that is no longer in memory, for at most `summary_read_for`.
 view read(known const& k, server::history_store const* store, core::program_id id) {
   view v{step_picture(k.q), k.barriers};
   auto const memory = k.segments.empty() ? core::never : k.segments.front()->made;

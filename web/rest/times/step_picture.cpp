@@ -32,8 +32,7 @@ void step_picture::add(doctor::step_segment const& s) {
   doctor::unpack(s.bytes, s.first, [this](step_span const& one) { add(one); });
 }
 
-// Counts a step where it ends. A step that ends after the chart is drawn only if single steps are
-// drawn.
+// Counts a step where it ends. A step that ends after the chart is drawn only as a single step.
 void step_picture::add(step_span const& s) {
   if (s.ended < q_.from || s.ended - s.took > q_.to) return;
   bool const ends_here = s.ended <= q_.to;

@@ -1,7 +1,7 @@
 // A chart of the steps of a program's ranks: single steps if there are few, otherwise sums by rank
 // and time bucket. Pure. Each step is added once, from memory or from disk.
 //
-// Memory is bounded by the limits of the chart and includes 64 bytes of samples for each cell.
+// Memory is bounded by the limits of the chart, including 64 bytes of samples for each cell.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace muster::web {
 
-/// Keeps evenly spaced samples of a long sequence. Their median approximates that of the sequence.
+/// Evenly spaced samples of a long sequence, whose median they approximate.
 template <std::size_t most>
 class spread_samples {
  public:
@@ -53,7 +53,7 @@ class spread_samples {
 
 struct picture_query {
   core::time_point from{}, to{};
-  std::uint32_t attempt = 0;  // 0 means all attempts
+  std::uint32_t attempt = 0;  // 0 means all
   std::uint32_t first_rank = 0, ranks = 256;
   std::uint32_t buckets = 300;
 };
@@ -61,13 +61,12 @@ struct picture_query {
 class step_picture {
  public:
   static constexpr std::uint32_t ranks_max = 1'000, buckets_max = 1'000, cells_max = 100'000;
-  /// Maximum number of single steps. Above it, steps are summed.
+  /// Above this number, steps are summed.
   static constexpr std::size_t spans_max = 10'000;
   /// A step is slow if it takes this many times the median.
   static constexpr int slow_times = 2;
 
-  /// Reduces the number of buckets if there are many ranks. REQUIRES: the end of `q` is after its
-  /// start.
+  /// Many ranks reduce the number of buckets. REQUIRES: the end of `q` is after its start.
   explicit step_picture(picture_query const& q);
 
   void add(doctor::step_segment const& s);

@@ -1,5 +1,5 @@
-// The TCPStore of a cluster: its clients and their waits, its keys, and a new key space. The stores
-// have a thread of their own, which fills the slot.
+// The TCPStore of a cluster: clients, waits, keys, and a new key space. The stores run on their own
+// thread, which fills the slot.
 #include "base/utf8.hpp"
 #include "server/torch/torch_stores.hpp"
 #include "web/rest/answers.hpp"
@@ -90,7 +90,7 @@ muster::status no_store(engine_services& services, cluster_id c) {
           "with --torch; a program has a store with \"store\": \"server\" while it runs"};
 }
 
-// Responds with `then(tcp_store)`, which runs on the thread of the stores.
+// `then(tcp_store)` runs on the thread of the stores.
 template <class R, class Then>
 auto on_torch_store(exchange const& ex, Then then) {
   return asking_cluster<R>(
