@@ -35,11 +35,11 @@ void coordinator::state::begin(time_point t) {
 }
 
 // Ends every step, in this order:
-//   1  propagate what has ended until nothing follows: inputs to their dependents, closures whose
-//      input is lost for good, gangs that lost a member, queues that no worker or version can serve
+//   1  propagate ends until nothing changes: ended and lost inputs, broken gangs, queues that no
+//      worker or version can serve
 //   2  drain, finish or remove sessions that have no closures left
 //   3  evict values and jobs beyond the limits, and closures that no other closure needs
-//   4  place programs, then dispatch closures: builds, gangs, then turn by turn
+//   4  place programs, then dispatch closures: builds, gangs, then in turn
 //   5  update the watchdog, report changes of durable jobs as facts, set the next tick
 effects const& coordinator::state::end() {
   do {
@@ -93,7 +93,7 @@ void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
     case alarm_kind::worker_start:
       return workers.start(*registry.find(stream_id{a.id}));
     case alarm_kind::gang:
-      return scheduler.gangs.on_patience_over(a.id);  // acted on by the dispatcher
+      return scheduler.gangs.on_patience_over(a.id);  // the dispatcher starts the gang
     case alarm_kind::state_lost:
       return workers.state_lost(a.id);
     case alarm_kind::retract:
@@ -132,7 +132,6 @@ time_point coordinator::next_deadline() const {
 effects const& coordinator::step(time_point now, tick const&) {
   auto& st = *state_;
   st.begin(now);
-  // A tick that is far too late means that the server stalled, not the workers.
   auto const behind = st.due == never || now < st.due ? duration{} : now - st.due;
   auto const stalled = behind > st.step.config.stall_grace ? behind : duration{};
   if (now >= st.registry.tasks.next_sweep() || stalled > duration{}) st.workers.sweep(stalled);
@@ -221,7 +220,7 @@ std::optional<held_place> coordinator::held(stream_id stream, closure_id closure
       r.attempt != attempt)
     return {};
   auto const& s = st.sessions.of(r.owner);
-  if (s.id == session_id{}) return {};  // owned by the core itself
+  if (s.id == session_id{}) return {};  // internal to the core
   return held_place{s.id, r.order, r.stop_requested};
 }
 

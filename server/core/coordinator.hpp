@@ -1,11 +1,11 @@
-// The server's behaviour as a state machine: each event returns effects.
+// The closure core as a state machine: each event returns effects, which are valid until the next
+// step.
 //
 // Owned by a hub; engine thread only. No I/O, clock, random numbers, threads or logging: the same
-// events at the same times produce the same effects. `step` makes no callbacks; the effects it
-// returns are valid until the next step.
+// events at the same times produce the same effects.
 //
-//   shell                     coordinator
-//   ─────                     ───────────
+//   caller                    coordinator
+//   ──────                    ───────────
 //   worker_attached      ──►  registry: task row, incarnation        ──► welcome, dispatch…
 //   open_session/schedule──►  sessions, scheduler                    ──► reply, dispatch…
 //   worker_results       ──►  fence by stream + attempt, finish      ──► outcome/reply, dispatch…
@@ -25,7 +25,6 @@ namespace muster::core {
 struct server_wide;      // api/server_wide.hpp
 struct use_task;         // api/objects.hpp
 struct task_state_lost;  // api/objects.hpp
-// Declared in headers below queries/.
 class session_queries;
 class closure_queries;
 class worker_queries;
@@ -39,15 +38,14 @@ class controller;
 class coordinator {
  public:
   explicit coordinator(config c, time_point start);
-  /// Constructs one of several coordinators of a server. `wide` must outlive it and is not included
-  /// in whole().
+  /// For a server with several coordinators. `wide` must outlive this object and is not included in
+  /// whole().
   coordinator(config c, time_point start, server_wide& wide);
   ~coordinator();
   coordinator(coordinator const&) = delete;
 
-  /// Performs one event. REQUIRES: `now` is not earlier than in the previous step. If a worker
-  /// violates the protocol (results of closures that it does not hold, columns of unequal length),
-  /// the effects contain a `disconnect` and its closures are requeued. The shell sends no
+  /// REQUIRES: `now` is not earlier than in the previous step. If a worker violates the protocol,
+  /// the effects contain a `disconnect`, and its closures are requeued. The caller then sends no
   /// worker_disconnected for that worker.
   effects const& step(time_point now, event& e);
   effects const& step(time_point now, worker_attached& e);
@@ -89,27 +87,27 @@ class coordinator {
   effects const& step(time_point now, tick const& e);
   effects const& step(time_point now, stop const& e);
 
-  // Queries on which shells base decisions between steps; tests/tidy limits them to twenty. Queries
-  // for display belong in a listener below server/history or in a class below queries/.
+  // Queries on which callers base decisions between steps; tests/tidy limits them to twenty.
+  // Queries for display belong in server/history or queries/.
 
-  /// Returns when the next `tick` is due, as of the last step; `never` if no timer is pending.
+  /// Returns when the next `tick` is due, or `never`.
   time_point next_deadline() const;
   config const& configuration() const;
 
   using any_id = std::variant<session_id, closure_id, per_worker_id, program_id>;
-  /// Returns whether this coordinator owns the id, or did recently; see server_wide.
+  /// Returns whether this coordinator owns the id or owned it recently; see server_wide.
   bool knows(any_id id) const;
   bool has(session_id id) const;
-  /// Returns whether the session's queue is below its capacity. Shells read its stream only then.
+  /// Returns whether the session's queue is below its capacity. If not, the caller must not read
+  /// the session's stream.
   bool has_room(session_id s) const;
-  /// Returns whether changes of the session are reported as facts.
   bool is_durable(session_id id) const;
-  /// Returns a null id if the closure has no session or is unknown.
+  /// Returns none if the closure is unknown or internal to the core.
   session_id session_of(closure_id id) const;
-  /// Returns a null id if the resumable session has no closure with this token.
+  /// Returns none if the resumable session has no closure with this token.
   closure_id closure_of(session_id s, std::uint64_t token) const;
-  /// Returns where the closure belongs if the stream holds this very attempt, and thus may report
-  /// on it. Returns nothing for builds and rebuilds, whose sessions belong to the core itself.
+  /// Returns the closure's position if the stream's worker has this attempt and may report on it.
+  /// Returns nothing for closures that are internal to the core.
   std::optional<held_place> held(stream_id stream, closure_id closure, std::uint32_t attempt) const;
 
   session_queries const& sessions() const;
@@ -121,23 +119,22 @@ class coordinator {
   programs::controller const& programs() const;
   overview_view overview(time_point now) const;
 
-  /// Data of a coordinator that is being removed: values for the shell to drop and job facts to
-  /// store.
+  /// Data of a coordinator that is being removed.
   struct shutdown_report {
     std::vector<value_move> values;
     std::vector<fact> jobs;
   };
   shutdown_report forget_all() const;
 
-  /// Returns all state as changes, for new followers and for checking existing ones.
+  /// Returns all state as changes, for new followers and for checks of existing followers.
   changes whole() const;
 
-  /// Returns the first violated invariant, or an empty string. For the simulator and tests.
+  /// Returns an empty string if no invariant is violated. For the simulator and tests.
   std::string violated_invariant() const;
 
  private:
   struct state;
-  std::unique_ptr<server_wide> own_wide_;  // set only if this is the server's only coordinator
+  std::unique_ptr<server_wide> own_wide_;  // null if `wide` was passed in
   std::unique_ptr<state> state_;
 };
 

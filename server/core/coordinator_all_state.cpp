@@ -1,4 +1,5 @@
-// Returns all state as changes. Folding them gives the same result as folding every step.
+// Returns all state as changes. Applying them has the same result as applying the changes of all
+// steps.
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

@@ -1,4 +1,4 @@
-// Interns the names of callables that arrive with closures, and forgets unused ones.
+// Interns the names of callables that closures refer to, and forgets unused ones.
 #include <map>
 
 #include "server/core/coordinator_state.hpp"

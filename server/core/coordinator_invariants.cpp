@@ -1,5 +1,4 @@
-// Recounts everything that must hold between two steps: in each sub-model, then between them. The
-// simulator and the fuzzer call this after each step.
+// Checks the invariants between two steps, in each sub-model and between them.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +12,7 @@ std::string broken(std::string const& what, std::uint64_t is, std::uint64_t shou
 }
 }  // namespace
 
-// The reference count of a place equals the number of workers and attempts that refer to it.
+// Checks the reference counts of places.
 std::string coordinator::state::leaked_place() const {
   std::vector<std::uint32_t> held(places.used());
   for (auto const& [stream, w] : registry.all()) ++held[w->place];
@@ -51,7 +50,6 @@ std::string coordinator::state::miscounted_per_worker() const {
   return {};
 }
 
-// Closures are consistent with their sessions.
 std::string coordinator::state::misplaced_closure() const {
   std::map<session_number, std::uint32_t> kept, tokens;
   std::string wrong;
@@ -84,7 +82,6 @@ std::string coordinator::state::misplaced_closure() const {
   return wrong;
 }
 
-// Every alarm belongs to a worker, session, closure or gang.
 std::string coordinator::state::stray_alarm() const {
   std::size_t timed = 0;
   closures.for_each([&](slot, closure_record const& r) {
@@ -104,7 +101,7 @@ std::string coordinator::state::stray_alarm() const {
   return timed == step.alarms.size() ? std::string() : broken("alarms", step.alarms.size(), timed);
 }
 
-// Workers agree with their slots, and sessions with the repeats that they wait for.
+// Checks that workers agree with their slots, and sessions with the repeats that they wait for.
 std::string coordinator::state::mismatch() const {
   for (auto const& [stream, w] : registry.all()) {
     auto const& at = scheduler.of(w->number);

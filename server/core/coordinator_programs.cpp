@@ -1,4 +1,4 @@
-// Routes events about programs, and adds the controller's output to the effects of a step.
+// Processes program events, and adds the controller's output to the effects.
 #include <iterator>
 #include <utility>
 

@@ -1,5 +1,4 @@
-// The coordinator's parts: its state, the transitions that change it, and the queries that read it
-// between steps. Private to the .cpp files of this folder and their tests.
+// The parts of the coordinator. Private to this folder and its tests.
 //
 //   coordinator   routes an event to a transition, ends the step
 //   transitions/  workers/    worker_answers  worker_events
@@ -66,7 +65,7 @@ struct coordinator::state : engine_state {
               worker_queries(*this), value_queries(*this),
               {*this, texts},        function_queries(*this)};
 
-  time_point due = never;  // of the next tick, as of the last step
+  time_point due = never;  // next tick
 
   void begin(time_point t);
   effects const& end();

@@ -1,5 +1,4 @@
-// The four roles of credentials, and the permissions that calls and requests need. Pure data, any
-// thread.
+// Roles of credentials, and the permissions that requests need.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +17,14 @@ constexpr auto enum_names(role) {
                            "admin");
 }
 
-/// The permission that a request needs.
 enum class permission : std::uint8_t {
-  nothing,     // open to everybody: health, the dashboard's files, the API description
+  nothing,     // granted to everyone: health, dashboard files, API description
   view,        // read jobs, tasks, clusters, keys, values, logs and metrics
-  submit,      // submit jobs, sessions, values and blobs, and change one's own
+  submit,      // submit jobs, sessions, values and blobs, and change one's own submissions
   work,        // attach a worker, which receives the arguments of its calls
-  share,       // exchange blobs: granted to submitters and workers
+  share,       // exchange blobs; granted to submitters and workers
   coordinate,  // act as a task of a cluster: keys, barriers, errors
-  read_keys,   // read the keys of a cluster: granted to every role
+  read_keys,   // read the keys of a cluster; granted to every role
   administer,  // manage clusters, cordons, drains, tokens, and other users' submissions
 };
 
@@ -50,7 +48,6 @@ constexpr bool allows(role r, permission p) {
   return false;
 }
 
-/// Returns a description for messages, such as "submit".
 std::string_view description(permission p);
 
 }  // namespace muster::core

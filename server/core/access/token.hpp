@@ -1,5 +1,4 @@
-// The public part of a credential; the secret itself is never stored. Pure data, shared read-only
-// by threads.
+// The public part of a credential; the secret is never stored. Immutable, shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +12,19 @@
 namespace muster::core {
 
 struct token {
-  std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, not secret
+  std::string id;  // readable, such as "ci-7f3a9c"; part of the credential, but not secret
   core::role role = core::role::viewer;
   std::vector<std::string> clusters{};  // empty: all clusters
   time_point expires = never;
   bool allow_exec = false;
   std::string salt{}, digest{};  // SHA-256 of salt and secret
   time_point created{};
-  std::string created_by{};  // id of a token; empty: created on the command line
-  // Limits of what the token's holder may use at one time. 0: the server's general limit.
-  std::uint64_t queued_max = 0;  // closures that wait
+  std::string created_by{};  // token id; empty: created on the command line
+  // Limits for the token's holder. 0: the server's general limit.
+  std::uint64_t queued_max = 0;  // waiting closures
   std::uint64_t sessions_max = 0;
   std::uint64_t value_bytes_max = 0;
-  // Read from the token file, not from the store. Only an edit of the file changes it.
+  // Read from the token file, not from the store. Only an edit of the file changes the token.
   bool from_file = false;
 
   bool bound_to(std::string_view cluster) const {
@@ -39,7 +38,7 @@ struct token {
 /// The authenticated caller. Null: authentication is off, and every caller may do everything.
 using caller = std::shared_ptr<token const>;
 
-/// A change for the journal: the token's new state, or its revocation.
+/// A token's new state, or its revocation.
 struct token_change {
   std::string id;
   caller now;  // null: revoked
@@ -48,8 +47,8 @@ struct token_change {
 inline bool may(caller const& who, permission p) {
   return !who || allows(who->role, p);
 }
-/// Returns whether the caller may end or change a submission. `owner` is the id of the submitter's
-/// token; empty if authentication was off when it was submitted.
+/// `owner` is the id of the submitter's token. It is empty if authentication was off at the
+/// submission.
 inline bool can_change(caller const& who, std::string_view owner) {
   return !who || who->role == role::admin ||
          (allows(who->role, permission::submit) && (owner.empty() || who->id == owner));

@@ -1,5 +1,5 @@
-// The credentials of the server, by id. Three events change it; each returns a status. The owner
-// writes changes to the journal. Owned by the token_keeper; one thread.
+// The server's credentials, by id. The token_keeper owns the table and writes changes to the
+// journal. One thread.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ struct create_token {
 struct revoke_token {
   std::string id;
 };
-/// Replaces the secret of an id. The old secret becomes invalid at once.
+/// The old secret becomes invalid immediately.
 struct rotate_token {
   std::string id;
   std::string salt, digest;
@@ -24,18 +24,17 @@ struct rotate_token {
 
 class token_table {
  public:
-  /// At the limit, further tokens are refused: RESOURCE_EXHAUSTED.
+  /// At the limit, further tokens are refused with RESOURCE_EXHAUSTED.
   static constexpr std::size_t tokens_max = 10'000;
   static constexpr std::size_t id_bytes_max = 64;
   static constexpr std::size_t clusters_max = 64;
 
-  // Apply an event. INVALID_ARGUMENT names the field; ALREADY_EXISTS and NOT_FOUND concern the id.
-  // FAILED_PRECONDITION: the token comes from the token file, or is the last admin's, without which
-  // no further token could be created.
+  // Apply an event. INVALID_ARGUMENT names the field; ALREADY_EXISTS and NOT_FOUND refer to the id.
+  // FAILED_PRECONDITION: the token comes from the token file, or it is the last admin token,
+  // without which no further token could be created.
   status step(create_token e, time_point now);
   status step(revoke_token const& e, time_point now);
   status step(rotate_token e);
-  /// Adds a token that an earlier process has stored.
   void restore(token t) {
     auto id = t.id;
     tokens_.insert_or_assign(std::move(id), std::make_shared<token const>(std::move(t)));
@@ -43,7 +42,7 @@ class token_table {
   /// Replaces all tokens of the token file. Returns the ids whose old secret became invalid.
   std::vector<std::string> replace_file(std::vector<token> all);
 
-  /// Returns null if there is no such token.
+  /// Returns null if the id is unknown.
   caller find(std::string_view id) const;
   std::map<std::string, caller, std::less<>> const& all() const { return tokens_; }
   /// Returns the earliest expiry after `now`, or `never`.
@@ -51,7 +50,7 @@ class token_table {
   bool has_admin(time_point now) const { return !last_admin({}, now); }
 
  private:
-  /// Returns whether there is no valid admin token except `but`.
+  /// Returns whether there is no valid admin token other than `but`.
   bool last_admin(std::string_view but, time_point now) const;
 
   std::map<std::string, caller, std::less<>> tokens_;

@@ -18,8 +18,8 @@ rank_state state_of(rank_end const& how) {
 
 }  // namespace
 
-// Workers of one machine share its ports, so each of their ranges must have room for all ranks
-// there. The first rank takes extra ports for process 0's own service and PyTorch's rendezvous.
+// Workers of one machine share its ports. The first rank needs additional ports for process 0's own
+// service and PyTorch's rendezvous.
 bool attempts::ports_for(placement const& where, std::vector<host_number> const& on,
                          time_point now) {
   std::map<std::string, std::size_t> needed;
@@ -44,7 +44,6 @@ std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, ti
   return host_port{h.address, std::to_string(*taken)}.text();
 }
 
-// Moves the last attempt to the earlier attempts.
 void attempts::keep(program& p) {
   auto& past = p.before.emplace_back();
   past.about = std::move(p.now.about);
@@ -154,7 +153,7 @@ void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_po
 }
 
 std::optional<std::uint32_t> attempts::out_of_reach(program const& p, time_point now) const {
-  // A broken stream is usually replaced by then.
+  // By then, a broken stream has usually been replaced.
   constexpr duration a_while = std::chrono::seconds(1);
   for (std::uint32_t i = 0; i < p.now.ranks.size(); ++i) {
     auto const& r = p.now.ranks[i];
@@ -175,7 +174,7 @@ void attempts::order_again(program& p, std::uint32_t rank) {
 }
 
 void attempts::stop_again(program& p, std::uint32_t rank, time_point now) {
-  if (p.now.by_step && p.goal == goal::again) return;  // its ranks end by themselves
+  if (p.now.by_step && p.goal == goal::again) return;  // the ranks end by themselves
   out_.to(hosts_.at(p.now.ranks[rank].on).stream)
       .stops.push_back({p.id, p.attempts, {rank}, p.grace_at(now), p.now.by_step});
 }

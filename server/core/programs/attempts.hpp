@@ -1,7 +1,5 @@
-// Execution of attempts: assigns resources and ports to ranks, orders their start and stop, and
-// frees everything when they are dead. course.hpp decides the consequences for the program.
-//
-// Owned by the controller, used within a step.
+// Runs attempts: assigns resources and ports to ranks, orders their start and stop, and frees
+// everything when the ranks are dead. Owned by the controller.
 #pragma once
 
 #include <optional>
@@ -17,40 +15,37 @@ namespace muster::core::programs {
 
 class attempts {
  public:
-  /// All references must outlive this object.
   attempts(program_limits const& limits, host_table& hosts, port_table& ports, ledger& resources,
            output& out)
       : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
 
-  /// Begins the next attempt of the program. `where.ranks[i].host` is an index into `on`. Returns
-  /// false without a change if a host has too few ports. REQUIRES: no rank of the last attempt is
-  /// alive; the hosts are connected and have the resources.
+  /// Returns false, without a change, if a host has too few ports. `where.ranks[i].host` is an
+  /// index into `on`. REQUIRES: no rank of the last attempt is alive; the hosts are connected and
+  /// have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
-  /// Additional ports taken on the first rank's worker.
+  /// Additional ports on the worker of the first rank.
   static constexpr std::uint32_t ports_of_first = 2;
-  /// Returns how many of the host's ports are free, at most `enough`.
+  /// Returns at most `enough`.
   std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
     return ports_.available(h.address, h.first_port, h.last_port, now, enough);
   }
-  /// Asks all living ranks to end; they are killed after the grace period.
+  /// The ranks are killed after the grace period.
   void stop(program& p, duration grace);
-  /// REQUIRES (this and all below): the rank is alive.
+  /// REQUIRES, also for all functions below: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// Returns a rank not known to be dead whose worker has been disconnected for at least a second,
-  /// or nothing.
+  /// Returns a rank that is not known to be dead and whose worker has been disconnected for at
+  /// least a second, or nothing.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
-  /// Records that the stream of the rank's worker has ended.
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
-  /// Takes the rank's resources again after its worker has reconnected. Returns false if the worker
-  /// lacks them.
+  /// Called after the rank's worker has reconnected. Returns false if the worker lacks the
+  /// resources.
   bool retake_resources(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
-  /// Repeats the order to stop for one rank.
   void stop_again(program& p, std::uint32_t rank, time_point now);
-  /// Restores the last attempt from an earlier process. Its ranks belong to workers that are
-  /// disconnected. REQUIRES: `p` is restored except for its ranks.
+  /// Restores the last attempt from an earlier process; its workers are disconnected. REQUIRES: `p`
+  /// is restored except for its ranks.
   void restore(program& p, placement_fact const& where, std::vector<rank_fact> const& ended,
                time_point now);
 

@@ -11,7 +11,7 @@ namespace muster::core::programs {
 namespace {
 
 constexpr std::uint32_t sigkill = 9;
-constexpr std::size_t line_bytes_max = 240;  // of a message of the coordination service
+constexpr std::size_t line_bytes_max = 240;  // of a message from the coordination service
 
 cause_kind kind_of(rank_end const& how) {
   if (how.lease_ran_out) return cause_kind::worker_lost;
@@ -42,7 +42,6 @@ std::string words(rank_view const& r, rank_end const& how) {
   }
 }
 
-// Example: "rank 3 on worker:1 (node-a)".
 std::string name_of(rank_view const& r) {
   auto name = rank_label(r.rank, r.task);
   if (!r.worker.empty()) name += " on " + r.worker;
@@ -81,7 +80,7 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   return c;
 }
 
-// The rank may have been asked to end since, so its signal can be that of Muster.
+// The rank may already have been asked to end, so its signal can come from Muster.
 void note_end(program_cause& c, rank_end const& how) {
   if (how.signal != 0 || how.exit_status == 0) return;
   c.exit_status = how.exit_status;

@@ -1,4 +1,3 @@
-// Messages on why a rank has ended. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,18 +8,17 @@
 namespace muster::core::programs {
 
 program_cause cause_of(rank_view const& r, rank_end const& how);
-/// `r` ended after the worker of `gone` had disconnected.
+/// Cause if `r` ended after the worker of `gone` had disconnected.
 program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end const& how);
 
-/// `r` ended after the coordination service had reported that `failed` has failed.
+/// Cause if `r` ended after the coordination service had reported that `failed` failed.
 program_cause cause_of_failed_task(rank_view const& failed, coordination_failure const& told,
                                    rank_view const& r, rank_end const& how);
-/// Adds the exit status and output of the rank that is the cause, unless a signal ended it.
+/// Adds the rank's exit status and output to the cause, unless a signal ended the rank.
 void note_end(program_cause& c, rank_end const& how);
 
 program_cause cause_of(hang const& what);
 
-/// Adds an earlier report of the coordination service to the cause.
 program_cause with_coordination_failure(program_cause c,
                                         std::optional<coordination_failure> const& told);
 

@@ -1,4 +1,4 @@
-// Validation of program specifications. The first error is returned, with its field.
+// Validates program specifications. Returns the first error with its field.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -21,7 +21,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Leaves letters of other alphabets to the interpreter.
+// Letters of other alphabets are left to the Python interpreter.
 bool is_module(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c != '-' && c != '/' && c != ',' && c != '\x7f';
@@ -90,7 +90,6 @@ status valid_preload(program_spec const& spec, program_limits const& limits) {
   return {};
 }
 
-// Checks the number of entries, the length of names, and that names are unique.
 template <class Value>
 status valid_names(std::string const& field, std::vector<std::pair<std::string, Value>> const& all,
                    program_limits const& limits) {
@@ -105,8 +104,7 @@ status valid_names(std::string const& field, std::vector<std::pair<std::string, 
   return wrong_field(field, "more than " + std::to_string(limits.names_max), limits.names_max);
 }
 
-// An order contains the command of each rank, and a worker gets the orders for its ranks in one
-// message.
+// A worker receives all its orders in one message, and each order contains a command.
 status valid_orders(program_spec const& spec, program_limits const& limits) {
   std::uint64_t sum = 0;
   for (auto const& t : spec.tasks) {

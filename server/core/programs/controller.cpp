@@ -45,8 +45,8 @@ controller::found controller::alive_on(host const& h, rank_name const& name) {
   return {table_.find(name.program), name.rank};
 }
 
-// Keeps only ranks whose resources can be taken again; the worker kills and reports the others.
-// Repeats orders to stop, which may have been lost with the stream.
+// Keeps only ranks whose resources can be reserved again; the worker kills and reports the others.
+// Repeats stop orders, which may have been lost with the stream.
 std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
                                                 programs_offer const& offer) {
   auto const n = hosts_.attach(who, offer, now);
@@ -60,7 +60,7 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
     auto const [p, rank] = alive_on(hosts_.at(n), r.name);
     if (!p) continue;
     held.push_back(r.name);
-    // The start could not be reported while disconnected.
+    // The worker could not report the start while it was disconnected.
     if (r.pid != 0 && r.ended) started(now, hosts_.at(n), {r.name, r.pid, r.not_preloaded});
     if (r.ended) {
       course_.rank_dead(*p, rank, *r.ended, now);
@@ -76,8 +76,8 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
   return kept;
 }
 
-// Handles ranks that the worker no longer holds. Workers never forget a living rank, so each rank
-// was never started or is dead.
+// Handles ranks that the worker no longer has. A worker never forgets a living rank, so these ranks
+// never started or are dead.
 void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
   auto const alive = hosts_.at(n).alive;
   std::vector<rank_name> fresh;
@@ -92,7 +92,8 @@ void controller::absent(time_point now, host_number n, std::vector<rank_name> co
     rank_end gone{.name = name, .lease_ran_out = true};
     course_.rank_dead(*p, name.rank, gone, now);
   }
-  // Done last, because a dead rank may have ended the attempt and orders to stop precede starts.
+  // Done last, because a dead rank may have ended the attempt, and stop orders precede start
+  // orders.
   for (auto const& name : fresh)
     if (auto* p = table_.find(name.program); p->goal == goal::run)
       attempts_.order_again(*p, name.rank);
@@ -131,7 +132,7 @@ void controller::started(time_point now, host const& h, rank_reports::start cons
   course_.started(*p, rank, s.pid, now);
 }
 
-// Unknown ranks are also confirmed, so that the worker forgets them.
+// Confirms unknown ranks as well, so that the worker forgets them.
 void controller::report_end(time_point now, host& h, rank_end const& end) {
   out_.to(h.stream).forget.push_back(end.name);
   auto const [p, rank] = alive_on(h, end.name);
@@ -157,7 +158,7 @@ void controller::uploads_present(std::span<std::string const> there) {
   }
 }
 
-// Failures reported while ranks are stopped are a consequence of the stop.
+// A failure that is reported while ranks are being stopped is a consequence of the stop.
 void controller::coordination_failed(core::coordination_failed const& e) {
   auto* p = table_.find(e.program);
   if (p && p->attempts == e.attempt && p->goal == goal::run) p->now.trouble = e.what;

@@ -1,5 +1,5 @@
-// Writes a step's changes as records, derived from the output. A program enters PENDING when it is
-// submitted, and STARTING when it is placed.
+// Derives facts from the output of a step. A program enters PENDING when it is submitted, and
+// STARTING when it is placed.
 #include <algorithm>
 #include <set>
 
@@ -67,9 +67,7 @@ std::vector<fact> controller::facts() const {
     all.emplace_back(course_of(*p));
     if (p->attempts > 0) all.emplace_back(attempt_fact{id, p->now.about});
     if (!placed.contains(id)) continue;
-    if (!p->before.empty())
-      // The end of the previous attempt.
-      all.emplace_back(attempt_fact{id, p->before.back().about});
+    if (!p->before.empty()) all.emplace_back(attempt_fact{id, p->before.back().about});
     all.emplace_back(placement_of(*p, hosts_));
     auto const oldest = p->before.empty() ? p->attempts : p->before.front().about.attempt;
     if (oldest > 1) all.emplace_back(attempt_removed{id, oldest - 1});

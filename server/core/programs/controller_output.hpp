@@ -1,5 +1,4 @@
-// Output of a controller step: orders to workers and changes of programs. Valid until the
-// coordinator's next step.
+// Output of a controller step. Valid until the coordinator's next step.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +13,10 @@ namespace muster::core::programs {
 struct output {
   std::vector<rank_orders> orders;  // at most one per worker
   std::vector<program_changed> changes;
-  std::vector<rank_name> dead;  // ranks found dead in this step
+  std::vector<rank_name> dead;  // found dead in this step
   std::vector<incidents::program_failed> failures;
 
-  /// Returns the orders for a stream. REQUIRES: the stream exists.
+  /// REQUIRES: the stream exists.
   rank_orders& to(stream_id stream) {
     auto const at = std::find_if(orders.begin(), orders.end(),
                                  [stream](auto const& o) { return o.stream == stream; });

@@ -22,7 +22,6 @@ std::uint32_t least_ranks(program_spec const& spec) {
   return sum;
 }
 
-// Follows the number of workers in a message.
 std::string closed(std::size_t count) {
   return count == 0 ? ""
                     : " (" + std::to_string(count) + " more cordoned, draining or disconnected)";
@@ -33,7 +32,6 @@ std::string spares_text(std::size_t count) {
                     : "; " + counted(count, "place") + " reserved as spares of running programs";
 }
 
-// Message for a program that even idle workers cannot run.
 std::string never_fits(program const& p, std::string const& fit) {
   auto const& never = p.room.never;
   switch (never.what) {

@@ -10,7 +10,7 @@
 namespace muster::core::programs {
 namespace {
 
-// Attempts shorter than this delay the next attempt.
+// A shorter attempt delays the next attempt.
 constexpr duration quick = std::chrono::seconds(10);
 
 bool all_waited_for_ended(attempt const& a) {
@@ -61,22 +61,21 @@ void course::rank_dead(program& p, std::uint32_t rank, rank_end const& how, time
     judge(p, rank, how, now);
   else
     note_end_of_failed(p, rank, how);
-  // The other ranks may wait for this one.
+  // The other ranks may wait for this rank.
   bool const early = !how.well() || (how.stopped && p.goal == goal::again);
   if (p.now.by_step && early) give_up_steps(p, now);
   if (p.now.alive == 0) close(p, now);
 }
 
-// A rank reported as failed by the coordination service may end after the ranks that received the
-// report.
+// A failed rank may end after the ranks to which the coordination service reported its failure.
 void course::note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how) {
   for (auto* cause : {&p.cause, &p.now.about.cause})
     if (*cause && (*cause)->kind == cause_kind::coordination && (*cause)->rank == rank)
       note_end(**cause, how);
 }
 
-// The other ranks notice a lost machine before its lease expires, and end with an error. The cause
-// is the loss, not their errors.
+// When a machine is lost, the other ranks fail before its lease expires. The cause is the loss, not
+// their errors.
 void course::judge(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto const& r = p.now.ranks[rank];
   if (how.lease_ran_out || how.stopped)
@@ -109,10 +108,10 @@ void course::fail(program& p, program_cause why, program_end as, time_point now)
 
 void course::end_attempt(program& p, goal then, time_point now) {
   p.goal = then;
-  if (p.now.alive == 0) return;  // the caller closes it
+  if (p.now.alive == 0) return;  // the caller closes the attempt
   enter(p, then == goal::again ? program_state::restarting : program_state::stopping);
-  // A notice gives the ranks time to agree on a step. Until the deadline they get at most a signal
-  // that interrupts sleeps; then they are killed.
+  // With a notice, the ranks have time to agree on a step. Until the deadline, they receive at most
+  // a signal that interrupts sleeps. Then they are killed.
   p.now.by_step = p.noticed() && p.now.supports_step_stop;
   attempts_.stop(p, p.grace_at(now));
 }
@@ -201,7 +200,7 @@ status course::stop_at(program& p, agreed_stop const& at) {
   return {};
 }
 
-// A decision is final: a request to cancel does not change a program that has failed.
+// A decision is final: cancelling has no effect on a program that has failed.
 status course::cancel(program& p, goal then, std::string why, time_point now) {
   if (ended(p.state) || p.goal == goal::succeed || p.goal == goal::fail) return {};
   if (p.goal == goal::cancel || p.goal == then) return {};

@@ -1,7 +1,5 @@
-// Life cycle of a program: decides on causes of failure, stops the other ranks, and retries or
-// finishes the program.
-//
-// Owned by the controller, used within a step.
+// Life cycle of a program: determines causes of failure, stops the other ranks, and retries or
+// finishes the program. Owned by the controller.
 #pragma once
 
 #include <string>
@@ -13,19 +11,17 @@
 
 namespace muster::core::programs {
 
-/// Returns the delay of the next attempt after consecutive attempts that ended quickly. The first
-/// two cause no delay; then it starts at 1 s and doubles up to 30 s.
+/// Returns the delay after consecutive quick attempts: none for the first two, then from 1 s,
+/// doubling up to 30 s.
 duration pause_after_quick_ends(std::uint32_t quick_ends);
 
 class course {
  public:
-  /// All references must outlive this object.
   course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
       : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
 
   /// Sets and publishes the state. `end`: how the current attempt has just ended.
   void enter(program& p, program_state s, program_end end = {});
-  /// Records that the ranks of an attempt are ordered.
   void begun(program& p);
   /// REQUIRES: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
@@ -33,9 +29,9 @@ class course {
   /// Errors: FAILED_PRECONDITION if the program's state does not allow the change.
   status wish(program& p, change_program const& what, time_point now);
   void deadline(program& p, time_point now);
-  /// Restarts the program once its ranks have ended by themselves.
+  /// Restarts the program after its ranks have ended by themselves.
   void preempt(program& p, std::string why);
-  /// Sends signals to ranks that were expected to end at a step.
+  /// Sends signals to ranks that were expected to end after a step.
   void give_up_steps(program& p, time_point now);
   void hangs(program& p, hang const& what, time_point now);
   void progress_resumed(program& p);
@@ -43,7 +39,7 @@ class course {
  private:
   void judge(program& p, std::uint32_t rank, rank_end const& how, time_point now);
   static void note_end_of_failed(program& p, std::uint32_t rank, rank_end const& how);
-  /// Stops the failed attempt. Another attempt follows if permitted.
+  /// Stops the failed attempt. Another attempt follows if restarts are left.
   void fail(program& p, program_cause why, program_end as, time_point now);
   void end_attempt(program& p, goal then, time_point now);
   void close(program& p, time_point now);

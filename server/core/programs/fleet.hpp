@@ -1,4 +1,4 @@
-// The workers that could run ranks of a program, as capacities for a plan.
+// The workers that could run ranks of a program, with their capacities.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace muster::core::programs {
 
-/// Failures of a program on a host after which the host is avoided while others fit.
+/// A host with this many failures of a program is avoided while other hosts suffice.
 constexpr std::uint32_t avoided_after = 2;
 
 struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
-  std::vector<room> rooms;  // capacity by position in `hosts`
+  std::vector<room> rooms;  // by position in `hosts`
   bool few_ports = false;   // ports limit some capacities
 };
 
-/// Returns the workers that accept new ranks, ordered by task. `avoid`: excludes hosts on which the
+/// Returns the workers that accept new ranks, ordered by task. `avoid`: without hosts on which the
 /// program has failed.
 fleet fleet_for(program const& p, host_table const& hosts, ledger const& resources,
                 program_limits const& limits, time_point now, fleet::amounts which, bool avoid);

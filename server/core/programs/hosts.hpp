@@ -1,14 +1,13 @@
-// Workers that run ranks, kept as long as ranks may be alive on them, even while disconnected. The
-// incarnation of its process identifies a worker.
+// Workers that run ranks, identified by the incarnation of their process. A worker is kept while
+// ranks may be alive on it, even if it is disconnected.
 //
 //   attached ──stream ends──► away ──the same process──► attached
 //      │                       │ └─lease expired: all its ranks are dead──► forgotten
 //      └────no rank is alive───┴──────────────────────────────────────────► forgotten when away
 //
-// The server counts the lease slightly longer than the worker, since clock rates differ.
+// The server counts the lease slightly longer than the worker, because clock rates differ.
 //
-// Owned by the controller. Limit: connected workers, and workers with ranks, which are bounded by
-// the ranks of all programs.
+// Owned by the controller. Limited by the connected workers and by the ranks of all programs.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +25,18 @@ namespace muster::core::programs {
 enum class host_number : std::uint32_t {};
 
 struct host {
-  std::string job;  // the worker's task
+  std::string job;  // of the worker's task
   std::int64_t index = 0;
   core::incarnation incarnation{};
-  std::string name;    // name of the machine
+  std::string name;    // machine name
   stream_id stream{};  // none while disconnected
   time_point away_since = never;
   std::string address;
-  std::string tunnel_key;  // empty: no tunnels
+  std::string tunnel_key;  // may be empty
   std::uint16_t first_port = 0, last_port = 0;
-  bool unpacks = false;   // can unpack uploads
-  bool preloads = false;  // can preload modules
-  bool torch = false;     // can tunnel to TCPStores
+  bool unpacks = false;   // supports uploads
+  bool preloads = false;  // supports preloaded modules
+  bool torch = false;     // opens tunnels to TCPStores
   duration lease{};
   time_point lease_until{};
   std::set<rank_name> alive;  // ranks not known to be dead
@@ -55,38 +54,33 @@ struct arrival {
 
 class host_table {
  public:
-  /// Adds or updates the worker and renews its lease.
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
-  /// Restores a worker from an earlier process, disconnected and with a new lease. A known worker
-  /// is unchanged.
+  /// Restores a worker as disconnected, with a new lease. A known worker remains unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
-  /// Records that the stream has ended. Ignored if another stream has replaced it.
+  /// Ignored if another stream has replaced this stream.
   void worker_disconnected(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
-  /// Whether the remaining lease permits new ranks. Workers renew it every quarter.
+  /// Returns whether the remaining lease permits new ranks. Workers renew it every quarter.
   static bool fresh(host const& h, time_point now) { return h.lease_until > now + h.lease / 2; }
 
   host* find(stream_id stream);
   host const* find(stream_id stream) const;
   host& at(host_number n) { return hosts_.at(n); }
   host const& at(host_number n) const { return hosts_.at(n); }
-  /// Whether workers with ranks are disconnected.
+  /// Returns whether workers with ranks are disconnected.
   bool any_away() const { return hosts_.size() > by_stream_.size(); }
-  /// Returns the connected workers by task.
+  /// Ordered by task.
   std::vector<host_number> attached() const;
-  /// Returns the worker's stream; none if it is disconnected or unknown.
+  /// Returns none if the worker is disconnected or unknown.
   stream_id stream_of(core::incarnation process) const {
     auto const it = by_incarnation_.find(process);
     return it == by_incarnation_.end() ? stream_id{} : hosts_.at(it->second).stream;
   }
 
-  /// Assigns the rank to the worker.
   void give(host_number n, rank_name const& rank);
-  /// Removes a dead rank.
   void remove_rank(host_number n, rank_name const& rank);
-  /// Returns a time not later than the first expiry of a lease with ranks.
+  /// Returns the first expiry of a lease with ranks, or an earlier time.
   time_point due() const { return due_; }
-  /// Returns the ranks of workers whose lease has expired.
   std::vector<rank_name> run_out(time_point now);
 
   std::uint32_t alive() const { return alive_; }
@@ -100,8 +94,8 @@ class host_table {
   std::unordered_map<stream_id, host_number> by_stream_;
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
-  std::uint32_t alive_ = 0;  // ranks on all workers
-  time_point due_ = never;   // renewed leases leave it unchanged
+  std::uint32_t alive_ = 0;  // on all workers
+  time_point due_ = never;   // unchanged when leases are renewed
 };
 
 }  // namespace muster::core::programs

@@ -1,5 +1,4 @@
-// The controller's view of workers' resources. The scheduler owns them: ranks and closures share
-// them.
+// The controller's view of worker resources. Ranks and closures share these resources.
 #pragma once
 
 #include "server/core/api/programs.hpp"
@@ -16,11 +15,11 @@ struct worker_resources {
 class ledger {
  public:
   virtual ~ledger() = default;
-  /// Returns an empty result for an unknown worker. Valid until the next take or give_back.
+  /// Returns an empty result for an unknown worker. Valid until the next take() or give_back().
   virtual worker_resources find(stream_id worker) const = 0;
-  /// Returns false, and takes nothing, if the worker has less.
+  /// Returns false, without a change, if the worker has less.
   virtual bool take(stream_id worker, named_amounts const& amounts) = 0;
-  /// Ignored if the worker is gone.
+  /// Ignored if the worker is unknown.
   virtual void give_back(stream_id worker, named_amounts const& amounts) = 0;
   /// Changes when workers connect or leave, or when resources become free.
   virtual std::uint64_t version() const = 0;

@@ -25,8 +25,7 @@ struct share {
   std::uint32_t ranks = 0;
 };
 
-// Divides the group among the workers. Returns an empty list if it does not fit, with the number in
-// `missing`.
+// If the group does not fit, returns an empty list and sets `missing`.
 std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::vector<room>& rooms,
                           std::uint32_t& missing) {
   std::vector<share> shares;
@@ -39,8 +38,6 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
     return std::tuple(b.capacity, a.at->host) < std::tuple(a.capacity, b.at->host);
   });
   auto left = count;
-  // Ranks without resources are spread evenly. The remaining ranks are placed on workers with free
-  // capacity.
   if (group.resources.empty() && !shares.empty()) {
     auto const even = count / static_cast<std::uint32_t>(shares.size());
     for (auto& s : shares) left -= s.ranks = std::min(even, s.capacity);
@@ -59,7 +56,7 @@ std::vector<share> divide(program_tasks const& group, std::uint32_t count, std::
   return shares;
 }
 
-// Returns the task types, those that the fewest workers can run first.
+// Orders task types by the number of workers that can run them, fewest first.
 std::vector<std::uint32_t> hardest_first(program_spec const& spec) {
   auto order = group_order(spec);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -99,8 +96,8 @@ placement place_counts(program_spec const& spec, std::vector<std::uint32_t> cons
   return p;
 }
 
-// Returns the task counts after removing `fewer` tasks from the maximum counts. Removes tasks of
-// the types with the largest range first.
+// Reduces the maximum task counts by `fewer` tasks, starting with the types that have the largest
+// range.
 std::vector<std::uint32_t> counts_with(program_spec const& spec, std::uint32_t fewer) {
   std::vector<std::uint32_t> order(spec.tasks.size()), counts;
   std::iota(order.begin(), order.end(), 0u);
@@ -133,7 +130,7 @@ placement place(program_spec const& spec, std::vector<room> const& all) {
   if (!best.ranks.empty() || most == 0) return best;
   best = place_counts(spec, counts_with(spec, most), rooms);
   if (best.ranks.empty()) return best;
-  std::uint32_t fits = most, does_not = 0;  // bounds of the search, in tasks below the maximum
+  std::uint32_t fits = most, does_not = 0;  // search bounds, in tasks below the maximum
   while (fits - does_not > 1) {
     auto const half = does_not + (fits - does_not) / 2;
     auto trial = place_counts(spec, counts_with(spec, half), rooms);

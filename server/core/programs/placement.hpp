@@ -1,8 +1,7 @@
-// Plans where the ranks of a program run: all of them or none. Pure functions.
+// Plans where the ranks of a program run: all of them or none.
 //
-// A worker gets as many ranks as its resources permit. Ranks without resources are spread evenly.
-// Others go to the workers with the most capacity, to use few hosts. Ranks of a type are numbered
-// in the order of the workers.
+// Ranks that need no resources are spread evenly. Other ranks are placed on the workers with the
+// most capacity, so that few hosts are used. Ranks of a type are numbered in worker order.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,16 @@
 
 namespace muster::core::programs {
 
-/// Remaining capacity of a worker while a plan is made.
+/// Remaining capacity of a worker during planning.
 struct room {
-  std::uint32_t host = 0;  // number of the worker, which orders workers
+  std::uint32_t host = 0;  // worker number; determines the order
   named_amounts free{};
-  named_texts const* labels = nullptr;  // null: no labels
+  named_texts const* labels = nullptr;  // may be null
   std::uint32_t ranks_max = 0;          // further ranks allowed
 };
 
 struct placed_rank {
-  std::uint32_t group = 0;  // index in spec.tasks
+  std::uint32_t group = 0;  // index into spec.tasks
   std::uint32_t index = 0;  // within its type
   std::uint32_t host = 0;
 
@@ -31,7 +30,7 @@ struct placed_rank {
 
 struct placement {
   std::vector<placed_rank> ranks;  // by rank; empty: does not fit
-  std::uint32_t would_fit = 0;     // if it does not fit: how many of the minimum would
+  std::uint32_t would_fit = 0;     // number of ranks that fit, of the minimum
 };
 
 /// Returns a plan with as many tasks of each type as fit, between its min and max.
@@ -39,11 +38,11 @@ placement place(program_spec const& spec, std::vector<room> const& rooms);
 
 bool has_labels(named_texts const* has, named_texts const& wanted);
 
-/// Returns indexes in spec.tasks in the order of ranks: chief, worker, ps, evaluator, others by
+/// Returns indices into spec.tasks in rank order: chief, worker, ps, evaluator, then other types by
 /// name.
 std::vector<std::uint32_t> group_order(program_spec const& spec);
 
-/// Returns false, and takes nothing, if an amount is missing.
+/// Returns false, without a change, if an amount is missing.
 bool take(named_amounts& from, named_amounts const& amounts);
 void give_back(named_amounts& to, named_amounts const& amounts);
 

@@ -6,8 +6,8 @@
 
 namespace muster::core::programs {
 
-// Limits the ranks of each worker to its free ports, less `more_ports`. A worker without ports does
-// not prevent a start on other workers.
+// Limits the ranks of each worker to its free ports, minus `more_ports`. A worker without ports
+// does not prevent a start on other workers.
 fleet placer::collect_fleet(program const& p, time_point now, fleet::amounts which, bool avoid,
                             std::uint32_t more_ports) const {
   auto f = fleet_for(p, hosts_, ledger_, limits_, now, which, avoid);
@@ -24,7 +24,7 @@ fleet placer::collect_fleet(program const& p, time_point now, fleet::amounts whi
   return f;
 }
 
-// Only a complete plan shows which worker runs the first rank, which takes more ports.
+// Only a complete plan shows which worker runs the first rank, which needs additional ports.
 bool placer::start_on(program& p, time_point now, bool avoid) {
   bool few_ports = false;
   for (auto const more_ports : {0u, attempts::ports_of_first}) {
@@ -44,7 +44,6 @@ bool placer::start_on(program& p, time_point now, bool avoid) {
   return false;
 }
 
-// Releases the program's own spares first.
 bool placer::start(program& p, time_point now) {
   spares_.release(p);
   p.room = {.looked = true, .fits_when_idle = true};
@@ -152,7 +151,7 @@ void placer::place(time_point now) {
     ++tries;
   }
   next_check_at_ = now + search_interval;
-  // After a change each of the others gets a turn, even without a further event.
+  // After a change, each other program is tried once, even without a further event.
   bool const all = passed > others;
   left_ = all ? 0 : left_ - std::min(passed - 1, left_);
   turn_ = all ? 0 : (turn_ + passed - 1) % others;

@@ -1,10 +1,10 @@
-// Finds workers for waiting programs, by priority and then by turn (shares.hpp).
+// Finds workers for waiting programs, by priority and then in turn (shares.hpp).
 //
-// Resources are reserved, as they become free, for the first program that fits only on idle
-// workers. So neither closures nor other programs starve it. At most one program has a reservation:
-// two programs that need more than half each would wait for each other forever.
+// Resources that become free are reserved for the first program that fits only on idle workers.
+// Otherwise, closures and other programs could starve it. At most one program has a reservation,
+// because two large programs would wait for each other forever.
 //
-// Owned by the controller, used at the end of a step.
+// Owned by the controller.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ namespace muster::core::programs {
 
 class placer {
  public:
-  /// All references must outlive this object.
   placer(program_limits const& limits, program_table& table, host_table& hosts, attempts& bodies,
          course& what_follows, ledger& resources, output& out)
       : limits_(limits),
@@ -34,11 +33,9 @@ class placer {
   void look_again() { search_requested_ = true; }
   void place(time_point now);
   void drop_ended() { spares_.drop_ended(); }
-  /// Records a running program that was restored.
   void restored(program const& p) { spares_.want(p); }
-  /// Records that the worker's stream has ended.
   void worker_disconnected(stream_id worker) { spares_.lost(worker); }
-  /// Returns when place() is to be called again.
+  /// Returns when place() must be called again.
   time_point due() const { return std::min(due_, wake_); }
 
   struct put_by {
@@ -60,11 +57,11 @@ class placer {
   void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
-  /// Limit of programs without a place per search: the first, and others in turn.
+  /// Maximum number of failed placements per search: the first program, and others in turn.
   static constexpr std::size_t tries_max = 16;
-  /// Pause after a search without result, because a search visits all workers.
+  /// Pause after an unsuccessful search, because a search visits all workers.
   static constexpr duration search_interval = std::chrono::milliseconds(10);
-  /// Pause before ports in their rest period are checked again.
+  /// Interval at which resting ports are checked again.
   static constexpr duration port_retry_interval = std::chrono::seconds(1);
   program_limits const& limits_;
   program_table& table_;
@@ -76,12 +73,12 @@ class placer {
   std::vector<put_by> reserved_;
   program_id reserved_for_{};
   std::size_t turn_ = 0;  // next program after the first
-  std::size_t left_ = 0;  // others not tried since the last change
+  std::size_t left_ = 0;  // programs not tried since the last change
   bool search_requested_ = false;
   std::uint64_t seen_ = 0;  // version of the ledger
   time_point next_check_at_{};
   time_point due_ = never;
-  time_point wake_ = never;  // end of a pause, or next check for ports
+  time_point wake_ = never;  // end of a pause, or next check of ports
 };
 
 }  // namespace muster::core::programs

@@ -1,7 +1,7 @@
-// Ports on which ranks listen. The server chooses them, so that all ranks know them before the
-// start. Ports are identified by the address of the machine, which its workers share.
+// Ports on which ranks listen. The server assigns them, so that all ranks know them before they
+// start. Workers on the same machine share its ports, so ports are identified by machine address.
 //
-// Owned by the controller. Limit: the ranges that workers offer, 64 Ki ports per address.
+// Owned by the controller. Limited by the ranges of the workers, 64 Ki ports per address.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace muster::core::programs {
 
 class port_table {
  public:
-  /// `rest`: time before a returned port is assigned again.
+  /// `rest`: time until a returned port can be assigned again.
   explicit port_table(duration rest) : rest_(rest) {}
 
-  /// Returns a port, or nothing if all of the range are in use or resting. REQUIRES: first <= last.
+  /// Returns nothing if all ports in the range are in use or resting. REQUIRES: first <= last.
   std::optional<std::uint16_t> take(std::string const& address, std::uint16_t first,
                                     std::uint16_t last, time_point now);
-  /// Returns the number of free ports, at most `enough`.
+  /// Returns at most `enough`.
   std::size_t available(std::string const& address, std::uint16_t first, std::uint16_t last,
                         time_point now, std::size_t enough);
-  /// Marks a port as used by a rank of an earlier process.
+  /// Marks a port that a rank of an earlier process uses.
   void claim(std::string const& address, std::uint16_t port) {
     machines_[address].until[port] = never;
   }
@@ -35,9 +35,9 @@ class port_table {
 
  private:
   struct machine {
-    // never: in use; otherwise the end of the rest period
+    // `never` while in use; otherwise the end of the rest period.
     std::map<std::uint16_t, time_point> until;
-    std::uint16_t last = 0;  // assigned last
+    std::uint16_t last = 0;
   };
   void forget_rested(std::string const& address, time_point now);
 

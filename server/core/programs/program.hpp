@@ -1,4 +1,3 @@
-// A program with its current and its earlier attempts.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +21,18 @@ enum class program_alarm : std::uint8_t { deadline };
 using program_alarms = alarms<program_alarm>;
 
 struct rank {
-  std::uint32_t group = 0;  // index in spec->tasks
+  std::uint32_t group = 0;  // index into spec->tasks
   std::uint32_t index = 0;
   host_number on{};
-  core::incarnation process{};  // incarnation of its worker; outlives `on`
+  core::incarnation process{};  // of its worker; remains valid after `on`
   std::uint16_t port = 0;
   bool alive = true;      // not known to be dead
   bool started = false;   // reported by its worker
-  bool taken = false;     // its resources are taken on the worker's current stream
+  bool taken = false;     // resources are reserved on the worker's current stream
   bool serves = false;    // the program does not wait for its end
   bool well = false;      // ended with status 0
   bool restored = false;  // may have started before this server process
-  rank_view seen{};       // for readers
+  rank_view seen{};
 
   bool ended_well() const { return !alive && seen.state == rank_state::succeeded; }
   rank_fact fact(rank_name const& name) const {
@@ -53,38 +52,37 @@ struct rank {
 struct attempt {
   std::shared_ptr<attempt_sheet const> sheet;
   std::vector<rank> ranks;
-  std::vector<std::pair<std::string, std::uint16_t>> ports;  // additional ports to return
+  std::vector<std::pair<std::string, std::uint16_t>> ports;
   std::uint32_t alive = 0, started = 0;
-  bool supports_step_stop = false;  // its ranks can be asked to end at a step
-  /// The ranks were asked to end at a step and got no signal.
+  bool supports_step_stop = false;  // the ranks can be asked to end after a step
+  /// The ranks were asked to end after a step and received no signal.
   bool by_step = false;
-  std::optional<coordination_failure> trouble{};  // last report of its coordination service
-  std::optional<core::hang> hang{};               // set while it hangs
+  std::optional<coordination_failure> trouble{};  // last report of the coordination service
+  std::optional<core::hang> hang{};
   program_attempt_view about{};
 };
 
-/// Where a rank of an earlier attempt ran, and has its log.
+/// Where a rank of an earlier attempt ran and has its log.
 struct seat {
   core::incarnation process{};
   std::uint32_t group = 0;
   std::uint32_t index = 0;
 };
 
-/// An earlier attempt; no seats: no longer known.
+/// No seats: no longer known.
 struct ended_attempt {
   program_attempt_view about{};
   std::vector<seat> seats{};
-  /// Limit for all earlier attempts of a program; the seats of the oldest are dropped.
+  /// For all earlier attempts of a program. Above it, the oldest seats are dropped.
   static constexpr std::size_t seats_max = 8'192;
 };
 
-/// Result of the last search for workers.
 struct placement_search_result {
   std::uint32_t would_fit = 0;
-  bool looked = false;  // false: the fields below are not set
+  bool looked = false;  // if false, the following members are not set
   bool fits_when_idle = false;
   obstacle never{};           // why it does not fit on idle workers
-  std::uint32_t workers = 0;  // number of workers that accept new work
+  std::uint32_t workers = 0;  // workers that accept new work
   bool pauses = false;
   bool lacks_ports = false;
 };
@@ -94,29 +92,29 @@ struct program {
   std::shared_ptr<program_spec const> spec;
   program_state state = program_state::pending;
   programs::goal goal = programs::goal::run;
-  attempt now{};                       // the last attempt, also after its end
+  attempt now{};                       // the last attempt, even after its end
   std::deque<ended_attempt> before{};  // oldest first
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
-  std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
-  std::map<std::string, std::uint32_t> failures{};  // number of failures by host
+  std::uint32_t quick_ends = 0;                     // consecutive
+  std::map<std::string, std::uint32_t> failures{};  // by host
   std::optional<program_cause> cause{};
-  /// Requested: ranks stop no earlier than at this step. Also applies to later attempts.
+  /// Step before which the ranks must not stop. Also applies to later attempts.
   std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
-  time_point not_before{};          // earliest start of the next attempt
-  time_point deadline = never;      // when the program is asked to end for its deadline
-  std::vector<stream_id> spares{};  // workers with a reserved place; see spares.hpp
+  time_point not_before{};          // of the next attempt
+  time_point deadline = never;      // when the program is asked to end
+  std::vector<stream_id> spares{};  // workers with reserved places
   placement_search_result room{};
-  bool upload_there = false;  // its blob is present, as the submitter has checked
+  bool upload_there = false;
 
   bool lacks_upload() const { return !spec->upload.empty() && !upload_there; }
   bool waits() const {
     return state == program_state::pending ||
            (state == program_state::restarting && now.alive == 0);
   }
-  /// Returns the grace period of ranks that are asked to end now. With a notice it lasts until the
-  /// deadline, however late the notice is.
+  /// Returns the grace period of ranks that are asked to end now. With a notice, it lasts until the
+  /// deadline.
   duration grace_at(time_point now) const {
     if (goal == programs::goal::again) return spec->restart_grace;
     if (!noticed()) return spec->grace;
@@ -126,13 +124,13 @@ struct program {
     return goal == programs::goal::fail && cause && cause->kind == cause_kind::deadline &&
            spec->notice > duration{};
   }
-  /// Returns when the program is asked to end for its deadline.
+  /// Returns `never` if there is no deadline.
   time_point asked_to_end() const {
     return spec->deadline == duration{} ? never : created + spec->deadline - spec->notice;
   }
 };
 
-/// Whether the program does not wait for the end of this task.
+/// Returns whether the program does not wait for the end of this task.
 bool serves(program_spec const& spec, std::string const& type, std::uint32_t index);
 
 }  // namespace muster::core::programs

@@ -20,23 +20,22 @@ class program_table {
 
   /// Returns null if the key is unknown.
   program const* with_key(std::string const& submitted_by, std::string const& chosen) const;
-  /// Errors: RESOURCE_EXHAUSTED if too many programs are unfinished.
   status room() const;
   /// REQUIRES: room() succeeds; the id and the key are new.
   program& add(program p);
   program* find(program_id id);
   program const* find(program_id id) const;
 
-  /// Records the end of a program. Ids of programs removed at the limit are appended to `gone`.
+  /// Appends the ids of programs that were removed at the limit to `gone`.
   void finished(program const& p, std::vector<program_id>& gone);
   void forget(program_id id);
 
-  /// Returns the waiting programs by priority, then by age.
+  /// Ordered by priority, then by age.
   std::vector<program*> waiting();
-  void note(program const& p);  // call after any change of p.waits()
+  void note(program const& p);  // must be called after any change of p.waits()
 
   std::map<program_id, program> const& all() const { return all_; }
-  /// Finished programs by time.
+  /// Ordered by end time.
   std::set<std::pair<time_point, program_id>> const& ended() const { return ended_; }
 
  private:

@@ -15,9 +15,9 @@ constexpr duration passed_over_max = std::chrono::hours(1);
 struct submitter {
   std::uint64_t ranks = 0;       // alive, or planned in this order
   time_point last_begun{};       // newest attempt of all its programs
-  std::deque<program*> queue{};  // current priority, oldest first
+  std::deque<program*> queue{};  // of the current priority, oldest first
 
-  /// Smallest first: waited less than an hour, ranks per weight, age.
+  /// Smallest first: has waited less than an hour, ranks per weight, age.
   using turn = std::tuple<bool, double, program_id>;
   turn next(time_point now) const {
     auto const& p = *queue.front();
@@ -58,7 +58,7 @@ std::vector<program*> in_turn(std::vector<program*> waiting,
     auto const priority = (*first)->spec->priority;
     auto const end = std::find_if(first, waiting.end(),
                                   [&](program const* p) { return p->spec->priority != priority; });
-    // The others cannot start now, whoever's turn it is.
+    // The other programs cannot start now, even if it is their turn.
     auto const able = std::stable_partition(
         first, end, [now](program const* p) { return p->not_before <= now && !p->lacks_upload(); });
     for (auto it = first; it != able; ++it) known[by(*it)].queue.push_back(*it);

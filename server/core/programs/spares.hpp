@@ -1,9 +1,8 @@
-// Spares: places that a running program reserves, so that its next attempt can start at once when a
-// host is lost. They are for the type with the most tasks, preferably on workers without its ranks.
-// These workers get the program's upload. Waiting programs take precedence.
+// Spares: places that a running program reserves, so that its next attempt can start immediately
+// after the loss of a host. Spares are for the type with the most tasks, preferably on workers
+// without ranks of the program. Waiting programs take precedence.
 //
-// Owned by the controller, used at the end of a step. Limit: program_limits::spares_max per
-// program.
+// Owned by the controller. Limit: program_limits::spares_max per program.
 #pragma once
 
 #include <set>
@@ -16,22 +15,19 @@ namespace muster::core::programs {
 
 class spares {
  public:
-  /// All references must outlive this object.
   spares(program_limits const& limits, program_table& table, host_table& hosts, ledger& resources,
          output& out)
       : limits_(limits), table_(table), hosts_(hosts), ledger_(resources), out_(out) {}
 
-  /// Records that the program has begun an attempt.
+  /// Called when the program has begun an attempt.
   void want(program const& p) {
     if (p.spec->spares > 0) wanting_.insert(p.id);
   }
   void drop_ended();
-  /// Reserves missing spares of running programs, as far as they fit.
+  /// Reserves missing spares of running programs where capacity permits.
   void keep(time_point now);
   std::size_t count() const;
-  /// Frees the spares for the program's next attempt.
   void release(program& p);
-  /// Drops the spares on a worker whose stream has ended.
   void lost(stream_id worker);
 
  private:

@@ -42,8 +42,8 @@ closure_view view_of(closure_table const& closures, session_id job, slot at) {
     v.dependents.assign(d->dependents.begin(), d->dependents.begin() + static_cast<long>(shown));
     v.dependents_more = d->dependents.size() - shown;
   }
-  // The arguments of a failed or cancelled closure are shown while it can be retried. Those of a
-  // successful one are kept only for lineage.
+  // The arguments of an unsuccessful closure are shown while it can be retried. The arguments of a
+  // successful closure are kept only for lineage.
   if (r.state() != closure_state::succeeded) v.args = r.args;
   v.created = r.created;
   v.finished = r.finished;

@@ -18,7 +18,6 @@ value_whereabouts whereabouts(closure_view const& c) {
 
 namespace {
 
-// Returns whether the newest attempt has started.
 bool has_run(closure_record const& r) {
   if (r.state() == closure_state::running) return true;
   if (!ended(r.state()) || r.attempt == 0) return false;
@@ -31,7 +30,6 @@ value_whereabouts where_is(closure_record const& r) {
   return r.where == value_place::disk ? value_whereabouts::disk : value_whereabouts::memory;
 }
 
-/// Names for the core's own numbers.
 struct core_names {
   function_table const& all;
   place_table const& places;
@@ -68,7 +66,7 @@ result<search_step> closure_queries::search(closure_query const& q, closure_curs
         walk_records(core_.closures, list, owner, from.at,
                      [&](slot at, closure_record const& r) -> std::optional<std::size_t> {
                        if (core_.sessions.of(r.owner).id == session_id{})
-                         return 0;  // owned by the core itself
+                         return 0;  // internal to the core
                        ++out.looked_at;
                        candidate c;
                        c.id = core_.closures.id_of(at);
@@ -139,7 +137,7 @@ status closure_queries::graph(session_id id, graph_nodes& into) const {
   if (!s) return texts_.unknown_session(id);
   auto const* list = s->traits().listed ? &core_.book.of(s->number).closures : nullptr;
   into.of = list ? list->size() : core_.book.of(s->number).unfinished() + s->held.size;
-  if (into.of > graph_nodes::nodes_max) return {};  // too many nodes: callers use `group` instead
+  if (into.of > graph_nodes::nodes_max) return {};  // callers use `group` instead
   into.done = walk_records(
       core_.closures, list, s->number, into.next,
       [&](slot c, closure_record const& r) -> std::optional<std::size_t> {

@@ -1,4 +1,4 @@
-// Explains, as data, why a closure waits, moved or failed. Read-only.
+// Explains why a closure waits, was moved or failed.
 //
 // Owned by the coordinator; engine thread only.
 #pragma once
@@ -22,47 +22,47 @@ class explainer {
 
   /// REQUIRES: the closure exists.
   explanation explain(slot c, time_point now) const;
-  /// Returns whether the closure waits only for a worker and no connected one can run it.
+  /// Returns whether the closure waits only for a worker and no connected worker can run it.
   bool has_no_worker(slot c) const;
 
-  /// Return what waits for missing workers, within a budget of visited workers.
+  /// Return gangs and closures that wait for missing workers. Limited by a number of visited
+  /// workers.
   gangs_view gangs() const;
   unmet_demand_view unmet_demand() const;
 
  private:
-  /// Counts the workers that have the function but accept no closures; nothing if there are none.
+  /// Counts the workers that have the function but accept no closures. Nothing if there are none.
   std::optional<worker_shortage> not_serving(function_id f) const;
-  /// Returns when the first worker with the function starts; nothing if one has already started, or
-  /// if none has the function.
+  /// Returns when the first worker with the function starts. Nothing if a worker has already
+  /// started, or if no worker has the function.
   std::optional<worker_shortage> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
-  /// Explains that the input is being rebuilt. Returns false if it is not.
+  /// Returns false if the input is not being recomputed.
   bool explain_rebuild(closure_id input, time_point now, explanation& into) const;
-  /// Lists the large inputs of a running closure that waits for a value.
   void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;
   void explain_delayed(slot c, time_point now, explanation& into) const;
   void explain_prefetched(slot c, time_point now, explanation& into) const;
   void explain_running(slot c, time_point now, explanation& into) const;
   void explain_ended(slot c, explanation& into) const;
-  /// Adds the last lost attempt, and the losses of an isolated closure.
   void explain_loss(slot c, time_point now, explanation& into) const;
-  /// @param fits whether the connected workers could hold the gang.
+  /// @param fits whether the connected workers are large enough for the gang
   static gang_wait wait_of(gang const& g, bool fits) { return {g.name, g.size, g.ready, fits}; }
   gang_view view_of(gang const& g, bool fits) const;
   /// REQUIRES: the queue is not empty.
   demand_view demand_of(closure_queue const& l, session_id job) const;
-  /// Counts of workers that could run the closures of a queue, by whether they accept any.
+  /// Workers that could run the closures of a queue.
   struct takers {
     std::uint64_t serving = 0, cordoned = 0, draining = 0;
     std::string first_cordoned;  // "worker:3"
   };
   takers takers_of(closure_queue const& l) const;
-  /// Returns the error of the last build of a per-worker value that the closure needs, if any.
+  /// Returns the error of the last build of a required per-worker value.
   std::string why_not_built(requirement const& r) const;
-  /// Counts suitable workers that an operator has cordoned or drained; nothing if others serve.
+  /// Counts suitable workers that are cordoned or draining. Nothing if other suitable workers
+  /// accept closures.
   std::optional<worker_shortage> held_back(slot c) const;
-  /// Returns why no worker can run the closure now; nothing if a worker can.
+  /// Nothing if a worker can run the closure now.
   std::optional<worker_shortage> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 

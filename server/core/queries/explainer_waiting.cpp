@@ -8,9 +8,9 @@ namespace muster::core {
 
 namespace {
 
-/// Maximum number of workers visited per call, which takes about a millisecond.
+/// Visited workers per call, which take about a millisecond.
 constexpr std::size_t looks_max = 50'000;
-/// Maximum number of session queues visited per call.
+/// Visited session queues per call.
 constexpr std::size_t queues_max = 20'000;
 
 closure_options needs_of(requirement const& r) {
@@ -55,8 +55,8 @@ gangs_view explainer::gangs() const {
   return out;
 }
 
-// A queue that some worker could serve costs few visits, others as many as there are workers. The
-// result for a function and requirement is reused for all sessions.
+// A queue that no worker can serve costs a visit to each worker. The result for a function and
+// requirement is therefore reused for all sessions.
 unmet_demand_view explainer::unmet_demand() const {
   unmet_demand_view out;
   using key = std::pair<std::uint32_t, function_id>;  // requirement, function

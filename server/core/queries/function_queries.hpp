@@ -1,6 +1,6 @@
 // Queries about the functions that workers provide and closures call.
 //
-// Owned by the coordinator, which hands it out; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <string_view>
@@ -16,14 +16,13 @@ class function_queries {
  public:
   explicit function_queries(engine_state const& core) : core_(core) {}
 
-  /// Returns the functions that workers provide. Their counts include callables that run through
-  /// them.
+  /// Counts include the closures of callables that run through a function.
   std::vector<function_view> all() const;
-  /// Returns the functions under the names that users know.
+  /// Returns the functions by their displayed names.
   std::vector<shown_function_view> shown() const;
   /// REQUIRES: the core assigned the id.
   std::string_view name(function_id f) const;
-  /// Returns the name that users know of what the closure calls; empty without a record.
+  /// Returns the displayed name of the closure's function. Empty if the closure has no record.
   std::string_view called(closure_id closure) const;
 
  private:

@@ -1,4 +1,4 @@
-// One step over the records of a session, or over all records. Private to this folder; read-only.
+// Visits the records of one session or of all sessions in steps. Private to this folder.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,13 @@
 
 namespace muster::core {
 
-/// Cost of examining a record beyond that of skipping it.
+/// Cost of examining a record, in addition to the cost of skipping it.
 inline constexpr std::size_t record_cost = 4;
 
-/// Visits records from `at` on until the step's budget is spent: those in `list` (a job's closures)
-/// if given, else those of `owner` in the table, or of all sessions.
-///
-/// @param f called as `f(slot, record)`; returns the cost, or nothing to stop after this record.
-/// @return true if no records are left.
+/// Visits records, starting at `at`, until the budget of the step is spent. If `list` is given,
+/// these are its records (a job's closures); otherwise those of `owner`, or of all sessions.
+/// @param f called as `f(slot, record)`; returns the cost, or nothing to stop after this record
+/// @return true if no records are left
 template <class F>
 bool walk_records(closure_table const& closures, std::vector<slot> const* list,
                   session_number owner, std::uint64_t& at, F f) {

@@ -1,6 +1,6 @@
-// Queries about jobs and sessions. Results are copies; errors name the id.
+// Queries about jobs and sessions. Results are copies; errors contain the id.
 //
-// Owned by the coordinator, which hands it out; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <string_view>
@@ -13,10 +13,10 @@ struct engine_state;
 class release_texts;
 
 struct submitter_usage {
-  std::uint64_t sessions = 0;  // unfinished jobs and programs, open sessions
+  std::uint64_t sessions = 0;  // unfinished jobs and programs, and open sessions
   std::uint64_t queued = 0;
   std::uint64_t ranks = 0;       // of unfinished programs
-  std::uint64_t per_worker = 0;  // unreleased PerWorkerValues
+  std::uint64_t per_worker = 0;  // unreleased
   std::uint64_t value_bytes = 0;
 };
 
@@ -29,12 +29,11 @@ class session_queries {
   /// Returns REST jobs and streaming sessions with ids below `before` (0: no limit), newest first.
   page<job_view, session_id> list(session_id before, std::size_t limit) const;
   bool has_key(session_spec const& like) const;
-  /// Returns the session's submitter; empty if the session is unknown or had no authentication.
+  /// Returns a token id. Empty if the session is unknown or was not authenticated.
   std::string_view submitter(session_id id) const;
   void add_usage(std::string_view submitter, submitter_usage& into) const;
-  /// Returns since when closures have waited in a cluster without workers: the creation of the
-  /// oldest waiting session, or the last loss of a worker if that is later. `never` if no closure
-  /// waits.
+  /// Returns since when closures wait in a cluster without workers: the creation of the oldest
+  /// waiting session or the last loss of a worker, whichever is later. `never` if no closure waits.
   time_point waits_since() const;
 
  private:

@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::size_t holders_a_step = 2'000;
 
-/// Sets since when the worker has been building the component, or which closure it runs before
-/// that.
+/// Sets the start time of the component's build, or the closure that the worker runs before it.
 void add_progress(per_worker_view::component& v, per_worker_id id, per_worker_component const& part,
                   engine_state const& core) {
   if (part.state != value_state::not_ready) return;

@@ -1,6 +1,6 @@
-// Queries about stored values and about per-worker values.
+// Queries about stored values and per-worker values.
 //
-// Owned by the coordinator, which hands them out; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include "server/core/api/views.hpp"
@@ -15,15 +15,14 @@ class value_queries {
  public:
   explicit value_queries(engine_state const& core) : core_(core) {}
 
-  /// Returns sessions with ids above `after` that keep values. Visits at most 2,000 sessions per
+  /// Returns sessions that keep values, with ids above `after`. Visits at most 2,000 sessions per
   /// call.
   page<value_holder, session_id> holders(session_id after) const;
-  /// Returns since when values cannot be written to disk; `never` if they can.
+  /// Returns since when writing values to disk has failed, or `never`.
   time_point disk_fails_since() const;
-  /// Returns whether values in memory exceed this cluster's share; see shared_budget.
+  /// Returns whether the values in memory exceed this cluster's share; see shared_budget.
   bool too_many_bytes() const;
-  /// Returns whether the server has several clusters whose values together exceed
-  /// config::value_bytes_max.
+  /// Returns whether the values of several clusters together exceed config::value_bytes_max.
   bool too_many_bytes_in_server() const;
 
  private:
@@ -36,9 +35,8 @@ class per_worker_queries {
       : core_(core), texts_(texts) {}
 
   result<per_worker_view> find(per_worker_id id) const;
-  /// Returns values with ids above `after`.
   page<per_worker_view, per_worker_id> list(per_worker_id after, std::size_t limit) const;
-  /// Returns up to `limit` components whose builds have lost too many workers in a row.
+  /// Returns components whose builders have lost too many workers in a row.
   std::vector<failing_build_view> failing(std::size_t limit) const;
 
  private:

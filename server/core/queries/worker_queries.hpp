@@ -1,7 +1,6 @@
-// Queries about tasks and the closures that their workers hold. Results are copies; errors name the
-// task.
+// Queries about tasks and their workers' closures. Results are copies; errors contain the task.
 //
-// Owned by the coordinator, which hands it out; engine thread only.
+// Owned by the coordinator; engine thread only.
 #pragma once
 
 #include <optional>
@@ -28,22 +27,20 @@ class worker_queries {
 
   result<task_view> find(std::string_view job, std::int64_t index) const;
   /// Returns tasks ordered by (job, index).
-  /// @param after number of rows to skip.
+  /// @param after number of rows to skip
   page<task_view, std::size_t> list(std::size_t after, std::size_t limit,
                                     task_filter const& filter) const;
 
   std::uint32_t connected() const;
-  /// Returns the number of tasks of a job, connected or not; see worker_registry. It changes only
-  /// if tasks_version() does.
+  /// Includes disconnected tasks; see worker_registry. The number changes only when tasks_version()
+  /// changes.
   std::uint32_t tasks_of(std::string const& job) const;
   std::uint64_t tasks_version() const;
 
-  /// Returns up to `limit` running and `limit` prefetched closures of a task's worker, oldest
-  /// first.
+  /// Returns up to `limit` running and up to `limit` prefetched closures, oldest first.
   result<worker_contents> closures_held_by(std::string_view job, std::int64_t index,
                                            std::size_t limit) const;
-  /// Returns closures that run on the task's worker, oldest first; only those of session `of` if
-  /// given.
+  /// Returns closures oldest first; if `of` is given, only those of this session.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
 

@@ -1,12 +1,12 @@
-// One record for every known closure, in chunks that never move. The sub-models of the core share
-// these records; each field belongs to the sub-model named next to it.
+// One record for each known closure, in chunks that never move. The core's sub-models share these
+// records; the comment on a field can name the sub-model that owns it.
 //
-// A closure_id is slot | generation << 32, so look-up is an index and a comparison, and ids of
-// forgotten closures are recognised. Records are linked into lists by slot number, so moving a
-// closure allocates nothing. Slot numbers are unique in the server: tables take chunks of them from
-// a common supply.
+// A closure_id is slot | generation << 32. A lookup is therefore an index and a comparison, and ids
+// of forgotten closures are detected. Records are linked into lists by slot number, so moving a
+// closure allocates no memory. Slot numbers are unique in the server, because tables allocate
+// chunks from a common supply.
 //
-// Owned by the coordinator; engine thread only. Bounded by config::closures_max.
+// Owned by the coordinator; engine thread only. Limited by config::closures_max.
 #pragma once
 
 #include <algorithm>
@@ -36,76 +36,73 @@ struct attempt_record {
   blame blamed = blame::none;
 };
 
-/// Data that only few closures have.
 struct closure_details {
   core::failure failure;
   std::vector<attempt_record> lost;  // all but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
-  std::shared_ptr<std::vector<blob>> inputs;  // values received so far, by position
-  std::vector<closure_id> input_ids;          // by position
-  // Closures that wait or waited for this one; may be forgotten.
+  std::shared_ptr<std::vector<blob>> inputs;  // values received so far
+  std::vector<closure_id> input_ids;          // in the same order as `inputs`
+  // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;             // in the gang_table, until it starts; 0: none
-  std::uint32_t retries = 0;          // user errors after which it was retried
-  time_point start_at{};              // earliest dispatch
-  std::uint32_t workers_lost = 0;     // losses of workers or processes that it is blamed for
-  std::uint32_t processes_ended = 0;  // processes that ended while they executed it
+  std::uint64_t gang = 0;          // in the gang_table, until the gang starts; 0: none
+  std::uint32_t retries = 0;       // after errors that the function raised
+  time_point start_at{};           // earliest dispatch time
+  std::uint32_t workers_lost = 0;  // losses of workers or processes that the closure is blamed for
+  std::uint32_t processes_ended = 0;  // processes that ended while executing it
   time_point deadline = never;
-  time_point exclusive_since{};  // set when it becomes isolated
-  time_point ready_at{};         // when it last became ready for dispatch; epoch: when created
+  time_point exclusive_since{};
+  time_point ready_at{};  // when it last became ready; epoch: at its creation
 };
 
-/// Why and when a value was released, and its size.
 struct release_note {
   release_reason why{};
   time_point at{};
-  std::uint64_t bytes = 0;  // size of the value, or of the blob that it named
+  std::uint64_t bytes = 0;  // of the value, or of the blob that it refers to
 };
 
 struct closure_record {
-  session_number owner{};  // null: the slot is free
-  worker_number worker{};  // runs it or has it prefetched
+  session_number owner{};  // none: the slot is free
+  worker_number worker{};  // runs or prefetches it
   std::unique_ptr<closure_details> details;
   blob args;
-  blob value;  // values; the result
+  blob value;  // owner: values; the result
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // start of the newest attempt; while prefetched: when it was sent
-  time_point finished{};  // when it ended; in a free slot: when it was released
+  time_point started{};   // of the newest attempt; while prefetched: dispatch time
+  time_point finished{};  // in a free slot: release time
   std::uint32_t generation = 1;
-  slot previous = no_slot;  // links of its list; free slots use `next`
+  slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
   std::uint32_t order = 0;  // position in its session
-  std::uint32_t queue = 0;  // scheduling: index of its queue in the session
+  std::uint32_t queue = 0;  // owner: scheduling; index of its queue in the session
   std::uint32_t attempt = 0;
-  std::uint32_t place = ~0u;  // where the newest attempt ran
+  std::uint32_t place = ~0u;  // of the newest attempt
   function_id function{};
-  closure_phase phase = closure_phase::queued;  // only closure_book changes it
+  closure_phase phase = closure_phase::queued;  // set only by closure_book
   std::uint8_t worker_failures = 0;
-  bool timed_out : 1 = false;  // its deadline passed while it ran
+  bool timed_out : 1 = false;  // the deadline passed during execution
   bool stop_requested : 1 = false;
-  bool awaited : 1 = false;    // a parked call waits for it
-  bool released : 1 = false;   // resumable session: the client has released the value
-  bool reported : 1 = false;   // running: its worker has reported so
-  bool retracted : 1 = false;  // prefetched: its worker was asked to return it
+  bool awaited : 1 = false;    // a waiting call needs the value
+  bool released : 1 = false;   // by the client of a resumable session
+  bool reported : 1 = false;   // running: the worker has reported the start
+  bool retracted : 1 = false;  // prefetched: the worker was asked to return it
   bool exclusive : 1 = false;  // its worker runs nothing else; see exclusive_table.hpp
-  value_place where : 2 = value_place::memory;  // values
-  release_reason why_released : 4 = {};         // in a free slot
-  // It ran in an earlier server process, and its worker may still run it.
+  value_place where : 2 = value_place::memory;  // owner: values
+  release_reason why_released : 4 = {};         // set in a free slot
+  // Ran in an earlier server process; its worker may still run it.
   bool restored : 1 = false;
-  bool noted : 1 = false;      // running: recorded by a fact
-  bool waits : 1 = false;      // running: waits for a value and has yielded its slot
-  bool own_error : 1 = false;  // its error stops no other closure, and no other's error stops it
+  bool noted : 1 = false;      // running: recorded in a fact
+  bool waits : 1 = false;      // running: waits for a value without a slot
+  bool own_error : 1 = false;  // errors spread neither from this closure nor to it
 
   closure_state state() const { return state_of(phase); }
   bool is(closure_phase p) const { return phase == p; }
   bool sent() const { return phase == closure_phase::prefetched; }
-  /// Returns whether it waits for something other than a worker.
+  /// Returns whether the closure waits for something other than a worker.
   bool deferred() const { return phase < closure_phase::queued; }
 
-  /// Returns whether the closure may have caused the loss of its newest attempt's worker or
-  /// process.
+  /// Returns whether the closure may have caused the loss of its last worker or process.
   bool is_blamed_for_last_loss() const {
     if (!details || details->lost.empty()) return false;
     auto const& last = details->lost.back();
@@ -120,7 +117,6 @@ struct closure_record {
 };
 static_assert(sizeof(closure_record) <= 104, "the memory of a queued closure is a promise");
 
-/// A list of records, linked through the records themselves.
 struct slot_list {
   slot front = no_slot;
   slot back = no_slot;
@@ -140,20 +136,19 @@ class closure_table {
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
-  /// Returns whether this table owns the slot, free or not.
+  /// The slot may be free.
   bool owns_slot(slot s) const {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
 
-  /// Returns whether an earlier server process assigned its id.
+  /// Returns whether an earlier server process assigned the slot's id.
   bool is_from_earlier_process(slot s) const { return is_earlier((*this)[s].generation); }
 
-  /// Returns whether another table of the server owns its slot.
   bool is_in_other_table(closure_id id) const {
     return !owns_slot(slot_of(id)) && slot_of(id) / chunk_size < wide_.chunks;
   }
 
-  /// Returns the slot of a known closure, or no_slot.
+  /// Returns no_slot if the closure is unknown.
   slot find(closure_id id) const {
     slot const s = slot_of(id);
     if (!owns_slot(s)) return no_slot;
@@ -170,13 +165,13 @@ class closure_table {
     auto& r = (*this)[s];
     r.owner = owner;
     r.next = no_slot;
-    r.finished = {};  // removes the previous closure's note; see release
+    r.finished = {};  // removes the previous release_note
     ++size_;
     return s;
   }
 
-  /// Allocates a slot for an id from an earlier process. REQUIRES: the id is unused; end_of_claims
-  /// is called before the next allocation.
+  /// Allocates the slot of an id from an earlier process. REQUIRES: the id is unused;
+  /// end_of_claims() is called before the next allocation.
   slot claim(closure_id id, session_number owner) {
     slot const s = slot_of(id);
     auto const n = s / chunk_size;
@@ -203,7 +198,7 @@ class closure_table {
       }
   }
 
-  /// Frees the slot and keeps the note until its next use. REQUIRES: it is in no list.
+  /// The note is kept until the slot is reused. REQUIRES: the slot is in no list.
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure is released once");
@@ -214,13 +209,13 @@ class closure_table {
     r.finished = note.at;
     r.why_released = note.why;
     --size_;
-    // Not reused: its next ids are reserved for the next server process.
+    // The next ids of this slot are reserved for the next server process.
     if (generation == wide_.end_generation) return;
     r.next = free_;
     free_ = s;
   }
 
-  /// Returns the note of a released closure whose slot was not reused.
+  /// Returns the note of a released closure if its slot has not been reused.
   std::optional<release_note> note_of(closure_id id) const {
     slot const s = slot_of(id);
     if (!owns_slot(s)) return {};
@@ -232,12 +227,12 @@ class closure_table {
   }
 
   std::size_t size() const { return size_; }
-  /// Returns an upper bound of the slots in use.
+  /// Returns an upper bound of the used slot numbers.
   std::uint64_t slots_end() const { return std::uint64_t{chunks_.size()} * chunk_size; }
-  /// Visits closures from slot `from` on until `units` are spent; skipping a slot costs 1.
+  /// Visits closures, starting at slot `from`, until `units` are spent. Skipping a slot costs 1.
   /// @param f called as `f(slot, record)`; returns the additional cost, or nothing to stop after
-  ///   it.
-  /// @return where to continue.
+  /// this closure
+  /// @return slot at which to continue
   template <class F>
   std::uint64_t walk_from(std::uint64_t from, std::size_t units, F f) const {
     for (; from < slots_end() && units > 0; --units) {
@@ -304,9 +299,8 @@ class closure_table {
     }
     return fresh_++;
   }
-  // Returns the generation after `g`. Which ids an earlier process assigned after its own is
-  // unknown, so those continue with this process's first generation. "Earlier" is modulo 2^32,
-  // since generations wrap.
+  // It is unknown which ids an earlier process assigned after `g`, so earlier generations continue
+  // with this process's first generation. Generations wrap, so "earlier" is modulo 2^32.
   std::uint32_t generation_after(std::uint32_t g) const {
     return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
   }
@@ -316,13 +310,13 @@ class closure_table {
   }
 
   server_wide& wide_;
-  // By number; null: belongs to another table.
+  // Null: the chunk belongs to another table.
   std::vector<std::unique_ptr<closure_record[]>> chunks_;
   slot free_ = no_slot;
-  slot fresh_ = 0;      // first unused slot of the newest chunk
-  slot fresh_end_ = 0;  // end of that chunk; 2^32 wraps to 0
+  slot fresh_ = 0;      // in the newest chunk
+  slot fresh_end_ = 0;  // of the newest chunk; 2^32 wraps to 0
   std::size_t size_ = 0;
-  std::vector<std::uint32_t> claimed_;  // chunk numbers, until end_of_claims
+  std::vector<std::uint32_t> claimed_;  // chunk numbers, until end_of_claims()
 };
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
-// Numbers of sessions, which records use instead of ids. They are small, dense and reused, so that
-// they serve as indices; only the core uses them. 0 means none. For workers see api/ids.hpp.
+// Session numbers, which core records use instead of ids: small, dense and reused. 0 means none.
+// For worker numbers, see api/ids.hpp.
 #pragma once
 
 #include "server/core/api/ids.hpp"

@@ -1,6 +1,5 @@
-// Where attempts ran: worker name, incarnation and host. A place is shared by all closures that ran
-// there, and kept while one of them or the worker is known. Owned by the coordinator; bounded by
-// the number of recorded attempts.
+// Places where attempts ran, shared by closures. A place is kept while such a closure or the worker
+// is known. Owned by the coordinator; limited by the number of recorded attempts.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +22,10 @@ class place_table {
  public:
   static constexpr std::uint32_t none = ~0u;
 
-  /// `out`, which receives changes of names, must outlive the table.
+  /// `out` receives changes of names. It must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
-  /// Returns a place with one reference.
+  /// The place has one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
     if (free_.empty()) {
@@ -40,7 +39,7 @@ class place_table {
     places_[id] = {std::move(worker), i, std::move(host), 1};
     return id;
   }
-  /// Makes released numbers available again. Within a step, a number denotes a single place.
+  /// Makes released numbers available again. A number denotes only one place within a step.
   void begin_step() {
     free_.insert(free_.end(), released_this_step_.begin(), released_this_step_.end());
     released_this_step_.clear();
@@ -55,7 +54,7 @@ class place_table {
   std::uint32_t used() const { return static_cast<std::uint32_t>(places_.size()); }
 
  private:
-  // Rarely called; not inlined to keep `release` small.
+  // Not inlined, so that `release` stays small.
   [[gnu::noinline]] void forget(std::uint32_t id) {
     changes_.places.push_back({id, false, {}, {}, {}});
     places_[id] = {};
@@ -65,7 +64,7 @@ class place_table {
   changes& changes_;
   std::vector<place> places_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> released_this_step_;  // released in this step
+  std::vector<std::uint32_t> released_this_step_;
 };
 
 }  // namespace muster::core

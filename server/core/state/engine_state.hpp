@@ -1,9 +1,7 @@
-// Contains the complete closure state of one cluster: independent sub-models, each owning its part,
-// and the data of the current step. Transitions modify it and queries read it; no other code
-// accesses it.
+// The complete closure state of one cluster: independent sub-models, each owning its part, and the
+// data of the current step. Only transitions modify it, and only queries read it.
 //
-// Owned by the coordinator and constructed before everything that refers to it; engine thread only.
-// Each sub-model enforces its own limits.
+// Owned by the coordinator; engine thread only. Each sub-model enforces its own limits.
 #pragma once
 
 #include "server/core/closures/closure_book.hpp"
@@ -46,7 +44,7 @@ struct engine_state {
   component_builds builds{wide, step.fx.changes};
   session_table sessions{wide, step.fx.changes};
   session& builders{sessions.open_own(delivery::build)};  // owns the closures of builds
-  // Owns the closures that rebuild values.
+  // Owns the closures that recompute values.
   session& rebuilders{sessions.open_own(delivery::rebuild)};
   value_store values{closures, step.config, wide, step.fx.changes};
   lineage_book lineage;

@@ -1,4 +1,4 @@
-// Adapts the scheduler's resources to the ledger of the program controller. Owned by engine_state.
+// Adapts the scheduler's resources to the program controller's ledger. Owned by engine_state.
 #pragma once
 
 #include "server/core/programs/ledger.hpp"

@@ -1,5 +1,5 @@
-// The current step: its time, its effects, and work deferred to its end (see coordinator.hpp). Also
-// holds the alarms and parked calls, which outlive a step and belong to no sub-model.
+// The current step: its time, its effects, and work deferred to its end. Also contains the alarms
+// and waiting calls, which outlive a step.
 //
 // Owned by the coordinator; engine thread only.
 #pragma once
@@ -17,31 +17,31 @@
 
 namespace muster::core {
 
-/// Events that happen at a set time. An alarm's id names a closure, session, stream or gang.
+/// The id of an alarm is that of a closure, session, stream or gang.
 enum class alarm_kind : std::uint8_t {
-  start,             ///< a queued closure may be dispatched
-  closure_deadline,  ///< a closure must have finished
-  job_deadline,      ///< a job must have finished
-  session_lease,     ///< a session's client must have come back
-  worker_return,     ///< a closure stops waiting for a disconnected worker
-  worker_start,      ///< a worker's staggered start
-  gang,              ///< a gang has waited long enough
-  state_lost,        ///< a task that holds state has been disconnected for too long
-  retract,           ///< workers with idle slots have waited long enough; id 0
-  value_age,         ///< a finished job, or the oldest value a session holds, is too old
+  start,
+  closure_deadline,
+  job_deadline,
+  session_lease,  ///< a session's client has not reconnected in time
+  worker_return,  ///< a closure stops waiting for its disconnected worker
+  worker_start,
+  gang,        ///< a gang has waited long enough
+  state_lost,  ///< a stateful task has been disconnected for too long
+  retract,     ///< workers with idle slots have waited long enough; id 0
+  value_age,   ///< a finished job or a session's oldest value has expired
 };
 
 inline failure input_failure(std::string message) {
   return {failure_kind::input, "", std::move(message), "", "", 0};
 }
 
-/// An ended input whose dependents are yet to be informed. This happens at the end of the step in a
-/// loop, so that a chain of dependents needs no recursion.
+/// An ended input whose dependents have not been informed. They are informed in a loop at the end
+/// of the step, to avoid recursion along a chain of dependents.
 struct ended_input {
   closure_id id{};
   bool ok = true;
   blob value;
-  failure why;  // !ok: the error of the dependents
+  failure why;  // error of the dependents, unless `ok`
   std::vector<closure_id> dependents;
 };
 
@@ -57,12 +57,12 @@ struct step_frame {
 
   // Deferred to the end of the step.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> starts_due;  // delayed closures that are now due
-  // Queued closures that no worker may be able to run; see lifecycle.
+  std::vector<closure_id> starts_due;  // delayed closures whose start time has come
+  // Queued closures that possibly no worker can run; see lifecycle.
   std::vector<closure_id> to_check;
-  bool check_all = false;  // check every waiting closure instead of `to_check`
+  bool check_all = false;  // instead of `to_check`, check all waiting closures
   std::vector<std::pair<closure_id, failure>>
-      // Closures whose input is lost for good.
+      // Closures with a permanently lost input.
       failed_inputs;
 
   void report_incident(incident i) { fx.changes.incidents.push_back(std::move(i)); }

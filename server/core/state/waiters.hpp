@@ -1,5 +1,5 @@
-// Parked calls: calls that wait for a job or a closure to end, with their deadlines. Bounded by
-// config::parked_calls_max; beyond that, calls are refused at once.
+// Calls that wait for the end of a job or closure, with their deadlines. Limited by
+// config::parked_calls_max; further calls are refused immediately.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@ namespace muster::core {
 
 struct waiter {
   session_id session{};  // set for a join
-  closure_id closure{};  // set for a call that waits for a value
+  closure_id closure{};  // set for a request for a value
   time_point deadline = never;
   join_mode mode = join_mode::watch;
   time_point since{};  // start of a wait for a value
@@ -21,17 +21,16 @@ struct waiter {
 
 class waiters {
  public:
-  /// REQUIRES: there is room; see config::parked_calls_max.
+  /// REQUIRES: size() is below config::parked_calls_max.
   void park(call_id call, waiter w) {
     check(calls_.emplace(call, w).second, "a call is parked once");
     deadlines_.emplace(w.deadline, call);
     if (w.closure != closure_id{}) by_closure_[w.closure].push_back(call);
   }
 
-  /// REQUIRES: the call is parked.
   waiter const& at(call_id call) const { return calls_.at(call); }
 
-  /// Returns false if the call is not parked, for example already answered.
+  /// Returns false if the call is not waiting, for example because it was already answered.
   bool remove(call_id call, waiter* was = nullptr) {
     auto const it = calls_.find(call);
     if (it == calls_.end()) return false;
@@ -55,7 +54,7 @@ class waiters {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  /// Returns the call with the earliest deadline. REQUIRES: not empty.
+  /// Earliest deadline first. REQUIRES: not empty.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }

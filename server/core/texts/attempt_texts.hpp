@@ -1,4 +1,4 @@
-// Describes the outcome of an attempt, such as "worker lost: connection reset". Pure.
+// Describes the outcome of an attempt, such as "worker lost: connection reset".
 #pragma once
 
 #include <string>

@@ -50,14 +50,14 @@ std::string text(unmet_need const& n, std::string const& function) {
   return "of " + plural(n.of, "worker") + " with '" + function + "' none " + what();
 }
 
-// Returns "1 is", "2 are".
+// Returns a text such as "1 is" or "2 are".
 std::string number_with_is(std::uint64_t n) {
   return std::to_string(n) + (n == 1 ? " is" : " are");
 }
 
 constexpr std::string_view exec_function = "muster.exec";
 
-/// Returns "3.11" for "python:3.11"; empty for other functions.
+/// Returns "3.11" for "python:3.11", and an empty string for other functions.
 std::string python_version(std::string const& function) {
   constexpr std::string_view family = "python:";
   if (!function.starts_with(family)) return {};
@@ -65,7 +65,7 @@ std::string python_version(std::string const& function) {
   return version.find_first_not_of("0123456789.") == std::string::npos ? version : std::string();
 }
 
-/// Returns the command that starts a worker which provides the function.
+/// Returns the command that starts a worker with the function.
 std::string how_to_start(std::string const& function) {
   if (auto const version = python_version(function); !version.empty())
     return "start one with 'python" + version + " -m muster worker'";
@@ -119,7 +119,7 @@ std::string input_of(explanation const& e) {
   }
 }
 
-/// Returns why the closure starts later; empty if only the time is known.
+/// Returns why the closure starts later. Empty if only the time is known.
 std::string why_later(explanation const& e) {
   auto const after = e.lost_attempt == 0 ? std::string() : " after " + text(e.lost);
   if (e.why == closure_reason::may_return)
@@ -176,7 +176,6 @@ std::string of_versions(explanation const& e) {
          v.wanted + " connects within " + milliseconds(v.fails_in) + ", it fails.";
 }
 
-/// Returns what a running closure waits for, as far as that is known.
 std::string waited_for(explanation const& e) {
   if (!e.waits) return {};
   auto const said = std::string(", waits for a value; its slot is free for other closures");

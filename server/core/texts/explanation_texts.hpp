@@ -1,5 +1,4 @@
-// Renders explanations as sentences. Pure functions, called by the REST and gRPC layers to answer
-// requests.
+// Converts explanations into sentences. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,19 +7,18 @@
 
 namespace muster::core {
 
-/// Returns the full text: "QUEUED for 3000 ms: no worker is connected. It was requeued …".
+/// Returns the full text, such as "QUEUED for 3000 ms: no worker is connected. It was requeued …".
 std::string text(explanation const& e);
-/// Returns only the cause of waiting, such as "no worker is connected."; empty if the closure does
+/// Returns only the cause of the wait, such as "no worker is connected.". Empty if the closure does
 /// not wait.
 std::string cause(explanation const& e);
 /// Returns why no worker can run the closure, without a full stop.
 std::string text(worker_shortage const& l);
-/// Returns that no connected worker provides the function, and how to start one, without a full
-/// stop.
+/// States how to start a worker with the function, without a full stop.
 std::string text_of_missing_function(std::string const& function);
-/// Returns what a gang waits for, without a full stop.
+/// Returns why a gang waits, without a full stop.
 std::string text(gang_wait const& g);
-/// Returns "python:3.11 and python:3.12"; at most five versions.
+/// Returns at most five versions, such as "python:3.11 and python:3.12".
 std::string text_of_versions(std::vector<std::string> const& present);
 
 }  // namespace muster::core

@@ -17,11 +17,11 @@ std::string bytes(std::uint64_t b) {
   return std::to_string(b) + " bytes";
 }
 
-/// Maximum length of each part of a text that is copied into every cancelled closure.
+/// Limits each part of a text that is copied into every cancelled closure.
 constexpr std::size_t quoted_bytes_max = 80;
 
-/// Returns "ZeroDivisionError: division by zero (on worker:0)", with only the first line of the
-/// message that is not empty.
+/// Returns a text such as "ZeroDivisionError: division by zero (on worker:0)". Contains only the
+/// first non-empty line of the message.
 std::string short_text(failure const& error) {
   auto const dot = error.type.rfind('.');
   auto said =
