@@ -1,4 +1,4 @@
-// Threads: the engine thread owns the hubs, the services and gRPC; the web thread owns HTTP; the
+// Threads: the engine thread owns the hubs, the services and gRPC. The web thread owns HTTP. The
 // main thread starts both, waits for a signal and stops them.
 // clang-format off
 //   start   resolvers queried → HTTP port → web thread, which answers 503 → leadership (--store) → data directory → clusters
@@ -8,8 +8,8 @@
 //           values → history → gRPC streams → threads joined → leadership given up
 // clang-format on
 //
-// Steps that can fail precede the engine thread, so after a failure only the web thread must be
-// stopped.
+// Steps that can fail precede the engine thread, so that after a failure only the web thread must
+// be stopped.
 #include "app/app.hpp"
 
 #include <spdlog/spdlog.h>
@@ -38,16 +38,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Limit for HTTP during a stop; see wire_assembly.cpp for gRPC.
+// Limit for HTTP when stopping; see wire_assembly.cpp for gRPC.
 constexpr auto http_grace = 2s;
 
 class app {
  public:
-  /// `found`: by source, the clusters already in `c`.
+  /// @param found Clusters that are already in `c`, by source.
   app(configuration const& c, std::vector<cluster_spec> const& found, net::service_manager& manager)
       : found_(found), perimeter_(c, manager), engine_(c) {}
 
-  /// Returns false if a stop signal arrived before it served.
+  /// Returns false if a stop signal arrived before the server was ready.
   bool start();
   void stop();
   engine_assembly& engine() { return engine_; }
@@ -76,7 +76,7 @@ class app {
                     wire_,   *torch_,    history_, webhooks_.get()};
 
   endpoint grpc_bound_, http_bound_;
-  std::unique_ptr<machine_watch> machines_;  // while the engine runs
+  std::unique_ptr<machine_watch> machines_;  // exists while the engine runs
 };
 
 std::unique_ptr<webhook_sender> app::make_webhooks() {
@@ -104,7 +104,7 @@ void app::open() {
   store_.restore_jobs();
   history_.restore();
   if (!engine_.config.is_read_only()) torch_->open();
-  grpc_bound_ = wire_.open();  // last: a started gRPC server must be stopped
+  grpc_bound_ = wire_.open();  // last, because a started gRPC server must be stopped
 }
 
 bool app::lead() {
@@ -208,7 +208,7 @@ void app::stop() {
   store_.leadership().resign();
 }
 
-// Replaces 0, which means "infinite" in TensorFlow, by the maximum.
+// Replaces 0, which means "infinite" in TensorFlow, with the maximum.
 void lift_limit_of_queues(core::config& c) {
   if (c.queue_capacity != 0) return;
   c.queue_capacity = c.queue_capacity_max;

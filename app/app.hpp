@@ -1,5 +1,4 @@
-// The composition root: creates the parts of the server, and starts and stops them in order of
-// their dependencies.
+// The composition root. Creates the server's parts and starts and stops them in dependency order.
 #pragma once
 
 #include "app/configuration.hpp"
@@ -8,7 +7,7 @@ namespace muster::server {
 
 /// Runs the server until SIGTERM or SIGINT. Main thread, once per process.
 /// @throws start_error
-/// @throws std::runtime_error if a part fails later
+/// @throws std::runtime_error if a part fails after startup
 void serve(configuration const& c);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// The server's clock: steady, and set to the wall clock once, so it never goes back and its values
-// can be displayed. It can also be fixed, to show a history. Immutable; any thread.
+// The server's clock. It is steady and set to the wall clock once, so it never goes back and its
+// values can be displayed. It can also be fixed, to show a history. Immutable; any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace muster::server {
 
 class anchored_clock {
  public:
-  /// `stands_at`: fixed time, if any.
+  /// @param stands_at Fixed time, if any.
   explicit anchored_clock(std::optional<core::time_point> stands_at = {}) : stands_at_(stands_at) {}
 
   core::time_point now() const {
     if (stands_at_) return *stands_at_;
     return wall_ + std::chrono::floor<core::duration>(steady::now() - start_);
   }
-  /// Returns the steady time of `t`, for timers. Limits it to a year after the start, because
-  /// `never` would overflow.
+  /// Returns the steady time of `t`, for timers. Limited to a year after the start, because `never`
+  /// would overflow.
   std::chrono::steady_clock::time_point to_steady(core::time_point t) const {
     if (stands_at_) return start_ + (t > *stands_at_ ? a_year : steady::duration{});
     auto const ahead = std::min<core::duration>(t - wall_, a_year);

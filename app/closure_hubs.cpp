@@ -1,4 +1,3 @@
-// Provides each hub with a clock, a timer and the limits of its cluster.
 #include "app/closure_hubs.hpp"
 
 #include <spdlog/spdlog.h>
@@ -15,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Maximum time until values beyond the limit are removed, if they can be.
+// Maximum delay until values beyond the limit are removed.
 constexpr auto room_after = 10ms;
 
 bool is_followed(configuration const& c, std::string const& cluster) {
@@ -79,8 +78,8 @@ muster::result<core::coordination::cluster_id> closure_hubs::find(std::string_vi
   return main == cluster_id{} ? found : main;
 }
 
-// Reduces a default grace below a short heartbeat timeout. Declares the tasks that functions can
-// report as lost, unless a resolver can change them.
+// Reduces a default grace period that is not below the heartbeat timeout. Declares the tasks that
+// functions can report as lost, unless a resolver can change them.
 core::config closure_hubs::config_of(core::coordination::cluster_spec const* cluster) const {
   auto core = engine_.config.core;
   core.spill = !engine_.config.spill_dir.empty();
@@ -112,7 +111,7 @@ hub_dependencies closure_hubs::dependencies(coro::timer& deadline,
   e.move_values = [this](std::vector<core::value_move> moves) {
     std::erase_if(moves, [this](core::value_move const& m) {
       if (m.kind != core::move_kind::copy) return false;
-      // The blob has its name by then.
+      // The blob's name is registered by then.
       engine_.context().post([this, id = m.closure] { blobs_.copy(id); });
       return true;
     });
@@ -136,8 +135,8 @@ std::shared_ptr<hub> closure_hubs::make(cluster_id cluster, pool_dependencies po
   return {std::move(made), closures};
 }
 
-// Starts numbering after earlier starts. A slot that has used its generations, about a hundred
-// bytes, is abandoned.
+// Continues numbering after earlier starts. A slot that has used all its generations is abandoned,
+// at a cost of about 100 bytes.
 void closure_hubs::set_first_numbers(std::uint64_t epoch, std::uint64_t sessions) {
   auto const g = core::generations_of(epoch);
   wide_.first_generation = g.first;
@@ -197,7 +196,7 @@ void closure_hubs::post_attempt_event(core::program_id program, std::uint32_t at
   });
 }
 
-// Names the blob of a closure that was recomputed.
+// Registers the blob of a recomputed closure.
 void closure_hubs::keep_blob(core::closure_id id) {
   auto const view = pools_.of(id).state().closures().find(id);
   if (!view || view->state != core::closure_state::succeeded) return;

@@ -1,5 +1,5 @@
 // The hubs of the server's clusters with their timers, and the pools that look them up. Owned by
-// the composition root; engine thread, except the constructor.
+// the composition root. Engine thread, except the constructor.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ class closure_hubs {
   server::pools& pools() { return pools_; }
   program_clusters& of_programs() { return of_programs_; }
 
-  /// Makes numbers of sessions and closures differ from those of earlier starts. Must be called
-  /// before anything is restored.
-  /// @param epoch number of this start
-  /// @param sessions highest number of an earlier session
+  /// Makes session and closure numbers differ from those of earlier starts. Called before anything
+  /// is restored.
+  /// @param epoch Number of this start.
+  /// @param sessions Highest number of an earlier session.
   void set_first_numbers(std::uint64_t epoch, std::uint64_t sessions);
   /// Restores programs from the open data directory. Clusters of unknown programs are removed once
   /// the engine runs. Must be called before the engine runs.

@@ -1,4 +1,3 @@
-// Queries resolvers one by one with a time limit each; then watches each.
 #include "app/cluster_following.hpp"
 
 #include <spdlog/spdlog.h>
@@ -41,7 +40,7 @@ void warn_of_gaps(cluster_source const& source, cluster_spec const& found) {
           source.declaration.name, job, found.num_tasks(job), found.job(job).rbegin()->first);
 }
 
-/// Returns nullopt after a stop signal, and sets `signal` to its name.
+/// If a stop signal arrives first, sets `signal` to its name and returns nullopt.
 std::optional<cluster_spec> first_answer(cluster_source const& source,
                                          std::optional<std::string>& signal) {
   using clock = std::chrono::steady_clock;

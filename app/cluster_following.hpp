@@ -1,6 +1,6 @@
-// Follows clusters whose tasks come from resolvers. At the start, queries each resolver until it
+// Follows clusters whose tasks come from resolvers. At startup, queries each resolver until it
 // answers. Then polls each on its own thread and passes changes to the engine. If a resolver fails,
-// its cluster is unchanged. Owned by the composition root.
+// its cluster remains unchanged. Owned by the composition root.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace muster::server {
 
-/// Returns the cluster to declare for a resolver's result: jobs sorted by name, without empty ones.
-/// A job with gaps is as large as its highest index requires. INVALID_ARGUMENT names the field.
+/// Returns the cluster to declare for a resolver's result: nonempty jobs, sorted by name. A job
+/// with gaps is as large as its highest index requires. INVALID_ARGUMENT with the field.
 muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
                                                           cluster_spec const& found);
 
@@ -25,23 +25,22 @@ muster::result<core::coordination::cluster_spec> declared(cluster_source const& 
 struct first_answers {
   std::vector<cluster_spec> found;
   std::vector<core::coordination::cluster_spec> declared;
-  /// If set, a stop signal arrived first, and the answers are incomplete.
+  /// If set, this stop signal arrived first, and the answers are incomplete.
   std::optional<std::string> stopped_by;
 };
 
 /// Main thread, with stop signals blocked. Logs why it waits.
-/// @throws start_error if an answer is malformed, or there is none in time
+/// @throws start_error if an answer is malformed or does not arrive in time
 first_answers ask_sources(std::vector<cluster_source> const& sources);
 
 class cluster_following {
  public:
-  /// @pre Both outlive this object.
+  /// @pre Both arguments outlive this object.
   cluster_following(engine_assembly& engine, coordination_hub& hub);
 
-  /// `found`: clusters that the server has already declared.
+  /// @param found Clusters that the server has already declared.
   void start(std::vector<cluster_spec> const& found);
-  /// Stops polling; nothing is posted afterwards. Waits for a hanging resolver only for a short
-  /// time.
+  /// Stops polling. Nothing is posted afterwards. Waits only briefly for a resolver that hangs.
   void stop();
 
  private:

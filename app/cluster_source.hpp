@@ -14,11 +14,11 @@ struct cluster_source {
   std::string text;
   /// Used by one thread at a time.
   std::shared_ptr<cluster_resolver> resolver;
-  /// Everything except the jobs.
+  /// Contains everything except the jobs.
   core::coordination::cluster_spec declaration;
   std::vector<std::string> recoverable_jobs;
   core::duration every = std::chrono::seconds(30);
-  /// How long the server's start waits for the first answer.
+  /// How long startup waits for the first answer.
   core::duration timeout = std::chrono::minutes(2);
 };
 

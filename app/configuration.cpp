@@ -1,4 +1,3 @@
-// Parses addresses and port ranges, and detects conflicting settings.
 #include "app/configuration.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -76,7 +75,7 @@ std::string problem_with_times(core::config const& c) {
   return {};
 }
 
-// Limits that must not be zero, which would make the server useless and has no special meaning.
+// Rejects zero for limits where it has no special meaning and would make the server useless.
 std::string problem_with_zeros(configuration const& c) {
   using limit = std::pair<char const*, std::uint64_t>;
   for (auto const& [flag, value] :
@@ -147,7 +146,7 @@ std::string problem_with_torch(configuration const& c) {
   return {};
 }
 
-// Reachable servers need stored tokens, or an explicit --insecure.
+// Reachable servers need stored tokens or an explicit --insecure.
 std::string problem_with_access(configuration const& c) {
   for (auto const& [flag, where] : {std::pair{"--grpc", &c.grpc}, std::pair{"--http", &c.http}}) {
     if (where->is_loopback() || c.insecure) continue;

@@ -1,5 +1,5 @@
-// Settings of `muster serve`: addresses, files, logging, limits. Plain data, filled by the command
-// line before the start and then read-only.
+// Settings of `muster serve`. Plain data, filled by the command line before the start and then
+// read-only.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@
 
 namespace muster::server {
 
-/// Why the server could not start, in one line.
+/// Contains a one-line reason why the server could not start.
 class start_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// IP address and port to listen on; with port 0, the system chooses one.
+/// IP address and port to listen on. With port 0, the system selects a port.
 struct endpoint {
   std::string address;
   std::uint16_t port = 0;
@@ -38,44 +38,44 @@ struct endpoint {
 };
 
 /// Parses "127.0.0.1:8476", "[::1]:0", "localhost:80" (IPv4 loopback) or ":80" (all interfaces).
-/// INVALID_ARGUMENT, in one line with the fix.
+/// INVALID_ARGUMENT with a one-line message that contains the fix.
 muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
-/// Inclusive; 0 and 0: chosen by the system.
+/// Inclusive. If both are 0, the system selects ports.
 struct port_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
   bool operator==(port_range const&) const = default;
 };
-/// Parses "9000-9009". INVALID_ARGUMENT, in one line with the fix.
+/// Parses "9000-9009". INVALID_ARGUMENT with a one-line message that contains the fix.
 muster::result<port_range> parse_port_range(std::string_view text);
 
 enum class log_format { text, json };
 
 enum class auth_mode {
-  // Required if the server is reachable from other machines (unless `insecure`), or has tokens.
+  // Required if the server has tokens, or is reachable from other machines without `insecure`.
   automatic,
   on,
   off,
 };
 
-/// A store shared by several servers, of which one serves.
+/// A store that several servers share. One of them serves.
 struct shared_store {
   std::optional<journal::etcd::address> where;  // nullopt: no store
   std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
-  std::filesystem::path password_file;         // its first line is the password
+  std::filesystem::path password_file;         // the first line is the password
   core::duration lease = std::chrono::seconds(3);  // whole seconds
   std::uint64_t bytes = std::uint64_t{1} << 30;    // see etcd::store_options
-  std::string advertise;  // "host:port" of HTTP for other servers; empty: as bound
+  std::string advertise;  // HTTP "host:port" for other servers; empty: as bound
 };
 
 /// PEM files. Without certificate and key, TLS is off.
 struct tls_settings {
   std::string certificate, key;
-  std::string client_ca;         // CA of client certificates; empty: none are requested
-  bool client_required = false;  // clients must present a certificate
-  // Roles by common name of the client's certificate: "worker=worker".
+  std::string client_ca;  // CA of client certificates; empty: none are requested
+  bool client_required = false;
+  // Roles by common name of the client certificate, for example "worker=worker".
   std::vector<std::string> roles{};
 
   bool on() const { return !certificate.empty() && !key.empty(); }
@@ -83,7 +83,7 @@ struct tls_settings {
 
 struct connection_settings {
   std::vector<std::string> proxy_from;  // networks of proxies whose PROXY headers are trusted
-  /// Limit of bytes in unfinished gRPC messages and header blocks; see net::guard_options.
+  /// Maximum bytes in unfinished gRPC messages and header blocks; see net::guard_options.
   std::uint64_t memory_max = std::uint64_t{1} << 30;
 };
 
@@ -92,8 +92,8 @@ struct log_settings {
   server::log_format format = log_format::text;
 };
 
-/// Address of the main cluster's TCPStore, and networks whose clients can use any TCPStore, since
-/// these have no credentials.
+/// Address of the main cluster's TCPStore, and networks whose clients can use any TCPStore. Such
+/// clients have no credentials.
 struct torch_settings {
   std::optional<endpoint> listen;
   std::vector<std::string> from{"127.0.0.0/8", "::1"};
@@ -102,24 +102,24 @@ struct torch_settings {
 constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
-/// History for the dashboard, kept over restarts.
+/// History for the dashboard, kept across restarts.
 struct history_settings {
   std::filesystem::path directory;  // empty: in data_dir
-  history_limits limits;            // without bytes: no history
+  history_limits limits;            // no history if bytes is 0
   std::filesystem::path shown;      // shown instead of data_dir, read-only
 };
 
 struct life_settings {
   std::filesystem::path ready_file;  // empty: none
-  bool supervise = false;            // below a parent that keeps its sockets and restarts it
-  /// Limit of a stop, after which the rest is abandoned.
+  bool supervise = false;  // run below a parent that keeps the sockets and restarts the server
+  /// Time limit for stopping. Remaining work is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };
 
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path data_dir;                              // empty: all data are in memory
+  std::filesystem::path data_dir;                              // empty: all data is in memory
   shared_store store;                                          // instead of data_dir
   core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
   std::filesystem::path spill_dir;  // for values beyond the memory limit; empty: none
@@ -128,30 +128,30 @@ struct configuration {
   webhook_settings webhooks;
   bool insecure = false;  // listen beyond loopback without credentials
   auth_mode auth = auth_mode::automatic;
-  std::filesystem::path token_file;        // known tokens, see hub/access/token_file.hpp
-  std::filesystem::path admin_token_file;  // for the first admin's token; empty: in data_dir
-  // Networks whose agents need no token, since unmodified agents have none; see
+  std::filesystem::path token_file;        // accepted tokens; see hub/access/token_file.hpp
+  std::filesystem::path admin_token_file;  // receives the first admin token; empty: in data_dir
+  // Networks whose agents need no token, because unmodified agents send none; see
   // hub/access/networks.hpp.
   std::vector<std::string> agents_from{"127.0.0.0/8", "::1"};
   torch_settings torch;
   log_settings log;
   core::config core;
   core::blob_limits blobs;
-  /// The first cluster uses the port of `grpc`, others have their own. If empty: the cluster
+  /// The first cluster uses the port of `grpc`; others have their own ports. If empty: the cluster
   /// `default` without agents.
   std::vector<core::coordination::cluster_spec> clusters;
-  /// Declared after `clusters`, and followed.
+  /// Declared after `clusters`, then followed.
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Limits, names and origins of HTTP; the server sets the rest.
+  /// Limits, names and origins of HTTP. The server sets the other options.
   web::web_options web;
   tls_settings tls;  // for both ports
   connection_settings connections;
 
-  /// Returns whether acknowledged changes outlive the process.
+  /// Returns whether acknowledged changes survive the process.
   bool is_durable() const { return !data_dir.empty() || store.where || is_read_only(); }
   bool is_read_only() const { return !history.shown.empty(); }
-  /// Returns "" without a history.
+  /// Empty without a history.
   std::filesystem::path history_directory() const {
     if (!history.directory.empty()) return history.directory;
     auto const& in = is_read_only() ? history.shown : data_dir;
@@ -164,7 +164,8 @@ bool is_reachable(configuration const& c);
 
 std::string main_cluster_of(configuration const& c);
 
-/// Returns why the server cannot start with this configuration, and the fix, in one line, or "".
+/// Returns a one-line reason why the server cannot start with this configuration, with the fix, or
+/// an empty string.
 std::string problem_with(configuration const& c);
 
 }  // namespace muster::server

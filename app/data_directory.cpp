@@ -1,4 +1,3 @@
-// Converts facts to journal entries and back, and reports the state of the disk.
 #include "app/data_directory.hpp"
 
 #include <spdlog/spdlog.h>
@@ -17,8 +16,8 @@
 namespace muster::server {
 namespace {
 
-// Numbers of jobs and sessions are reserved in blocks, so that they are rarely written. Sessions
-// that are not durable use numbers without writing.
+// Job and session numbers are reserved in blocks, so that writes are rare. Non-durable sessions use
+// numbers without writing.
 constexpr std::uint64_t reserved_at_once = std::uint64_t{1} << 20;
 constexpr std::uint64_t reserved_least = reserved_at_once / 2;
 
@@ -28,7 +27,7 @@ std::string mib(std::uint64_t bytes) {
 
 }  // namespace
 
-// Reads everything before it changes anything.
+// Reads all data before it changes any.
 muster::status data_directory::begin(std::string const& version, coordination_hub& into) {
   auto const begun = std::chrono::steady_clock::now();
   auto const format = journal::read_format(*store_);

@@ -1,5 +1,5 @@
-// `--data-dir` or `--store`: the data of earlier processes, this process's journal, and the
-// requests that wait for it. Owned by the app; engine thread, or before it runs.
+// `--data-dir` or `--store`: data of earlier processes, this process's journal, and the requests
+// that wait for it. Owned by the app. Engine thread, or any thread before it runs.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,6 @@
 
 namespace muster::server {
 
-/// Dependencies of the data directory, replaceable in tests.
 struct directory_dependencies {
   /// Returns the time if the server may still answer, as for the hubs.
   std::function<core::time_point()> now;
@@ -27,22 +26,22 @@ class data_directory {
       : dependencies_(std::move(dependencies)) {}
 
   /// Opens the directory, restores its content into the hub, and increments the epoch, which counts
-  /// starts. FAILED_PRECONDITION, in one line with the path: it is in use, foreign, damaged, or of
-  /// a newer server. It is unchanged in this case.
+  /// starts. FAILED_PRECONDITION with a one-line message and the path: the directory is in use,
+  /// foreign, damaged, or from a newer server, and remains unchanged.
   muster::status open(std::filesystem::path const& directory, std::string const& version,
                       coordination_hub& into);
   /// Restores an open store; `name` is for messages. INTERNAL: its content is damaged.
   muster::status open(std::unique_ptr<journal::store> s, std::string name,
                       std::string const& version, coordination_hub& into,
                       bool is_directory = false);
-  /// Sets a function that open() calls before it reads each part. Must be called before open().
+  /// Sets a function that open() calls before it reads each part. Called before open().
   void on_part_read(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
   /// Starts the journal and disk reports.
   void start(journal::journal_options o);
   /// Connects a hub: its changes are written here, and its requests wait in the common queue.
   void attach_to(coordination_dependencies& hub);
-  /// Connects the closures of a cluster; an empty name is the main cluster.
+  /// Connects a cluster's closures. An empty name means the main cluster.
   void attach_to(hub_dependencies& hub, std::string const& cluster);
   /// Writes a batch of facts that journal::encode accepts; commits_ counts it.
   /// @pre start() was called.
@@ -52,17 +51,17 @@ class data_directory {
     journal::encode(facts..., batch);
     commits_.wrote(journal_->append(std::move(batch)));
   }
-  /// Writes facts about the jobs of a cluster.
+  /// Writes facts about a cluster's jobs.
   void write_down(std::string const& cluster, std::vector<core::fact> const& facts);
 
-  /// Returns the tokens that open() found. Can be called once, like the functions below.
+  /// The take functions return data that open() found. Each can be called once.
   std::vector<core::token> take_tokens() { return std::exchange(tokens_, {}); }
   std::vector<journal::stored_job> take_jobs() { return std::exchange(jobs_, {}); }
   std::vector<journal::stored_program> take_programs() { return std::exchange(programs_, {}); }
   std::vector<journal::stored_record> take_records() { return std::exchange(records_, {}); }
   /// Returns the number of starts with this directory, including this one.
   std::uint64_t epoch() const { return epoch_; }
-  /// Returns the servers' identity for clients, which is the same at each start; 0 if nothing is
+  /// Returns the servers' identity for clients, which is the same at each start. 0 if nothing is
   /// stored.
   std::uint64_t identity() const { return identity_; }
   /// Returns the highest number of an earlier job or session.
@@ -76,7 +75,7 @@ class data_directory {
   /// Writes pending changes. No change may be written afterwards. Has no effect if not open. Main
   /// thread.
   void stop();
-  /// Answers requests that still wait, with the outcome. Must be called after stop().
+  /// Answers requests that are still waiting with the outcome. Called after stop().
   void answer_waiting_requests();
 
  private:
@@ -94,7 +93,7 @@ class data_directory {
   std::string version_;
   std::uint64_t epoch_ = 0;
   std::uint64_t identity_ = 0;
-  core::time_point full_since_ = core::never;  // reported; never: the disk has space
+  core::time_point full_since_ = core::never;  // time of the report; never: the disk has space
   std::uint64_t sessions_before_ = 0;
   std::uint64_t sessions_reserved_ = 0;  // numbers up to this one are reserved on disk
   std::vector<core::token> tokens_;

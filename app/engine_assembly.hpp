@@ -1,9 +1,9 @@
-// The base of all parts of the server: configuration, clock, event feed, and the engine's context
-// with its thread.
+// The base of all server parts: configuration, clock, event feed, and the engine's context with its
+// thread.
 //
-// Owned by the composition root, outlives the other assemblies. Main thread, unless stated
-// otherwise. Objects can use the context exclusively before start(). If a task fails, the server
-// stops with an error.
+// Owned by the composition root; outlives the other assemblies. Main thread, unless stated
+// otherwise. Before start(), objects can use the context from any one thread. If a task fails, the
+// server stops with an error.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -36,12 +36,12 @@ class engine_assembly {
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
-  /// Starts the engine thread. Can be called once.
+  /// Starts the engine thread. Called once.
   void start();
   /// Runs `work` on the engine thread and waits for it.
   /// @pre The thread runs.
   void carry_out(std::function<void()> work);
-  /// Runs the last task, closes the context and joins the thread. Can be called once.
+  /// Runs the last task, closes the context and joins the thread. Called once.
   void finish(std::function<coro::task<void>()> last);
 
   // Engine thread, or before it runs:

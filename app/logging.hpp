@@ -12,7 +12,6 @@
 
 namespace muster::server {
 
-/// Returns whether `level` is "trace", "debug", "info", "warn", "error" or "off".
 bool is_log_level(std::string_view level);
 
 /// Installs the default logger. The destructor writes pending lines.
@@ -28,11 +27,10 @@ void log(log_event const& n);
 
 /// Writes a log line without the logger's thread: for the supervisor, which has none, and
 /// immediately before the process ends. Dropped if stderr is blocked. Any thread. Usable in signal
-/// handlers with `text` below 100 characters, because it takes no lock and then allocates no
-/// memory.
+/// handlers if `text` has fewer than 100 characters: it takes no lock and allocates no memory.
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
 /// Sets the format of write_log_line. `logging` also sets it.
-/// @pre There are no other threads.
+/// @pre No other threads exist.
 void set_line_format(log_format format);
 
 }  // namespace muster::server

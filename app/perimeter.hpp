@@ -1,6 +1,6 @@
-// Network settings shared by both ports: sockets kept by a parent process, trusted proxies, the
-// shortage of descriptors, and the watched files of the certificate. Owned by the composition root,
-// outlives both servers. Any thread, except the constructor.
+// Network settings that both ports share: sockets kept by a parent process, trusted proxies, lack
+// of descriptors, and the certificate's watched files. Owned by the composition root; outlives both
+// servers. Any thread, except the constructor.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class perimeter {
  public:
   /// Reads the files.
   /// @pre `manager` outlives this object.
-  /// @throws start_error that names the flag and the file
+  /// @throws start_error with the flag and the file
   perimeter(configuration const& c, net::service_manager& manager);
 
   net::service_manager& manager() { return manager_; }

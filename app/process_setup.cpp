@@ -15,7 +15,7 @@
 namespace muster::server {
 namespace {
 
-// End of a shortage of descriptors.
+// A shortage of descriptors ends after this time without an occurrence.
 constexpr std::chrono::seconds over_after{10};
 
 sigset_t stop_signals() {

@@ -1,5 +1,5 @@
-// Process-wide operating system settings of the server: stop signals, file limits, randomness, and
-// a watchdog for the stop. Signal functions: main thread.
+// Process-wide settings of the server: stop signals, file limits, randomness, and a watchdog for
+// stopping. Signal functions: main thread.
 #pragma once
 
 #include <chrono>
@@ -13,48 +13,48 @@
 
 namespace muster::server {
 
-/// Blocks SIGTERM and SIGINT in all threads started later, and ignores SIGPIPE.
+/// Blocks SIGTERM and SIGINT in all threads started later. Ignores SIGPIPE.
 /// @pre No thread has been started.
 void hold_stop_signals();
-/// Waits for SIGTERM or SIGINT and returns its name.
+/// Returns the name of the signal.
 std::string wait_for_stop_signal();
-/// Waits up to `limit`; returns nullopt if no signal arrives.
+/// Waits up to `limit`. Returns nullopt if no signal arrives.
 std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
 /// Makes wait_for_stop_signal return. Any thread.
 void request_stop();
 /// Makes the next stop signal end the process immediately with exit status 1.
 void exit_on_next_stop_signal();
 
-/// Raises the soft limit of open files to the hard limit, since each worker needs a descriptor.
-/// Returns it.
+/// Raises the soft limit of open files to the hard limit, because each worker needs a descriptor.
+/// Returns the limit.
 std::uint64_t raise_file_limit();
 std::uint64_t file_limit();
-/// Limits a kind of connection to a share of the descriptors, so that other kinds can use the rest.
+/// Limits one kind of connection to a share of the descriptors, so that the rest is available to
+/// other kinds.
 std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
 
-/// Starts a thread with a name, of at most 15 characters, for `top -H` and debuggers.
+/// Starts a thread with a name of at most 15 characters, for `top -H` and debuggers.
 std::thread named_thread(char const* name, std::function<void()> work);
 
-/// Returns a random number other than 0, which means "none" in incarnations.
+/// Returns a random number other than 0, which means "none" for incarnations.
 std::uint64_t random_64();
 
-/// Logs a shortage of file descriptors once. It is logged again if it recurs after ten seconds
-/// without one. Any thread.
+/// Logs a shortage of file descriptors once, and again if it recurs after ten seconds without a
+/// shortage. Any thread.
 class descriptor_shortage {
  public:
-  /// `limit`: number of descriptors, for the message.
+  /// @param limit Number of descriptors, for the message.
   explicit descriptor_shortage(std::uint64_t limit) : limit_(limit) {}
 
   void noticed();
 
  private:
   std::uint64_t const limit_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // guards the members below
   std::optional<std::chrono::steady_clock::time_point> last_;
 };
 
-/// Ends the process with exit status 1 unless it is destroyed within `limit`. Logs the current
-/// step.
+/// Ends the process with exit status 1 unless destroyed within `limit`. Logs the current step.
 class stop_watchdog {
  public:
   explicit stop_watchdog(std::chrono::microseconds limit);
@@ -67,7 +67,7 @@ class stop_watchdog {
   void watch();
 
   std::chrono::steady_clock::time_point const deadline_;
-  std::mutex mutex_;  // protects the members below
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::string step_;
   bool over_ = false;

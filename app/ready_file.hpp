@@ -1,4 +1,4 @@
-// The ready-file, from which scripts read the ports. It is created atomically.
+// The ready file, from which scripts read the ports. It is created atomically.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace muster::server {
 
-/// Writes {"grpc":"host:port","http":"host:port"}, with "tls":true if TLS is on.
+/// Writes {"grpc":"host:port","http":"host:port"}, plus "tls":true if TLS is on.
 /// FAILED_PRECONDITION with the path and the system's reason.
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http, bool tls);
-/// Writes a line of JSON given by the caller.
+/// Writes the caller's line of JSON.
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json);
 
 }  // namespace muster::server

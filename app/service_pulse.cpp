@@ -1,4 +1,3 @@
-// A thread that makes the engine send WATCHDOG=1 three times per WatchdogSec.
 #include "app/service_pulse.hpp"
 
 #include <unistd.h>

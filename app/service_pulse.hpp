@@ -1,8 +1,8 @@
-// Heartbeats for systemd's watchdog (WatchdogSec=, sd_notify(3)). While the server serves, the
-// engine thread sends them, so systemd restarts a server whose engine hangs. Before that and during
-// the stop, a separate thread sends them.
+// Heartbeats for systemd's watchdog (WatchdogSec=, sd_notify(3)), sent three times per interval.
+// While the server serves, the engine thread sends them, so systemd restarts a server whose engine
+// hangs. Before that and while stopping, a separate thread sends them.
 //
-// Owned by serve(), outlives the app. Members: main thread.
+// Owned by serve(); outlives the app. Members: main thread.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class service_pulse {
  public:
   /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; without them, sends nothing. Removes the
   /// last two from the environment.
-  /// @pre service_manager::from_environment was not called yet.
+  /// @pre service_manager::from_environment has not been called.
   service_pulse();
   service_pulse(service_pulse const&) = delete;
 
@@ -29,9 +29,9 @@ class service_pulse {
   void begin();
 
   /// Sends heartbeats from `engine` from now on.
-  /// @pre `engine` outlives the call of stopping().
+  /// @pre `engine` exists until stopping() has returned.
   void follow(coro::engine_context& engine);
-  /// Notifies systemd that the server stops, and no longer depends on the engine.
+  /// Notifies systemd that the server is stopping. Heartbeats then no longer depend on the engine.
   void stopping();
 
  private:

@@ -16,16 +16,16 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-// How often a standby checks who leads.
+// How often a standby checks who is the leader.
 constexpr auto look_every = 150ms;
 constexpr auto signal_check_interval = 10ms;
-// Limit for the first answer of etcd.
+// Limit for etcd's first answer.
 constexpr auto patience_at_start = 5s;
-// Delay after this server has resigned because no member of etcd had recent data. Another server
-// can lead in the meantime, and can reach another member.
+// Delay after this server has resigned because no etcd member had recent data. Meanwhile another
+// server can become the leader and reach another member.
 constexpr auto pause_after_old_data = 1s;
 
-// Must not block on the log, because no request may be answered in the meantime.
+// Must not block on the log, because no request may be answered meanwhile.
 [[noreturn]] void end_process(std::string const& why) {
   write_log_line(spdlog::level::err, "exiting immediately: " + why);
   ::_exit(exit_lease_lost);
@@ -36,11 +36,11 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
-// Result of a call to etcd, which can take seconds; a stop signal does not wait for it.
+// Result of a call to etcd, which can take seconds. A stop signal does not wait for it.
 template <class T>
 struct awaited {
   T answer;
-  std::optional<std::string> signal;  ///< arrived first
+  std::optional<std::string> signal;  ///< set if it arrived first
 };
 
 /// Runs `ask` on another thread. A stop signal calls `give_up` and is returned with the answer.
@@ -54,7 +54,7 @@ auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
 }
 
 bool stopped(journal::etcd::leadership& l, std::string const& signal) {
-  l.resign();  // it can have become leader
+  l.resign();  // it may have become the leader
   spdlog::info("stopped signal={}", signal);
   return false;
 }
@@ -138,7 +138,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
       leadership->resign();
       if (opened.code != code::unavailable)
         throw start_error("--store " + name + ": " + opened.message);
-      // A server with old data would lose jobs that were acknowledged.
+      // A server with old data would lose acknowledged jobs.
       auto const why = "etcd has no recent data for a new leader: " + opened.message;
       spdlog::warn(
           "standby http={} store={} why=\"{}; this server has resigned and will try again\"", http,
@@ -158,7 +158,7 @@ bool standby::wait_to_lead(std::string const& http, net::service_manager& manage
         spdlog::info("standby http={} leader={} store={}", http, now.empty() ? "none" : now, name);
         set({now.empty() ? "no server is the leader" : "another server is the leader", now});
         manager.ready();
-        // Closes kept ports, so that clients try the leader instead. If this server itself led and
+        // Closes kept ports, so that clients try the leader. If this server was the leader and
         // died, its ports stay open, so that callers wait for it.
         if (!now.empty() && now != self) manager.drop_rest();
       } else {

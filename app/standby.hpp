@@ -1,5 +1,5 @@
-// State of the process until it serves, and its right to answer. Determines the answer of HTTP in
-// the meantime. With `--store`, waits for leadership. Owned by the app, outlives its users.
+// State of the process until it serves, and its right to answer. Determines HTTP's answer until
+// then. With `--store`, waits for leadership. Owned by the app; outlives its users.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,8 @@
 
 namespace muster::server {
 
-/// Exit status if the lease has expired: another server can lead, so this process ends immediately.
+/// Exit status after the lease has expired. The process ends immediately, because another server
+/// can be the leader.
 constexpr int exit_lease_lost = 4;
 
 class standby {
@@ -40,16 +41,16 @@ class standby {
   void describe(store_view& v) const;
 
   // Main thread:
-  /// With `--store`, waits until this server leads. Returns false if a stop signal arrives first,
-  /// whose name is logged. If no member of etcd has data as recent as the leadership, the server
+  /// With `--store`, waits until this server is the leader. Returns false if a stop signal arrives
+  /// first, and logs its name. If no etcd member has data as recent as the leadership, the server
   /// resigns and stands by.
-  /// @param http address of HTTP
-  /// @throws start_error if etcd refuses, or does not answer at the start
+  /// @param http HTTP address.
+  /// @throws start_error if etcd refuses, or does not answer at startup
   bool wait_to_lead(std::string const& http, net::service_manager& manager);
-  /// Returns the store in etcd, with data as recent as the leadership. Can be called once.
+  /// Returns the store in etcd, with data as recent as the leadership. Called once.
   /// @pre wait_to_lead returned true, with `--store`.
   std::unique_ptr<journal::store> take_store() { return std::move(store_); }
-  /// Gives up leadership, so that the next server can lead immediately. No request is answered
+  /// Gives up leadership, so that the next server can take over immediately. No request is answered
   /// afterwards.
   void resign();
 

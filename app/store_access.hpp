@@ -6,12 +6,12 @@
 
 namespace muster::server {
 
-/// Reads the files of the flags. FAILED_PRECONDITION, in one line: a file is unreadable, with its
+/// Reads the files. FAILED_PRECONDITION with a one-line message: a file is unreadable, with its
 /// flag.
 /// @pre `s.where` is set.
 muster::result<journal::etcd::access> access_to(shared_store const& s);
 
-/// Returns the conflict of the flags of --store, or "".
+/// Returns a conflict between the --store flags, or an empty string.
 /// @pre `s.where` is set.
 std::string problem_with(shared_store const& s);
 

@@ -1,4 +1,4 @@
-// With etcd, blobs belong to this server and do not outlive it.
+// With etcd, blobs belong to this server and do not survive it.
 #include "app/store_assembly.hpp"
 
 #include <spdlog/spdlog.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds blob_check_interval{1'000};
 constexpr std::chrono::milliseconds output_check_interval{20};
-constexpr std::chrono::seconds outputs_expected_for{5};  // after the last one
+constexpr std::chrono::seconds outputs_expected_for{5};  // after the last output
 
 blob_store_options blob_options_from(configuration const& c) {
   blob_store_options o;
@@ -61,8 +61,7 @@ core::time_point store_assembly::now() const {
 core::coordination::limits store_assembly::limits(bool sockets_held) const {
   core::coordination::limits l;
   l.journalled = engine_.config.is_durable();
-  // With --store, clients reach the leader through a proxy, which holds connections in the
-  // meantime.
+  // With --store, clients reach the leader through a proxy, which holds connections meanwhile.
   l.outlives = l.journalled && (sockets_held || engine_.config.store.where);
   return l;
 }
@@ -165,7 +164,7 @@ void store_assembly::restore_jobs() {
       (*found)->restore(std::move(jobs));
       continue;
     }
-    // Otherwise their ids would be reused.
+    // Records of these jobs are removed; otherwise their IDs would be reused.
     spdlog::warn("jobs_forgotten jobs={} why=\"{}\"", jobs.size(), found.error().message);
     std::vector<core::fact> gone;
     for (auto const& j : jobs) {
@@ -188,8 +187,8 @@ void store_assembly::reference_blobs(core::restored_job const& job) {
   }
 }
 
-// Polls programs for referenced uploads, so that these are held regardless of where the programs
-// came from.
+// Polls programs for referenced uploads, so that these uploads are kept regardless of the programs'
+// origin.
 void store_assembly::keep_uploads() {
   std::set<std::string> named;
   pools().for_each([&](hub& h) {
@@ -225,7 +224,7 @@ void store_assembly::watch_blobs() {
     pools().moved(std::move(m));
   };
   blobs_.sweep(has_value, lost, copied);
-  // Outputs held by workers use their memory, which further outputs need.
+  // Outputs that workers hold use memory that they need for further outputs.
   if (blobs_.holders().counts().outputs > 0) outputs_seen_at_ = now;
   auto const often = now < outputs_seen_at_ + outputs_expected_for;
   next_check_at_.call_at(
@@ -233,8 +232,7 @@ void store_assembly::watch_blobs() {
       [this] { watch_blobs(); });
 }
 
-// Recomputes a lost value. The reply is ignored, because the reader of the value polls for its
-// bytes.
+// Recomputes a lost value. The reply is ignored, because the value's reader polls for its bytes.
 void store_assembly::recompute(core::closure_id id) {
   core::await_value e;
   e.closure = id;

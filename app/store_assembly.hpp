@@ -1,6 +1,6 @@
 // Storage of the server: leadership, the coordination hub with its timer, the closures' hubs, the
-// data directory or store, spilled values, and blobs. Owned by the composition root. Engine thread
-// or before it runs, unless stated otherwise.
+// data directory or store, spilled values, and blobs. Owned by the composition root. Engine thread,
+// or any thread before it runs, unless stated otherwise.
 #pragma once
 
 #include "app/closure_hubs.hpp"
@@ -15,7 +15,7 @@ namespace muster::server {
 
 class store_assembly {
  public:
-  /// `sockets_held`: clients that connect during a restart wait for the next process.
+  /// @param sockets_held Whether clients that connect during a restart wait for the next process.
   /// @pre The engine outlives this object.
   store_assembly(engine_assembly& engine, bool sockets_held);
 
@@ -30,24 +30,23 @@ class store_assembly {
   /// Restores the data directory, then declares the configured clusters.
   /// @throws start_error as for data_directory, or for a declaration
   void begin(std::string const& version);
-  /// Sets the source of facts about the history. Must be called before the engine runs.
+  /// Sets the source of history facts. Called before the engine runs.
   void describe_history(std::function<std::optional<store_view::kept_history>()> by) {
     history_ = std::move(by);
   }
-  /// Opens spill and blob files. Must be called after begin(), before the engine runs.
+  /// Opens spill and blob files. Called after begin(), before the engine runs.
   /// @throws start_error
   void open_files();
-  /// Removes unreferenced blobs every second, or more often while workers hold some and shortly
-  /// afterwards.
+  /// Removes unreferenced blobs every second, and more often while workers hold blobs or recently
+  /// did.
   /// @pre The files are open.
   void watch_blobs();
-  /// Restores jobs.
-  /// @pre Data directory and files are open.
+  /// @pre The data directory and files are open.
   void restore_jobs();
   /// Writes pending changes and answers their requests. Main thread, when nothing changes and the
-  /// engine still runs.
+  /// engine is still running.
   void finish_journal();
-  /// Abandons pending writes of files. Main thread, when no request is answered.
+  /// Abandons pending file writes. Main thread, when no request is answered.
   void stop_files();
 
  private:
@@ -73,7 +72,7 @@ class store_assembly {
     return std::optional<store_view::kept_history>();
   };
   data_directory data_;   // has its own thread
-  coro::timer deadline_;  // of coordination
+  coro::timer deadline_;  // for coordination
   coordination_hub coordination_;
   closure_hubs hubs_;
 };

@@ -1,4 +1,3 @@
-// One thread with one loop: handles messages of the server, its end, and signals.
 #include "app/supervisor.hpp"
 
 #include <fcntl.h>
@@ -31,7 +30,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr auto marker = "MUSTER_SUPERVISOR_PID";
 constexpr int first_socket = 3;
-/// Limit of kept sockets, by name. Beyond it, the next start opens new ones.
+/// Maximum number of kept sockets. Above it, the next start opens new ones.
 constexpr std::size_t sockets_max = 4'096;
 constexpr auto pause_max = 30s;
 constexpr auto lived_well = 60s;  // resets the restart delay
@@ -51,7 +50,7 @@ std::string program() {
   return {path, static_cast<std::size_t>(checked(static_cast<int>(size), "/proc/self/exe"))};
 }
 
-// Messages of the server: "READY=1", "FDSTORE=1\nFDNAME=…" with a socket,
+// Messages from the server: "READY=1", "FDSTORE=1\nFDNAME=…" with a socket,
 // "FDSTOREREMOVE=1\nFDNAME=…".
 class notices {
  public:
@@ -70,7 +69,7 @@ class notices {
   std::string const& address() const { return address_; }
   std::map<std::string, file_descriptor> const& sockets() const { return sockets_; }
 
-  /// Handles pending messages of process `from` only, since any process can write to the address.
+  /// Handles pending messages of process `from` only, because any process can write to the address.
   void take(pid_t from, bool& ready) {
     char text[1'024];
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
@@ -131,7 +130,8 @@ class supervisor {
       auto const begun = clock::now();
       start();
       auto const status = wait_for_end();
-      // If the server never became ready, a restart would fail again, unless SIGHUP ended it.
+      // If the server never became ready, a restart would fail again, unless SIGHUP ended the
+      // server.
       bool const never_ready = !ever_ready_ && !restart_;
       bool const over = stopping_ || never_ready || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
       if (over) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -150,7 +150,7 @@ class supervisor {
     ready_ = false;
   }
 
-  // In the child.
+  // Runs in the child.
   [[noreturn]] void become_server() {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent_) ::_exit(0);  // the parent died before prctl
@@ -183,13 +183,13 @@ class supervisor {
     ::_exit(127);
   }
 
-  // No deadline: a server runs for any time, and a stop has its own limit (--stop-timeout).
+  // No deadline: a server runs indefinitely, and stopping has its own limit (--stop-timeout).
   int wait_for_end() {
     for (;;) {
       int status = 0;
       wait(1h);
       if (::waitpid(server_, &status, WNOHANG) != server_) continue;
-      notices_.take(server_, ready_);  // its last messages
+      notices_.take(server_, ready_);  // the server's last messages
       ever_ready_ = ever_ready_ || ready_;
       server_ = 0;
       return status;
@@ -211,7 +211,7 @@ class supervisor {
       while (::read(signals_.get(), &info, sizeof info) == sizeof info)
         happened = act(static_cast<int>(info.ssi_signo)) || happened;
     }
-    // After a stop signal, waits only for the server's end.
+    // After a stop signal, waits only for the server to exit.
     if (stopping_ && !happened && server_ != 0) {
       pollfd one{signals_.get(), POLLIN, 0};
       ::poll(&one, 1, 1'000);

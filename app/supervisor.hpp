@@ -1,5 +1,5 @@
 // `muster serve --supervise`: a small parent process that starts the server, keeps its listening
-// sockets, and restarts it when it dies. It uses systemd's protocol (see
+// sockets, and restarts it when it dies. Uses systemd's protocol (see
 // server/net/service_manager.hpp).
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace muster::server {
 
-/// Returns whether a supervisor started this process, which must not become one itself.
+/// Returns whether a supervisor started this process, which must then not become a supervisor.
 bool is_supervised();
 
 /// Runs this program with these arguments, without argv[0]. Returns the server's exit status when
-/// it exits normally, is stopped by SIGTERM or SIGINT, or fails to start the first time. SIGHUP
-/// kills and restarts the server with the current program file.
+/// the server exits normally, is stopped by SIGTERM or SIGINT, or fails to start the first time.
+/// SIGHUP kills the server and restarts it with the current program file.
 /// @pre The process has one thread.
 int supervise(std::vector<std::string> const& arguments);
 

@@ -1,5 +1,5 @@
 // HTTP: the server with its thread, and its access to the engine thread. Owned by the composition
-// root; main thread, unless stated otherwise.
+// root. Main thread, unless stated otherwise.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace muster::server {
 
 class web_assembly {
  public:
-  /// `webhooks`: nullptr if alerts are not sent.
+  /// @param webhooks Null if alerts are not sent.
   /// @pre All arguments outlive this object.
   web_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry,
                wire_assembly& wire, torch_assembly& torch, history_keeper& history,

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Limits of the steps of a stop; with HTTP's, below the default --stop-timeout.
+// Limits for the steps of stopping. With HTTP's limit, they are below the default --stop-timeout.
 constexpr auto stream_grace = 2s;
 constexpr auto grpc_grace = 1s;
 
@@ -84,7 +84,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
 net::accepting_server_options wire_assembly::server_options() {
   net::accepting_server_options o;
   o.listener.proxies = perimeter_.relays();
-  // Key-values can have gRPC's maximum size; streams have their own limits.
+  // Key-values can have gRPC's maximum size. Streams have their own limits.
   o.request_bytes_max = 1 << 30;
   o.response_bytes_max = std::numeric_limits<int>::max();
   auto& waiting = o.listener.waiting;
@@ -134,7 +134,7 @@ endpoint wire_assembly::open() {
   std::stable_partition(ids.begin(), ids.end(), [&](auto c) { return clusters.port(c) != 0; });
   for (auto const cluster : ids) {
     if (looks) break;
-    if (parse_program(clusters.spec(cluster).name)) continue;  // reached through tunnels only
+    if (parse_program(clusters.spec(cluster).name)) continue;  // reached only through tunnels
     if (auto const address = ports_.open(cluster); !address)
       throw start_error("--cluster-ports: " + address.error().message);
   }

@@ -1,5 +1,5 @@
-// gRPC: the main port, the ports of clusters, and their services. Owned by the composition root.
-// Engine thread or before it runs, unless stated otherwise.
+// gRPC: the main port, the clusters' ports, and their services. Owned by the composition root.
+// Engine thread, or any thread before it runs, unless stated otherwise.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class wire_assembly {
   /// Opens and logs all ports. Returns the main address.
   /// @throws start_error
   endpoint open();
-  /// Notifies clients of the stop, and closes the ports of clusters.
+  /// Notifies clients that the server is stopping, and closes the clusters' ports.
   void close();
   void end_all_of(std::string const& token);
   /// Ends the streams, then the calls, and cancels slow ones.

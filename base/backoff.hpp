@@ -17,7 +17,7 @@ class backoff {
         span_(min_),
         random_(seed) {}
 
-  /// Returns a random delay from half of the current limit to the limit. The limit starts at `min`
+  /// Returns a random delay between half the current limit and the limit. The limit starts at `min`
   /// and doubles with each call, up to `max`.
   milliseconds next() {
     auto const whole = span_;
@@ -25,7 +25,6 @@ class backoff {
     std::uniform_int_distribution<milliseconds::rep> between(whole.count() / 2, whole.count());
     return milliseconds(std::max<milliseconds::rep>(1, between(random_)));
   }
-  /// Restarts at `min`.
   void reset() { span_ = min_; }
 
  private:

@@ -38,7 +38,7 @@ result<std::string> read_now(std::string const& path, std::size_t bytes_max) {
 
 using pipe_key = std::tuple<std::string, dev_t, ino_t>;
 
-/// Holds the lock while reading, so that two threads do not split the bytes of a pipe.
+/// Locks while reading, so that two threads do not split a pipe's bytes.
 result<std::string> read_pipe(pipe_key const& key, std::size_t bytes_max) {
   static std::mutex mutex;
   static std::deque<std::pair<pipe_key, std::string>> kept;

@@ -13,8 +13,8 @@ namespace muster {
   std::abort();
 }
 
-// Aborts if `condition`, which must have no side effects, is false.
-// @param what describes in plain words what should have been true
+// Aborts if `condition` is false. `condition` must have no side effects.
+// @param what Describes in plain words what should have been true.
 inline void check(bool condition, char const* what,
                   std::source_location where = std::source_location::current()) {
   if (!condition) [[unlikely]]

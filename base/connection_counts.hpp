@@ -9,9 +9,10 @@ struct connection_counts {
   std::uint64_t half_open = 0;  // current number; the other counters are since the start
   // Closed connections, by reason:
   std::uint64_t header_timeout = 0;  // the first request or preface did not arrive in time
-  std::uint64_t body_timeout = 0;    // the body of a request arrived too slowly
-  std::uint64_t address_limit = 0;   // displaced by newer half-open connections of the same address
-  std::uint64_t made_room = 0;       // displaced because all places or file descriptors were in use
+  std::uint64_t body_timeout = 0;    // a request body arrived too slowly
+  std::uint64_t address_limit =
+      0;                        // displaced by newer half-open connections from the same address
+  std::uint64_t made_room = 0;  // displaced because all places or file descriptors were in use
   // Failed attempts to accept a connection.
   std::uint64_t out_of_descriptors = 0;
   // Current size of gRPC's unfinished messages and header blocks, and its limit.
@@ -19,7 +20,7 @@ struct connection_counts {
   // Closed connections, by reason:
   std::uint64_t header_block = 0;  // a header block was too long
   std::uint64_t before_token = 0;  // too much data before a token
-  std::uint64_t memory = 0;        // held the most memory when the total was above the limit
+  std::uint64_t memory = 0;        // used the most memory when the total was above the limit
 };
 
 }  // namespace muster

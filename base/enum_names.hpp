@@ -5,7 +5,7 @@
 //     return enumerators<color>(color::red, "RED", color::dark_blue, "DARK_BLUE");
 //   }
 //
-// The journal stores the numbers, so a number never changes its meaning. A namespace with such
+// The journal stores the numbers, so the meaning of a number never changes. A namespace with such
 // enumerations has `using muster::name;`, so that other namespaces can call name(e).
 #pragma once
 
@@ -30,7 +30,7 @@ constexpr bool is_enumerator() {
   return here[here.find("value = ") + 8] != '(';
 }
 
-/// An argument of `enumerators`: an enumerator, or a name.
+/// An argument of `enumerators`: an enumerator or a name.
 template <class E>
 struct enumerator_argument {
   consteval enumerator_argument(E e) : value(e) {}
@@ -41,13 +41,12 @@ struct enumerator_argument {
 };
 
 /// Builds the table of names. Does not compile if an enumerator is missing.
-/// @param rows each enumerator and its name, in order of the numbers, which start at 0 and have no
-/// gaps
+/// @param rows Each enumerator followed by its name. The numbers start at 0 and have no gaps.
 template <class E, class... Rows>
 consteval auto enumerators(Rows... rows) {
   constexpr auto n = sizeof...(rows) / 2;
   static_assert(!is_enumerator<E, static_cast<E>(n)>(), "an enumerator has no name");
-  // An array and not a tuple: the tuples of all enumerations took a tenth of the time of a build.
+  // An array, because tuples for all enumerations took a tenth of the build time.
   enumerator_argument<E> const all[] = {rows...};
   std::array<enumerator<E>, n> table{};
   for (std::size_t i = 0; i < n; ++i) {
@@ -76,14 +75,12 @@ constexpr std::string_view name(E e) {
   return at < enum_size<E> ? names_of_enum<E>[at].name : "?";
 }
 
-/// Returns the enumerator with this number, if there is one.
 template <named_enum E>
 constexpr std::optional<E> enumerator_numbered(std::uint64_t number) {
   if (number >= enum_size<E>) return {};
   return static_cast<E>(number);
 }
 
-/// Returns the enumerator with this name, if there is one.
 template <named_enum E>
 constexpr std::optional<E> enumerator_named(std::string_view text) {
   for (auto const& [value, name] : names_of_enum<E>)

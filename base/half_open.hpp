@@ -1,5 +1,5 @@
-// Connections whose first request or HTTP/2 preface is incomplete. Decides which one must be closed
-// to make room; the owner closes it. Used on the thread of its listener only.
+// Connections whose first request or HTTP/2 preface is incomplete. Selects the connection that must
+// be closed to make room; the owner closes it. Used only on the listener's thread.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace muster {
 
-/// Identifies a peer by the 4 or 16 bytes of an IP address. IPv4 addresses, also mapped into IPv6,
-/// count individually. IPv6 addresses count by their first half, because one host usually has all
-/// addresses below it.
+/// Identifies a peer by the 4 or 16 bytes of its IP address. IPv4 addresses, including those mapped
+/// to IPv6, count individually. IPv6 addresses count by their first half, because one host usually
+/// has all addresses with that prefix.
 std::uint64_t peer_network(std::span<unsigned char const> address);
 
-/// An address has `per_address_max` places, which its newest connections get. So a client that
-/// sends its request at once is served even if its address, such as a proxy's, is flooded.
+/// Each address has `per_address_max` places for its newest connections. A client that sends its
+/// request immediately is therefore served even if its address, such as a proxy's, is flooded.
 template <class Connection>
 class half_open_table {
  public:
@@ -46,7 +46,7 @@ class half_open_table {
   }
 
   Connection* oldest() const { return all_.empty() ? nullptr : all_.begin()->second; }
-  /// Returns the connection to close before another one of `network` is added, or null.
+  /// Returns the connection to close before another connection from `network` is added, or null.
   Connection* surplus(std::uint64_t network) const {
     auto const it = by_network_.find(network);
     if (it == by_network_.end() || it->second.size() < per_address_max_) return nullptr;

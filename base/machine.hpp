@@ -1,4 +1,4 @@
-// State of the machine as a process sees it: of its control group if that has a lower limit,
+// State of the machine as a process sees it: of its control group if the group has a lower limit,
 // otherwise of the host. Absent values are unknown.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace muster {
 
 struct machine {
   static constexpr std::size_t gpus_max = 16, memory_users_max = 3;
-  /// Fraction of memory in use from which the largest processes are listed.
+  /// Fraction of used memory from which the largest processes are listed.
   static constexpr double memory_short = 0.9;
 
   struct gpu {
@@ -25,7 +25,7 @@ struct machine {
     std::uint64_t bytes = 0;
   };
 
-  std::string host{};                   // as the reporting process names it
+  std::string host{};                   // host name according to the reporting process
   std::optional<double> cpu{}, cpus{};  // cores: busy since the previous sample, and usable
   std::optional<std::uint64_t> memory{}, memory_total{};        // bytes
   std::optional<double> received{}, sent{}, read{}, written{};  // bytes per second
@@ -33,7 +33,7 @@ struct machine {
   std::vector<memory_user> memory_users{};  // this process and its descendants, largest first
 };
 
-/// Returns the fraction of memory in use; negative: unknown.
+/// Returns the fraction of memory in use. Negative: unknown.
 inline double memory_part(machine const& m) {
   if (!m.memory || m.memory_total.value_or(0) == 0) return -1;
   return static_cast<double>(*m.memory) / static_cast<double>(*m.memory_total);

@@ -1,4 +1,5 @@
-// Percentiles by nearest rank, used for all durations: REST, /metrics, the command line and alerts.
+// Percentiles by nearest rank. REST, /metrics, the command line and alerts use them for all
+// durations.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace muster {
 
 /// Returns the rank, from 1, of a percentile among `count` values in ascending order.
-/// @param part from 0 to 1; 0.5 is the median, which for two values is the smaller one
+/// @param part From 0 to 1. 0.5 is the median; for two values, it is the smaller one.
 /// @pre count > 0
 inline std::uint64_t percentile_rank(double part, std::uint64_t count) {
   // Rounding errors of the product, such as 0.07 * 100, must not increase the rank.
@@ -24,10 +25,10 @@ auto percentile(Sorted const& sorted, double part) {
   return sorted[static_cast<std::size_t>(percentile_rank(part, sorted.size())) - 1];
 }
 
-/// Returns a percentile of grouped values, assuming that the values of a group are evenly spaced.
-/// @param groups range of {count, least, most} in ascending order
-/// @return a value from `least` to `most` of its group, exact for groups of one or two values;
-/// default: no values
+/// Returns a percentile of grouped values, assuming that each group's values are evenly spaced.
+/// @param groups Range of {count, least, most} in ascending order.
+/// @return a value from `least` to `most` of its group, exact for groups of one or two values.
+/// Default-constructed if there are no values.
 template <class Groups>
 auto percentile_of_groups(Groups const& groups, double part) {
   decltype(std::ranges::begin(groups)->least) none{};

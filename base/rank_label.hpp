@@ -8,7 +8,7 @@
 namespace muster {
 
 /// Returns "rank 3", or "rank 3 (ps:0)" if the task is not worker:3. The task name alone could be
-/// mistaken for the Muster worker of that name.
+/// mistaken for a Muster worker.
 std::string rank_label(std::uint64_t rank, std::string_view task);
 
 }  // namespace muster

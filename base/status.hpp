@@ -35,16 +35,16 @@ std::string_view name(code c);
 struct status {
   muster::code code = code::ok;
   std::string message;
-  /// Invalid field of the request, for example "closures[3].args"; or empty.
+  /// Invalid field of the request, for example "closures[3].args", or empty.
   std::string field{};
-  std::uint64_t limit = 0;  ///< limit that was exceeded; 0: none
+  std::uint64_t limit = 0;  ///< exceeded limit; 0: none
   bool no_room = false;     ///< see no_room.hpp
 
   bool ok() const { return code == muster::code::ok; }
   bool operator==(status const&) const = default;
 };
 
-/// Returns an error about a field of a request. The message begins with the field's name.
+/// Returns an error about a request field. The message begins with the field name.
 inline status wrong_field(std::string field, std::string_view what, std::uint64_t limit = 0,
                           code c = code::invalid_argument) {
   auto message = field + ": ";

@@ -89,7 +89,7 @@ std::string base64_for_urls(std::string_view bytes) {
 }
 
 // Abseil's decoder also skips blanks and accepts dots as padding, but rejects the other alphabet
-// and partial padding. The input is normalised to plain digits first.
+// and partial padding. The input is therefore normalised first.
 std::optional<std::string> from_base64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
   std::string digits(text);

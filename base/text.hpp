@@ -1,4 +1,4 @@
-// Conversion of numbers, durations, base64, percent escapes and letter case. Pure functions.
+// Converts numbers, durations, base64, percent escapes and letter case. Pure functions.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ bool is_duration(std::string_view text);
 /// Parses a whole number in range. The text must contain nothing else.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-/// Parses the index of a task: up to 18 digits.
+/// Parses a task index of up to 18 digits.
 std::optional<std::int64_t> parse_task_index(std::string_view text);
 
 /// Encodes by RFC 4648 with padding. Decoding accepts both alphabets and missing padding.
@@ -30,8 +30,8 @@ std::string base64(std::string_view bytes);
 std::string base64_for_urls(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
 
-/// Decodes percent escapes. Returns nothing if an escape is malformed. `plus`: '+' means a space,
-/// as in queries.
+/// Decodes percent escapes. Returns nothing if an escape is malformed. If `plus`, '+' means a
+/// space, as in queries.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus);
 /// Escapes all characters except letters, digits and -._~, for a path segment or a query value.
 std::string percent_encoded(std::string_view text);

@@ -1,4 +1,4 @@
-// Shows lines on a terminal. The last one can be unfinished, for example a progress bar.
+// Shows lines on a terminal. The last line can be unfinished, for example a progress bar.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,17 @@
 
 namespace muster {
 
-/// Produces terminal output for lines of several sources. The next line of the same source replaces
-/// its unfinished line. A line of another source begins below it. To avoid many progress bars, only
-/// the first unfinished line of each other source is shown. One thread.
+/// Produces terminal output for lines from several sources. A source's next line replaces its
+/// unfinished line. A line of another source begins below it. To avoid many progress bars, only the
+/// first unfinished line of each other source is shown. One thread.
 class unfinished_line {
  public:
   /// Maximum number of sources with unfinished lines. Lines of further sources are shown when they
   /// end.
   static constexpr std::size_t sources_max = 256;
 
-  /// Returns the output that shows a line, which has no newline. An unfinished line is cut at the
-  /// right edge of the terminal, because a line of two rows could not be replaced.
+  /// Returns the output that shows a line, which has no newline. An unfinished line is truncated at
+  /// the terminal's right edge, because a line with two rows could not be replaced.
   std::string show(std::string_view source, std::string_view line, bool ended) {
     if (ended) {
       if (auto const found = shown_.find(source); found != shown_.end()) shown_.erase(found);
@@ -42,7 +42,7 @@ class unfinished_line {
 
  private:
   static constexpr std::string_view no_wrap = "\x1b[?7l", wrap_and_return = "\x1b[?7h\r";
-  // Source of the unfinished line; the cursor is at its beginning.
+  // Source of the unfinished line. The cursor is at its beginning.
   std::optional<std::string> open_;
   std::set<std::string, std::less<>> shown_;  // sources whose unfinished line was shown
 };

@@ -1,4 +1,4 @@
-// Move-only counterpart of std::function, for queues, mailboxes and timers, whose completion
+// Move-only counterpart of std::function for queues, mailboxes and timers, whose completion
 // handlers cannot be copied. Callables of up to 48 bytes with a noexcept move need no allocation.
 // Not thread-safe.
 #pragma once
@@ -49,8 +49,7 @@ class unique_function<void(Args...)> {
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  // Calls the function.
-  // @pre It is not empty.
+  // @pre Not empty.
   void operator()(Args... args) {
     check(table_ != nullptr, "an empty function must not be called");
     table_->invoke(storage_, std::forward<Args>(args)...);

@@ -1,5 +1,5 @@
-// Version of this build, defined in CMakeLists.txt only. tests/deploy compares the version of the
-// Python package with it.
+// Version of this build, defined only in CMakeLists.txt. tests/deploy compares the Python package's
+// version with it.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,3 @@
-// Rules at the start, and the token file, which is checked every second.
 #include "app/access/access.hpp"
 
 #include <spdlog/spdlog.h>
@@ -19,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds file_check_interval{1};
-// Closed clients can reconnect immediately.
+// Closed clients can reconnect immediately, so floods are reported only this often.
 constexpr std::chrono::seconds flood_report_interval{10};
 
 // Creates the file so that other users can never read it.
@@ -211,8 +210,8 @@ void access::watch_file() {
   });
 }
 
-// Sets functions that run on the threads that accept and read connections. They use only the gate
-// and data fixed before the first connection.
+// Sets callbacks that run on the threads that accept and read connections. They use only the gate
+// and data that is fixed before the first connection.
 void access::guard_memory(net::guard_options& o) {
   o.memory_max = engine_.config.connections.memory_max;
   o.judge = [this](std::string const& client) {

@@ -1,6 +1,6 @@
-// Access control. Decides at the start whether authentication is required, and creates the first
-// admin's token. Loads tokens of the data directory and of --token-file into the gate. Owned by the
-// app. Engine thread, or before it runs.
+// Access control. Determines at startup whether authentication is required and creates the first
+// admin token. Loads tokens from the data directory and --token-file into the gate. Owned by the
+// app. Engine thread, or any thread before it runs.
 #pragma once
 
 #include <filesystem>
@@ -19,16 +19,16 @@
 
 namespace muster::server {
 
-/// --agents-from: networks whose agents need no token, for all clusters or for some.
+/// --agents-from: networks whose agents need no token, for all or some clusters.
 class agent_networks {
  public:
   /// Parses NET, and CLUSTER=NET or CLUSTER= for clusters with their own networks. At most 64 of
-  /// each. INVALID_ARGUMENT in one line.
+  /// each. INVALID_ARGUMENT with a one-line message.
   static muster::result<agent_networks> from(std::vector<std::string> const& words);
 
   /// Returns whether agents of any cluster are admitted from an address such as "10.0.0.3".
   bool contain(std::string_view address) const;
-  /// Returns the networks of a cluster: its own if it is named, otherwise those of all.
+  /// Returns the cluster's own networks, or the networks for all clusters if it has none.
   std::vector<network> const& of(std::string_view cluster) const;
 
  private:
@@ -38,7 +38,7 @@ class agent_networks {
 
 class access {
  public:
-  /// @param ended ends all streams and calls that use this token
+  /// @param ended Ends all streams and calls that use this token.
   /// @pre All arguments outlive this object.
   access(engine_assembly& engine, data_directory& data,
          std::function<void(std::string const& token)> ended);
@@ -47,11 +47,10 @@ class access {
   token_keeper& keeper() { return keeper_; }
 
   /// Sets the authentication of calls. Reports connections that were closed because of resets, and
-  /// addresses that open and close too many. `ports` must outlive the calls.
+  /// addresses that open and close too many connections. `ports` must outlive the calls.
   void guard(net::accepting_server_options& o, cluster_ports const& ports);
-  /// Loads tokens. Must be called after the data directory was opened, before requests are served.
-  /// @throws start_error if the token file is unreadable, or the first admin's token cannot be
-  ///   stored
+  /// Loads tokens. Called after the data directory was opened, before requests are served.
+  /// @throws start_error if the token file is unreadable, or the first admin token cannot be stored
   void begin();
   /// See server::admit_agent.
   agent_admission admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,

@@ -1,5 +1,5 @@
-// Restricts directories that others can enter, created by earlier servers, to their owner at the
-// start. Logs each. Main thread.
+// At startup, restricts directories that earlier servers created, and that other users can enter,
+// to their owner. Logs each. Main thread.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,7 @@ class private_directories {
  public:
   /// Reads the directories' modes before they are opened. `c` must outlive this object.
   explicit private_directories(configuration const& c);
-  /// Restricts the directories.
-  /// @pre They were opened, which shows that they belong to this server.
+  /// @pre The directories were opened, so they belong to this server.
   void close_to_others() const;
 
  private:
@@ -24,7 +23,7 @@ class private_directories {
     char const* flag;
     std::filesystem::path path;
     mode_t was;        // 0: did not exist
-    bool with_others;  // can contain foreign files; then it is not changed
+    bool with_others;  // can contain other users' files, so it is not changed
     bool blobs;        // contains this server's blobs
   };
   std::vector<directory> all_;

@@ -1,4 +1,3 @@
-// Writes the changes of a running server directly.
 #include "app/access/stored_tokens.hpp"
 
 #include <limits>
@@ -15,7 +14,7 @@ namespace muster::server {
 
 namespace {
 
-// Adds the format entry to a new place. A place with other entries but without this one is an
+// Adds the format entry to an empty store. A store with other entries but without a format is an
 // incomplete copy, which no server accepts.
 muster::status check_format(journal::store& s, std::string const& version) {
   auto format = journal::read_format(s);

@@ -1,6 +1,6 @@
-// Tokens of a stopped server's data directory or etcd store, for the command line. One thread. No
-// server can use that place in the meantime: the directory is locked, and in etcd this object
-// leads.
+// Tokens in a stopped server's data directory or etcd store, for the command line. One thread. No
+// server can use the data meanwhile: the directory is locked, and in etcd this object is the
+// leader.
 #pragma once
 
 #include <filesystem>
@@ -16,15 +16,15 @@ namespace muster::server {
 
 class stored_tokens {
  public:
-  /// Opens the directory, and creates it if it does not exist. FAILED_PRECONDITION, in one line: it
-  /// is in use, foreign, or of a newer server. `version` is of this program.
+  /// Opens the directory, or creates it. `version` is this program's version. FAILED_PRECONDITION
+  /// with a one-line message: the directory is in use, foreign, or from a newer server.
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
-  /// Opens a store in etcd. FAILED_PRECONDITION as for a directory, or because a server leads.
-  /// UNAVAILABLE: etcd does not answer.
-  /// @param over called when leadership is lost; must not return, because nothing may be written
-  ///   afterwards
+  /// Opens a store in etcd. FAILED_PRECONDITION as for a directory, or because a server is the
+  /// leader. UNAVAILABLE: etcd does not answer.
+  /// @param over Called when leadership is lost. Must not return, because nothing may be written
+  ///   afterwards.
   static muster::result<stored_tokens> open(journal::etcd::access const& a,
                                             std::string const& version,
                                             std::function<void(std::string const& why)> over);
@@ -33,7 +33,7 @@ class stored_tokens {
   // Changes are on disk when these functions return. They return errors of token_table and of the
   // disk.
   muster::result<new_token> create(token_request const& w, core::time_point now);
-  /// Rotates a token like token_keeper, without a server.
+  /// Rotates a token like token_keeper.
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);
 

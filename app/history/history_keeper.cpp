@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 
 constexpr auto every = 1s;
 constexpr auto machines_every = 5s;
-// Per write; the rest follows in the next one.
+// Limits per write. The rest is written next time.
 constexpr std::size_t events_a_look = 1'000, spans_a_look = 20'000;
-// Read at a start: one record per second, and the points shown per series.
+// Read at startup: one record per second, and the points shown per series.
 constexpr std::size_t seconds_read = 3'600, machines_read = 720, points_read = 300 + 360 + 1'440;
 constexpr std::size_t events_read = 10'000, runs_read = 10'000;
 
-// About 500,000 spans. Older ones are read on demand, so that the start is fast.
+// About 500,000 spans. Older spans are read on demand, so that startup is fast.
 constexpr std::size_t spans_bytes_read = std::size_t{10} << 20;
 
 std::string in_words(core::duration d) {
@@ -31,7 +31,7 @@ std::string in_words(core::duration d) {
   return s < 7'200 ? std::to_string(s / 60) + " min" : std::to_string(s / 3'600) + " h";
 }
 
-// Moves an unreadable history aside, so that it never prevents the start.
+// Renames an unreadable history, so that it never prevents startup.
 muster::result<std::unique_ptr<history_store>> open_or_begin_anew(fs::path const& directory,
                                                                   history_limits const& limits) {
   auto opened = history_store::open(directory, limits, history_store::access::write);
@@ -143,8 +143,8 @@ void history_keeper::report_unreadable() {
                              " damaged and cannot be shown"});
 }
 
-// Reads steps of programs that have not ended. An active rank has made a step within this time, or
-// its worker reports the last one again.
+// Reads steps of programs that have not ended. Within this time, an active rank has made a step, or
+// its worker reports the last step again.
 void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,
@@ -154,7 +154,7 @@ void history_keeper::read_steps() {
                });
 }
 
-// Reads output of existing jobs only. Other output is most of it, and would never be removed.
+// Reads output only of existing jobs. Most output belongs to other jobs and would never be removed.
 void history_keeper::read_lines(core::time_point since) {
   std::size_t jobs = 0;
   pools_.for_each([&jobs](hub& h) { jobs += h.past().jobs().size(); });
@@ -247,7 +247,7 @@ void history_keeper::keep_lines() {
   });
 }
 
-// Forgets removed clusters, because their names can be reused.
+// Drops removed clusters, because their names can be reused.
 void history_keeper::keep_runs() {
   auto const& all = coordination_.state();
   std::erase_if(runs_kept_, [&all](auto const& r) { return !all.exists(r.first); });

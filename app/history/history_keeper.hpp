@@ -1,10 +1,10 @@
-// Writes records of the listeners to the history store once a second, and restores them at a start:
-// events, charts, activity of workers, machine statistics, output of existing jobs' closures, and
-// runs of clusters. Ended items stay in the store for queries by time.
+// Writes listeners' records to the history store once per second, and restores them at startup:
+// events, charts, worker activity, machine statistics, output of existing jobs' closures, and
+// cluster runs. Ended items stay in the store for queries by time.
 //
-// Owned by the app. Engine thread or before it runs, unless stated otherwise. History errors never
-// stop the server; they are logged once. The work per second is bounded (see history_keeper.cpp);
-// the rest waits in the listeners, which have their own limits.
+// Owned by the app. Engine thread, or any thread before it runs, unless stated otherwise. History
+// errors never stop the server; they are logged once. The work per second is bounded (see
+// history_keeper.cpp). The rest waits in the listeners, which have their own limits.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace muster::server {
 
 class history_keeper {
  public:
-  /// @pre Both outlive this object.
+  /// @pre Both arguments outlive this object.
   history_keeper(engine_assembly& engine, store_assembly& store);
 
   /// Opens the store, if there is a directory for it, and restores its content.
@@ -34,13 +34,13 @@ class history_keeper {
   /// Starts writing.
   /// @pre restore() was called.
   void begin();
-  /// Writes what is pending, then stops writing.
+  /// Writes pending records, then stops writing.
   void finish();
-  /// Waits until everything is written. Main thread, after finish().
+  /// Waits until all records are written. Main thread, after finish().
   void stop();
 
   // Any thread, after restore():
-  /// Returns chart points from an earlier process, oldest first. Returns them only once.
+  /// Returns chart points of an earlier process once, oldest first.
   std::vector<chart_point> take_chart_points() { return std::exchange(points_, {}); }
   void keep(chart_point const& p);
   history_reader& past() { return reader_; }

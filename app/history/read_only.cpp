@@ -40,7 +40,7 @@ std::vector<core::coordination::cluster_spec> main_cluster_in(fs::path const& da
   auto const seen = journal::rocks_view::open(data_dir);
   auto const clusters = seen ? journal::load_clusters(**seen) : seen.error();
   if (!clusters) return {};
-  std::vector<core::coordination::cluster_spec> own;  // not of a program
+  std::vector<core::coordination::cluster_spec> own;  // clusters that do not belong to a program
   for (auto const& c : *clusters)
     if (!parse_program(c.cluster.spec.name)) own.push_back(c.cluster.spec);
   bool const has_default = std::any_of(own.begin(), own.end(), [](auto const& spec) {

@@ -1,5 +1,5 @@
-// Facts about the data directory of a stopped server, needed before its history is shown. Main
-// thread. Changes nothing. Errors are reported by the code that opens the directory.
+// Facts about a stopped server's data directory, needed before its history is shown. Main thread.
+// Changes nothing. The code that opens the directory reports errors.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace muster::server {
 
-/// Returns the time of the last write, from the history or from the files. Returns the current time
-/// if neither is readable.
+/// Returns the time of the last write, from the history or from the files, or the current time if
+/// neither is readable.
 core::time_point last_written(std::filesystem::path const& data_dir);
 /// Returns the cluster that had the main port, if it is stored. Returns nothing for the cluster
 /// `default` or an empty directory.

@@ -62,7 +62,7 @@ served_stores::served_stores(engine_assembly& engine, perimeter& p, store_assemb
       });
 }
 
-// Settings for clients of torch 2.1 are taken from the cluster in which the program runs.
+// The cluster in which the program runs determines the settings for torch 2.1 clients.
 torch::carried_store served_stores::store_of(core::program_id program, std::uint32_t ranks) {
   auto pool = pools_.of(program).cluster();
   auto const cluster = hub_.state().find(pool.empty() ? main_cluster_of(engine_.config) : pool);
@@ -75,7 +75,7 @@ torch::torch_server_options served_stores::options(perimeter& p) {
   torch::torch_server_options o;
   o.address = engine_.config.grpc.address;
   o.limits.connections = share_of_files(o.limits.connections, 4);
-  // Invalid networks were reported before: see problem_with.
+  // problem_with has already reported invalid networks.
   if (auto from = parse_networks(engine_.config.torch.from)) o.from = std::move(*from);
   o.now = [this] { return engine_.clock.now(); };
   o.tell = [this](torch::store_incident told) {

@@ -1,5 +1,5 @@
-// TCPStores of torch.distributed and their thread. Cluster declarations determine which clusters
-// have a TCPStore, settings that of the main cluster. Owned by the composition root; main thread,
+// TCPStores of torch.distributed and their thread. Settings determine the main cluster's TCPStore,
+// and cluster declarations those of other clusters. Owned by the composition root. Main thread,
 // unless stated otherwise.
 #pragma once
 
@@ -20,14 +20,14 @@ class torch_assembly {
   /// Returns nullptr if this build has no TCPStores. Engine thread.
   virtual torch::torch_stores* stores() = 0;
 
-  /// Listens for the known clusters and logs it.
+  /// Listens for the known clusters and logs their addresses.
   /// @throws start_error
   virtual void open() = 0;
   virtual void start() = 0;
   virtual void stop() = 0;
 };
 
-/// Creates the TCPStores. In a build without them, open() of the result rejects all their settings.
+/// In a build without TCPStores, open() of the result rejects all TCPStore settings.
 /// @pre All arguments outlive the result.
 std::unique_ptr<torch_assembly> make_torch_assembly(engine_assembly& engine, perimeter& p,
                                                     store_assembly& store, tunnel_service& tunnels);

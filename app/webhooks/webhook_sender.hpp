@@ -1,6 +1,6 @@
-// Posts notifications to the configured addresses. Owned by the app; has its own thread, because
-// receivers can be slow. Addresses never come from the network, answers are discarded, redirects
-// are not followed, and TLS is verified.
+// Posts notifications to the configured addresses. Owned by the app. Has its own thread, because
+// receivers can be slow. For security, addresses never come from the network, answers are
+// discarded, redirects are not followed, and TLS certificates are verified.
 #pragma once
 
 #include <atomic>
@@ -24,18 +24,18 @@ std::string signature(std::string const& secret, std::int64_t unix_seconds, std:
 
 class webhook_sender {
  public:
-  /// Limit of pending notifications, after which new ones are dropped and counted.
+  /// Maximum number of pending notifications. Further ones are dropped and counted.
   static constexpr std::size_t waiting_max = 100;
   static constexpr int tries_max = 3;
 
-  /// Called on its thread when an address starts to fail, or works again.
+  /// Called on the sender's thread when an address starts to fail, or works again.
   using tell = std::function<void(bool works, std::string text)>;
 
   webhook_sender(webhook_settings settings, tell told);
   ~webhook_sender() { stop(); }
 
   /// Starts the thread. FAILED_PRECONDITION: the secret file is unusable.
-  /// @pre There are addresses.
+  /// @pre Addresses are configured.
   muster::status start();
   // Any thread:
   void send(std::string body);
@@ -56,10 +56,10 @@ class webhook_sender {
   std::mutex mutex_;
   std::condition_variable stops_;
   bool stopping_ = false;
-  // Used by its thread only:
+  // Used only by the sender's thread:
   http_client client_;
   std::vector<bool> fails_;           // by address
-  store_thread<std::string> thread_;  // last: uses the other members
+  store_thread<std::string> thread_;  // last, because it uses the other members
 };
 
 }  // namespace muster::server

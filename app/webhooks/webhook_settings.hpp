@@ -1,4 +1,4 @@
-// Settings of alert notifications. Plain data, any thread.
+// Settings of alert notifications. Plain data.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@ struct webhook_settings {
   static constexpr std::size_t urls_max = 8;
 
   std::vector<std::string> urls;      // empty: no notifications
-  std::filesystem::path secret_file;  // key of their signatures; empty: not signed
-  std::string page;                   // URL of the dashboard, for links; empty: no links
+  std::filesystem::path secret_file;  // signature key; empty: notifications are not signed
+  std::string page;                   // dashboard URL for links; empty: no links
   std::filesystem::path ca;           // CAs of the addresses; empty: the system's
 };
 
-/// Returns the problem with the settings, or "". `insecure`: plaintext can leave the machine.
+/// Returns the problem with the settings, or an empty string. `insecure` allows plaintext to leave
+/// the machine.
 std::string problem_with(webhook_settings const& s, bool insecure);
 
 /// Returns "https://hooks.example/…", because paths are secrets.

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shares the contents. Returns false if the file system does not support it.
+// Shares the contents by copy-on-write. Returns false if the file system does not support it.
 bool clone_file(fs::path const& from, fs::path const& to) {
   file_descriptor const source(::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat about {};
@@ -61,7 +61,8 @@ void copy_tree(fs::path const& from, fs::path const& to,
     all.push_back(made);
   }
   // Owners are changed only when the copy is complete, children before their directory. Otherwise
-  // the new owner could replace an entry by a link while this process, possibly root, still writes.
+  // the new owner could replace an entry with a link while this process, possibly as root, is still
+  // writing.
   for (auto made = all.rbegin(); owner && made != all.rend(); ++made) give(*made, *owner);
   fs::permissions(to, fs::perms(0755));
   if (owner) give(to, *owner);

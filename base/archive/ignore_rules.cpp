@@ -1,4 +1,3 @@
-// Patterns are matched name by name with fnmatch.
 #include "base/archive/ignore_rules.hpp"
 
 #include <fnmatch.h>
@@ -18,7 +17,7 @@ std::vector<std::string> split(std::string_view text) {
   return names;
 }
 
-// Removes trailing spaces, except after a backslash.
+// Keeps spaces after a backslash.
 std::string_view without_tail(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   while (line.ends_with(' ') && !line.ends_with("\\ ")) line.remove_suffix(1);

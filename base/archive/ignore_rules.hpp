@@ -1,6 +1,6 @@
-// Ignore rules in the format of .gitignore. The last matching rule decides, and "!" reverts earlier
-// ones. A trailing "/" matches only directories. Any other "/" anchors the pattern to the file's
-// directory. "*" matches within a name, "**" across names. Pure; one thread.
+// Ignore rules in .gitignore format. The last matching rule decides; "!" reverts earlier rules. A
+// trailing "/" matches only directories. Any other "/" anchors the pattern to the file's directory.
+// "*" matches within a name, "**" across names. Pure; one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace muster {
 
 class ignore_rules {
  public:
-  /// Adds the lines of a file in `directory`, relative to the root (empty: the root). They apply
-  /// below it.
+  /// Adds the lines of a file in `directory`, which is relative to the root (empty: the root). The
+  /// rules apply below it.
   void add(std::string const& directory, std::string_view lines);
-  /// Returns whether to ignore a path, relative to the root, with "/" as separator. Not called for
-  /// contents of ignored directories.
+  /// Returns whether to ignore a path, relative to the root and with "/" as separator. Not called
+  /// for contents of ignored directories.
   bool ignore(std::string_view path, bool is_directory) const;
 
   std::size_t size() const { return rules_.size(); }
@@ -25,7 +25,7 @@ class ignore_rules {
  private:
   using names = std::vector<std::string>;
   struct rule {
-    names below;    // names of the file's directory
+    names below;    // names in the path of the file's directory
     names pattern;  // "**": any number of names
     bool ignores = true;
     bool directories_only = false;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The earliest time that zip files and their derivatives can represent.
+// Earliest time that zip files and their derivatives can represent.
 constexpr time_t time_of_all = 315'532'800;  // 1980-01-01
 constexpr std::size_t named_max = 5;
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;

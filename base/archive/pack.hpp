@@ -1,6 +1,6 @@
 // Packs a directory into a gzipped tar whose bytes depend only on names, contents, links and
-// executable bits. Excludes `.git`, special files, and what .musterignore files list, or .gitignore
-// files if the root has no .musterignore. Any thread; blocks on the disk.
+// executable bits. Excludes `.git`, special files, and entries that .musterignore files list, or
+// .gitignore files if the root has no .musterignore. Any thread; blocks on the disk.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// Has a message of one or more lines.
+/// The message can have several lines.
 class pack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -29,10 +29,9 @@ struct packed_tree {
   std::uint64_t file_bytes = 0;
 };
 
-/// Packs a directory.
-/// @param progress called periodically with the counts so far
-/// @throws pack_error: unreadable, larger than `limits` (with the largest files), a symbolic link
-/// that leads out, or a file changed meanwhile
+/// @param progress Called periodically with the counts so far.
+/// @throws pack_error The directory is unreadable, is larger than `limits` (the message lists the
+/// largest files), contains a symbolic link that leads out, or changed meanwhile.
 packed_tree pack(std::filesystem::path const& directory, tree_limits const& limits = {},
                  std::function<void(packed_tree const&)> const& progress = {});
 

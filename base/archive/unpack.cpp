@@ -1,4 +1,4 @@
-// Each entry is validated here before libarchive creates it. libarchive then validates its path
+// This code validates each entry before libarchive creates it. libarchive then validates its path
 // again.
 #include "base/archive/unpack.hpp"
 
@@ -22,8 +22,8 @@ constexpr std::size_t shown_bytes_max = 120;
 // Maximum length of a reason, which can contain a name.
 constexpr std::size_t reason_bytes_max = 500;
 
-// libarchive sees names below the target directory, so its own check for absolute paths cannot be
-// used. They are rejected here.
+// libarchive receives names below the target directory, so its own check for absolute paths cannot
+// be used. This code rejects absolute paths.
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 
@@ -152,7 +152,7 @@ class unpacker {
     return said ? shortened(to_utf8(said), reason_bytes_max) : "unknown reason";
   }
 
-  // Throws on errors. Warnings only concern names that the C locale cannot represent.
+  // Throws on errors. Warnings concern only names that the C locale cannot represent.
   static void check(int said, archive* a) {
     if (said < ARCHIVE_WARN) throw unpack_error("the archive cannot be unpacked: " + reason(a));
   }

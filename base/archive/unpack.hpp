@@ -1,5 +1,5 @@
-// Unpacks archives from untrusted sources: only files, directories and symbolic links that stay
-// inside. Ignores owners, times and setuid bits. Any thread; blocks on the disk.
+// Unpacks archives from untrusted sources. Accepts only files, directories and symbolic links that
+// stay inside the target. Ignores owners, times and setuid bits. Any thread; blocks on the disk.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Has a message of one line.
+/// The message has one line.
 class unpack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,8 +24,8 @@ struct unpacked_tree {
 
 /// Unpacks a tar, plain or compressed by gzip or zstd, into `to`, an empty directory to which no
 /// other process writes.
-/// @throws unpack_error: not an archive, damaged, larger than `limits`, forbidden contents, or a
-/// disk error. Unpacked files remain.
+/// @throws unpack_error The archive is invalid, damaged, larger than `limits` or has forbidden
+/// contents, or the disk fails. Unpacked files remain.
 unpacked_tree unpack(std::filesystem::path const& archive, std::filesystem::path const& to,
                      tree_limits const& limits = {});
 

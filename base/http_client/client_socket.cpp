@@ -96,7 +96,7 @@ http_error client_socket::tls_handshake(http_target const& t) {
   auto const ec = perform([&](auto done) {
     secure_->async_handshake(asio::ssl::stream_base::client, std::move(done));
   });
-  if (!ec) {  // the check is destroyed now; a certificate is verified once per connection
+  if (!ec) {  // `check` is about to be destroyed; a certificate is verified once per connection
     secure_->set_verify_callback(
         [](bool accepted, asio::ssl::verify_context&) { return accepted; });
     return {};

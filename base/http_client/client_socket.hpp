@@ -1,5 +1,5 @@
 // A connection of the HTTP client, over TCP or TLS, with blocking calls and a time limit. Each call
-// runs an asynchronous operation of Asio to completion. One thread.
+// runs one asynchronous Asio operation to completion. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -34,14 +34,14 @@ class client_socket {
   client_socket(client_socket const&) = delete;
 
   /// Resolves the name, connects and performs the TLS handshake before `limit`.
-  /// @return UNAVAILABLE: the server cannot be reached, or not in time. UNAUTHENTICATED: its
-  /// certificate is not accepted. INVALID_ARGUMENT: a TLS file is unusable.
+  /// @return UNAVAILABLE: the server cannot be reached in time. UNAUTHENTICATED: its certificate is
+  /// rejected. INVALID_ARGUMENT: a TLS file is unusable.
   http_error connect(http_target const& target, std::optional<time_point> limit);
   void close();
-  /// Returns whether it is connected to this server, without unexpected data or a close.
+  /// Returns whether the socket is connected to this server, without unexpected data or a close.
   bool usable_for(http_target const& target);
 
-  /// Sets the time limit of the following operations; none: no limit.
+  /// Sets the time limit of the following operations. Without `at`, there is no limit.
   void limit(std::optional<time_point> at);
   error_code write(request_message const& message);
   error_code read_header(answer_parser& parser);

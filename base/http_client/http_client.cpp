@@ -69,7 +69,7 @@ struct http_client::impl {
     socket.limit(limit(false));
     auto const message = message_of(r, *t);
     auto const ec = socket.write(message);
-    // A server that rejects a body answers before it has read all of it, so look for an answer
+    // A server that rejects a body answers before it has read the whole body, so an answer is read
     // first.
     if (ec && is_timeout(ec)) {
       socket.close();
@@ -150,7 +150,7 @@ struct http_client::impl {
             http_failure::answer_too_long};
   }
 
-  // Returns the limit: one for a whole exchange, or one for each wait of a stream.
+  // The limit applies to the whole exchange, or to each wait of a stream.
   std::optional<clock::time_point> limit(bool streaming) const {
     if (step.count() == 0) return {};
     return streaming ? clock::now() + step : deadline;

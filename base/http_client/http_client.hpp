@@ -1,6 +1,5 @@
-// Blocking HTTP/1.1 client for CLI commands, cluster resolvers and tests. Supports `http://` and
-// `https://`. Keeps one connection alive between requests. Does not follow redirects. One thread at
-// a time.
+// Blocking HTTP/1.1 client for CLI commands, cluster resolvers and tests. Keeps one connection
+// alive between requests. Does not follow redirects. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -23,7 +22,7 @@ struct http_request {
   std::string content_type = "application/json";  // sent if there is a body
   std::string token = {};  // sent as `Authorization: Bearer …` unless empty
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Limit of the whole exchange. For a stream: limit of each wait for the server (0: no limit).
+  /// Limit for the whole exchange, or for each wait of a stream. 0: no limit for a stream.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
@@ -33,14 +32,15 @@ struct http_response {
   std::string body;
 
   bool ok() const { return status >= 200 && status < 300; }
-  /// Returns the first header of this name in any case, or an empty string.
+  /// Returns the first header with this name, ignoring case, or an empty string.
   std::string_view header(std::string_view name) const;
 };
 
 struct http_client_options {
-  /// Limit of a response body. Beyond it, RESOURCE_EXHAUSTED. Streams are limited only per line.
+  /// Maximum size of a response body. Larger bodies fail with RESOURCE_EXHAUSTED. Streams are
+  /// limited only per line.
   std::size_t answer_bytes_max = std::size_t{1} << 30;
-  /// Certificate authorities for `https://` in PEM; empty: the system's.
+  /// CA certificates for `https://`, in PEM; empty: the system's.
   std::string ca_file = {};
   /// false: accept any certificate
   bool verify = true;
@@ -57,12 +57,12 @@ class http_client {
 
   /// Sends a request. Any HTTP status is a result, not an error.
   /// @return INVALID_ARGUMENT: the URL, a header or a TLS file is invalid. UNAVAILABLE: cannot
-  /// connect, or the connection broke. UNAUTHENTICATED: the server's certificate is not accepted.
+  /// connect, or the connection broke. UNAUTHENTICATED: the server's certificate is rejected.
   /// DEADLINE_EXCEEDED.
   http_result<http_response> send(http_request const& request);
 
-  /// Calls `line` for each line of a 2xx body as it arrives, without its end, until it returns
-  /// false. Other bodies are in the result. Otherwise like send.
+  /// Calls `line` for each line of a 2xx body as it arrives, without its newline, until `line`
+  /// returns false. Other bodies are in the result. Otherwise like send.
   using line_handler = std::function<bool(std::string_view line)>;
   http_result<http_response> stream(http_request const& request, line_handler const& line);
 

@@ -13,12 +13,12 @@ enum class http_failure : std::uint8_t {
   none,
   bad_url,
   bad_header,    // a header, the method or the token contains a line break
-  bad_tls_file,  // file of an authority, a certificate or its key
+  bad_tls_file,  // file of a CA, a certificate or its key
   name_unknown,  // the system's resolver does not know the host
-  refused,       // connection refused
-  unreachable,   // connecting failed for another reason
-  timed_out,     // at any step
-  broke,         // an established connection broke
+  refused,
+  unreachable,  // connecting failed for another reason
+  timed_out,    // at any step
+  broke,        // an established connection broke
   certificate_expired,
   certificate_not_yet_valid,
   certificate_for_another_name,

@@ -1,5 +1,6 @@
-// Resolves host names with a time limit, which getaddrinfo lacks. It runs on its own thread, which
-// is abandoned at the limit and ends when the system's resolver gives up. Any thread; blocks.
+// Resolves host names with a time limit, which getaddrinfo lacks. getaddrinfo runs on its own
+// thread, which is abandoned at the limit and ends when the system's resolver returns. Any thread;
+// blocks.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -14,7 +15,7 @@ struct lookup_answer {
   std::vector<boost::asio::ip::tcp::endpoint> endpoints = {};
 };
 
-/// Without a limit, waits as long as the system does.
+/// Without a limit, waits until the system's resolver returns.
 lookup_answer look_up(std::string const& host, std::string const& port,
                       std::optional<std::chrono::steady_clock::time_point> limit);
 

@@ -35,7 +35,7 @@ std::string general_name(GENERAL_NAME const* name) {
       [&](BIO* out) { return GENERAL_NAME_print(out, const_cast<GENERAL_NAME*>(name)); });
 }
 
-/// Returns "DNS:localhost, IP Address:127.0.0.1". A list of many names is cut.
+/// Returns, for example, "DNS:localhost, IP Address:127.0.0.1". A long list is truncated.
 std::string names_of(X509 const* certificate) {
   constexpr int names_max = 8;
   auto* const names = static_cast<GENERAL_NAMES*>(
@@ -76,8 +76,7 @@ muster::result<std::string> contents(std::string const& what, std::string const&
   return text;
 }
 
-/// Adds the certificates and revocation lists of a PEM text. Returns false if it
-/// contains neither.
+/// Adds the certificates and revocation lists in a PEM text. Returns false if there are none.
 bool add_authorities(SSL_CTX* context, std::string const& pem) {
   std::unique_ptr<BIO, freed_by<BIO_free>> const in(
       BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));

@@ -1,4 +1,4 @@
-// Client side of TLS: trusted authorities, and reasons for a failed verification. One thread.
+// Client side of TLS: trusted CAs, and reasons for a failed verification. One thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -20,14 +20,14 @@ struct freed_by {
 bool is_ip_address(std::string const& host);
 
 struct https_options {
-  std::string ca_file = {};  // PEM; empty: the system's authorities, which SSL_CERT_FILE overrides
+  std::string ca_file = {};  // PEM; empty: the system's CAs, which SSL_CERT_FILE overrides
   bool verify = true;        // false: accept any certificate
   // PEM files of the client certificate; empty: none.
   std::string certificate_file = {}, key_file = {};
 };
 
-/// Creates a context for TLS 1.2 and later.
-/// @return INVALID_ARGUMENT: a file is unreadable, or does not contain a certificate and its key.
+/// Creates a context for TLS 1.2 and later. INVALID_ARGUMENT: a file is unreadable, or does not
+/// contain a certificate and its key.
 muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
     https_options const&);
 
@@ -41,7 +41,7 @@ class certificate_check {
   bool note(bool accepted, X509_STORE_CTX* context);
 
   /// Returns the first fault, such as "the certificate of CN=a is not accepted: certificate has
-  /// expired …"; empty: none.
+  /// expired …", or an empty string.
   std::string const& fault() const { return fault_; }
   http_failure failure() const { return failure_; }
 

@@ -1,5 +1,5 @@
-// vfork and exec, because fork needs 58 ms for the page tables of a worker with a gigabyte.
-// posix_spawn has no child that dies with its parent.
+// Uses vfork and exec. fork needs 58 ms to copy the page tables of a worker with a gigabyte, and
+// posix_spawn cannot make the child die with its parent.
 #include "base/process/child.hpp"
 
 #include <fcntl.h>
@@ -108,8 +108,8 @@ bool take_user(process_user const& u) {
   ::_exit(127);
 }
 
-// Signals are blocked until the child has its own handlers, because those of the suspended parent
-// would run in the child, on the parent's memory.
+// Signals are blocked until the child has its own handlers. Otherwise the suspended parent's
+// handlers would run in the child, on the parent's memory.
 pid_t start(prepared const& p) {
   sigset_t all, before;
   sigfillset(&all);

@@ -28,14 +28,14 @@ struct process_user {
 struct child_options {
   std::vector<std::string> argv;       // argv[0] is looked up in this process's PATH
   environment_map environment;         // complete environment
-  std::string cwd = {};                // empty: that of this process
-  std::optional<process_user> user{};  // unset: that of this process; requires root
-  int in = -1;                         // standard input of the child; -1: empty
+  std::string cwd = {};                // empty: this process's
+  std::optional<process_user> user{};  // unset: this process's; requires root
+  int in = -1;                         // the child's standard input; -1: empty
   /// The kernel kills the child when the thread that started it ends, so that thread must live as
-  /// long as the child may.
+  /// long as the child.
   bool dies_with_thread = false;
-  /// The child has default signal actions. If true, SIGINT and SIGHUP stay ignored if they are
-  /// ignored here (nohup, background jobs).
+  /// If true, SIGINT and SIGHUP stay ignored if they are ignored here (nohup, background jobs). All
+  /// other signals have their default action.
   bool keeps_ignored_signals = false;
 };
 
@@ -44,7 +44,6 @@ struct child {
   file_descriptor out, err;  // read ends, non-blocking
 };
 
-/// Starts a child.
 /// @throws std::invalid_argument: empty argv, a NUL byte, or a name with '='. std::system_error
 /// with the errno of the failed call, including exec (ENOENT: no such command, EACCES: not
 /// executable).
@@ -53,7 +52,7 @@ child start_child(child_options const& options);
 /// Returns a shell's status for a command that cannot be started: 127 if not found, otherwise 126.
 int status_of_start_error(int error);
 
-/// Returns a name such as "SIGKILL", or "signal 40" without a name.
+/// Returns a name such as "SIGKILL", or "signal 40" if there is none.
 std::string signal_name(int number);
 
 }  // namespace muster

@@ -22,7 +22,7 @@ class file_descriptor {
 
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
-  /// The caller must close it.
+  /// The caller must close the descriptor.
   int release() { return std::exchange(fd_, -1); }
   void reset() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));

@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-// The supervisor of a container sets these variables for the process that it started.
+// A container's supervisor sets these variables for the process that it started.
 void take_over_environment() {
   for (auto const* name : {"LISTEN_PID", "WATCHDOG_PID"})
     if (auto const* pid = ::getenv(name); pid && std::strcmp(pid, "1") == 0)

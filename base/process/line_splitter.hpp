@@ -1,4 +1,4 @@
-// Splits a stream of bytes into lines. One thread.
+// Splits a byte stream into lines. One thread.
 #pragma once
 
 #include <chrono>
@@ -31,14 +31,14 @@ class line_splitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// Ends the stream; the last line may lack its newline.
+  /// Ends the stream. The last line may lack its newline.
   void end() {
     if (!rest_.empty()) finish();
   }
 
   /// Returns whether an unfinished line has changed since its last report.
   bool stands() const { return changed_; }
-  /// Reports an unfinished line, with a carriage return at its end, once it is `stands_for` old
+  /// Reports an unfinished line, with a carriage return at its end, when `stands_for` has passed
   /// since the first of these calls or its last report. The complete line is reported again later.
   void report_pending_line(clock::time_point now) {
     if (!changed_) return;

@@ -1,5 +1,5 @@
-// Removal happens under the lock of the directory. So a new directory is never removed, and two
-// processes never remove the same one.
+// Directories are removed under their lock. A new directory is therefore never removed, and two
+// processes never remove the same directory.
 #include "base/process/private_temp_directory.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// Returns whether the opened file still exists; it may have been removed before it was locked.
+// Returns whether the opened file still exists. It may have been removed before it was locked.
 bool is_there(int fd) {
   struct stat about {};
   return ::fstat(fd, &about) == 0 && about.st_nlink > 0;
@@ -32,7 +32,7 @@ bool is_mine(fs::path const& path) {
          about.st_uid == ::geteuid();
 }
 
-// Directories of the Python package, which locks the directory itself.
+// Returns whether the Python package created the directory. It locks the directory itself.
 bool is_of_python(std::string const& name) {
   return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
          name.starts_with("muster-upload-");

@@ -1,5 +1,5 @@
 // Private temporary directory, removed with this object. The owner holds its lock. Directories of
-// killed processes have a free lock and are removed when the next one is created. Created and
+// killed processes are unlocked; they are removed when the next directory is created. Created and
 // destroyed by one thread.
 //
 //   muster-programs-XXXXXX/lock    held by the owner while it lives
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Removes directories of this user whose owners were killed: names that begin with `name`, and
-/// those of workers and local clusters of the Python package.
+/// Removes this user's directories whose owners were killed: directories whose name begins with
+/// `name`, and those of the Python package.
 void remove_orphaned_directories(std::string const& name);
 
 class private_temp_directory {

@@ -19,7 +19,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// A file in memory lets the program read at its own pace. Empty: no file.
+// A memory file lets the program read at its own pace. An empty text needs no file.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
@@ -32,7 +32,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// The last bytes of a stream, and its lines. Holds at most twice the limit.
+// The last bytes of a stream, and its lines. Stores at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)
@@ -97,7 +97,7 @@ class watch {
       if (fds[3].revents != 0) stop();
       if (steady::now() >= deadline_ && !on_deadline()) break;
     }
-    if (termed_) kill(-pid_, SIGKILL);  // processes of the group that ignored SIGTERM
+    if (termed_) kill(-pid_, SIGKILL);  // kills processes of the group that ignored SIGTERM
     return {exit_code_of(pid_), std::move(tails_[0]).text(), std::move(tails_[1]).text()};
   }
 
@@ -127,7 +127,7 @@ class watch {
   pid_t pid_;
   file_descriptor streams_[2];
   tail tails_[2] = {{options_, process_stream::out}, {options_, process_stream::err}};
-  file_descriptor ended_;  // readable once the program has ended; closed after that was noticed
+  file_descriptor ended_;  // readable once the program has ended, then closed
   bool termed_ = false;
   steady::time_point deadline_ = steady::time_point::max();
 };

@@ -16,14 +16,14 @@ enum class process_stream { out, err };
 struct process_options {
   std::vector<std::string> argv;           // argv[0] is looked up in PATH
   std::map<std::string, std::string> env;  // overrides this process's environment
-  std::string cwd;                         // empty: working directory of this process
+  std::string cwd;                         // empty: this process's working directory
   std::string standard_input;
   std::size_t tail_bytes_max = std::size_t{64} << 10;  // per stream; older bytes are dropped
   /// Called for each complete line of output, which can be empty; see line_splitter. Also called
-  /// for an unfinished line after a second, with a carriage return at its end. Runs on the thread
-  /// of run_process, which reads no output during the call.
+  /// for a line that is unfinished after a second, with a carriage return at its end. Runs on the
+  /// thread of run_process, which reads no output during the call.
   std::function<void(process_stream, std::string_view line)> on_line{};
-  /// Time from SIGTERM to SIGKILL when stopped.
+  /// Time from SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_after{2'000};
   /// How long output is read after the program has ended, if a descendant keeps the pipes open.
   std::chrono::milliseconds linger{1'000};
@@ -35,7 +35,7 @@ struct process_end {
   std::string stderr_tail;
 };
 
-/// Runs a program in a process group of its own. When `stop` is requested, the group gets SIGTERM,
+/// Runs a program in its own process group. When `stop` is requested, the group receives SIGTERM,
 /// then SIGKILL. Returns once the program has ended. There is no other time limit.
 /// @throws std::system_error: the program cannot be started. std::invalid_argument: empty argv, or
 /// a NUL byte.

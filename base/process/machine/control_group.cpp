@@ -7,11 +7,11 @@
 namespace muster {
 namespace {
 
-// Version 1 reports an unlimited group by the largest number of pages.
+// Version 1 reports an unlimited group as the largest number of pages.
 constexpr std::uint64_t no_limit_from = std::uint64_t{1} << 60;
 
-// Visits the group and its ancestors. In a container whose group appears as the root, the path is
-// that of the host, and only the mount itself exists.
+// Visits the group and its ancestors. If a container's group appears as the root, the path is the
+// host's, and only the mount itself exists.
 template <class Look>
 void upwards(std::string const& mount, std::string path, Look const& look) {
   for (;;) {

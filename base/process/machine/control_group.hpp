@@ -10,16 +10,15 @@ namespace muster {
 
 class control_group {
  public:
-  /// `root`: prefix of /proc and /sys, for tests.
+  /// @param root Prefix of /proc and /sys; set by tests.
   explicit control_group(std::string const& root);
 
   /// In bytes, if there is a limit.
   std::optional<std::uint64_t> memory_limit() const { return memory_limit_; }
-  /// Returns the bytes in use, without memory that the kernel can reclaim at once.
+  /// Returns the bytes in use, excluding memory that the kernel can reclaim immediately.
   std::optional<std::uint64_t> memory() const;
   /// In cores, if there is a limit.
   std::optional<double> cpu_limit() const { return cpu_limit_; }
-  /// Returns the core-seconds used so far.
   std::optional<double> cpu_seconds() const;
 
  private:

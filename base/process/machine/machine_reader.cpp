@@ -22,7 +22,7 @@ double as_double(std::uint64_t n) {
   return static_cast<double>(n);
 }
 
-// Partitions belong to disks, and these devices are built on others or in memory.
+// Excludes partitions, and devices that are in memory or built on other devices.
 bool is_virtual(std::string_view disk) {
   for (std::string_view const prefix : {"loop", "ram", "zram", "dm-", "md", "sr", "fd"})
     if (disk.starts_with(prefix)) return true;
@@ -38,7 +38,7 @@ std::vector<std::string> whole_disks(std::string const& directory) {
   return found;
 }
 
-// Returns true for all CPUs if the set cannot be read because the kernel has more of them.
+// Returns true for all CPUs if the set cannot be read because the kernel has more CPUs.
 bool may_run_on(std::uint64_t cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -57,7 +57,7 @@ void add(std::optional<double>& to, double n) {
 
 std::optional<double> in_a_second(std::optional<double> now, std::optional<double> before,
                                   double seconds) {
-  // A smaller value means that a device was removed, or another group is measured.
+  // A smaller value means that a device was removed, or that another group is measured.
   if (!now || !before || seconds <= 0 || *now < *before) return {};
   return (*now - *before) / seconds;
 }

@@ -37,7 +37,7 @@ struct machine_watch::shared {
 machine_watch::machine_watch(std::function<void(machine)> seen)
     : shared_(std::make_shared<shared>()) {
   shared_->seen = std::move(seen);
-  // Signals are handled by other threads.
+  // Other threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -15,7 +15,7 @@ class machine_watch {
 
   /// Calls `seen` on the thread, first after a second, and never after the destructor.
   explicit machine_watch(std::function<void(machine)> seen);
-  /// Does not wait for a hanging reading; its thread is abandoned.
+  /// Does not wait for a reading that hangs: its thread is abandoned.
   ~machine_watch();
   machine_watch(machine_watch const&) = delete;
 

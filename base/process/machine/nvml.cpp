@@ -55,7 +55,7 @@ nvml::nvml(char const* library) {
     dlclose(found->library);
 }
 
-// The library stays loaded: unloading a driver is unsafe while other code uses it.
+// The library stays loaded, because unloading a driver is unsafe while other code uses it.
 nvml::~nvml() {
   if (calls_) calls_->shut_down();
   delete calls_;

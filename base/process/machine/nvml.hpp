@@ -1,5 +1,5 @@
-// GPUs, read through the driver's library (NVML), which is loaded at first use. Without it, there
-// are no GPUs.
+// GPUs, read through the driver's library (NVML), which is loaded at first use. Without the
+// library, no GPUs are reported.
 #pragma once
 
 #include <string>

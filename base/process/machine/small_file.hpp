@@ -1,4 +1,4 @@
-// Reads and parses files of the kernel.
+// Reads and parses kernel files.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Returns up to 1 MiB; empty: unreadable.
+/// Returns up to 1 MiB. Empty if unreadable.
 std::string read_small_file(std::string const& path);
 /// Returns the number at the beginning, after blanks.
 std::optional<std::uint64_t> leading_number(std::string_view text);

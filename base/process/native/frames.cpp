@@ -169,7 +169,7 @@ std::optional<std::string> frame_finder::frame_text(walk& w, std::uint64_t addre
 std::optional<std::string> frame_finder::thread_text(walk& w, thread_sample const& t) {
   w.process->thread = &t;
   walked_thread seen{{}, calls_->dwfl_frame_pc};
-  // The result is ignored, because it always reports an error at the last frame.
+  // The result is ignored, because the function always reports an error at the last frame.
   (void)calls_->dwfl_getthread_frames(w.files, t.thread, note_frame, &seen);
   if (seen.addresses.empty()) seen.addresses.push_back(t.counter);
   std::string frames;
@@ -204,7 +204,7 @@ std::string frame_finder::frames_of(process_sample const& s, clock::time_point u
   auto left_out = s.left_out;
   auto const first = std::find_if(s.threads.begin(), s.threads.end(),
                                   [&s](auto const& t) { return t.thread == s.process; });
-  // A reader takes the last thread for the first one.
+  // Readers assume that the last thread listed is the first thread.
   std::string said =
       "Thread (most recent call first):\n  in a system call that cannot be interrupted\n";
   if (first != s.threads.end()) {

@@ -1,7 +1,7 @@
-// Finds function names and lines for sampled threads, in the debug tables of the mapped files. Uses
+// Finds function names and lines for sampled threads in the debug tables of the mapped files. Uses
 // libdw of elfutils, loaded at first use.
 //
-// The owner of the process controls these files. Read those of another user only in a process
+// The owner of the process controls these files. Read another user's files only in a process
 // without further privileges. One thread.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  // Frames per thread; the oldest are omitted.
+  // Maximum number of frames per thread. The oldest frames are omitted.
   static constexpr std::size_t frames_max = 64;
-  static constexpr std::size_t name_bytes_max = 200;  // longer function names are cut
-  // Size of the cache; further names are not cached.
+  static constexpr std::size_t name_bytes_max = 200;  // longer function names are truncated
+  // Maximum cache size. Further names are not cached.
   static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");
@@ -28,8 +28,8 @@ class frame_finder {
   ~frame_finder();
 
   bool can() const { return calls_ != nullptr; }
-  /// Returns the stacks as text, in UTF-8 if names are. Threads with the same stack are grouped,
-  /// the smallest group first. The first thread is last, as in faulthandler:
+  /// Returns the stacks as text, which is valid UTF-8 if the names are. Threads with the same stack
+  /// are grouped, the smallest group first. The first thread is last, as in faulthandler:
   ///
   ///   Thread pool-0 and 7 identical threads (most recent call first):
   ///     File "libc.so.6" in futex_wait
@@ -37,8 +37,8 @@ class frame_finder {
   ///     File "/src/train.cpp", line 12 in step(int)
   ///     File "/src/train.cpp", line 30 in main
   ///
-  /// The first thread is resolved first; threads that are not resolved by `until` are omitted.
-  /// Empty if the first thread is among them, or no thread was sampled.
+  /// The first thread is resolved first. Threads that are not resolved by `until` are omitted.
+  /// Empty if the first thread is omitted, or no thread was sampled.
   std::string frames_of(process_sample const& s, std::chrono::steady_clock::time_point until);
 
  private:

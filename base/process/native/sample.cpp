@@ -1,7 +1,7 @@
-// ptrace belongs to a thread, and what it still holds continues when the thread ends, so each
-// sample uses its own thread. A process cannot trace its own threads, so a temporary process that
-// shares its memory does. While a thread is stopped, nothing is allocated, because that thread may
-// hold the heap's lock.
+// Each sample uses its own thread, because ptrace belongs to a thread: when that thread ends, all
+// threads that it stopped continue. A process cannot trace its own threads, so a temporary process
+// that shares its memory does. While a thread is stopped, nothing is allocated, because that thread
+// may hold the heap's lock.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -86,7 +86,8 @@ bool await_stop(pid_t thread, clock::time_point until) {
     if (got == thread) return WIFSTOPPED(status);
     if (got < 0 && errno != EINTR) return false;
     if (clock::now() >= until) return false;
-    timespec const soon{0, 20'000};  // poll, because only waitpid reports it, without a timeout
+    timespec const soon{
+        0, 20'000};  // polls, because only waitpid reports the stop, and it has no timeout
     ::nanosleep(&soon, nullptr);
   }
 }
@@ -171,7 +172,7 @@ process_sample sample_own(clock::time_point until) {
   own_look look{&s, until};
   constexpr std::size_t stack_size = std::size_t{256} << 10;
   auto const stack = std::make_unique<char[]>(stack_size);
-  // Ends without a signal, so no other code that waits for children receives it.
+  // Ends without a signal, so that no other code that waits for children receives it.
   auto const looker = ::clone(look_from_outside, stack.get() + stack_size,
                               CLONE_VM | CLONE_FS | CLONE_FILES, &look);
   if (looker > 0) {

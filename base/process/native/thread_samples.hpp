@@ -1,11 +1,11 @@
-// Samples the threads of a process: registers and the newest part of each stack. Another process
+// Samples a process's threads: registers and the newest part of each stack. Another process
 // resolves the frames later (frames.hpp). ptrace stops a thread for tens of microseconds while its
-// stack is copied. It gets no signal and continues in the same system call.
+// stack is copied. The thread receives no signal and continues in the same system call.
 //
 //   sample(pid) ──► registers, stack bytes, memory map ──► bytes ──► frames_of, in another process
 //
-// Data of the process is never interpreted here, so a privileged process can sample that of another
-// user.
+// The process's data is never interpreted here, so a privileged process can sample another user's
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ namespace muster::native {
 
 struct thread_sample {
   pid_t thread = 0;
-  std::string name{};  // name in the kernel
-  /// By DWARF register number of this processor.
+  std::string name{};  // kernel name of the thread
+  /// Indexed by this processor's DWARF register numbers.
   static constexpr std::size_t registers_max = 32;
   std::array<std::uint64_t, registers_max> registers{};
   std::uint64_t counter = 0, stack_pointer = 0;
@@ -34,25 +34,25 @@ struct process_sample {
   pid_t process = 0;
   std::string map{};                     // contents of /proc/PID/maps
   std::vector<thread_sample> threads{};  // first thread first
-  // not sampled in time, or above the maximum
+  // threads not sampled in time, or above the maximum
   std::size_t left_out = 0;
 };
 
-/// Limits per process. Further threads are omitted; of a deeper stack the oldest frames are.
+/// Limits per process. Further threads, and the oldest frames of deeper stacks, are omitted.
 inline constexpr std::size_t threads_max = 256;
 inline constexpr std::size_t stack_bytes_max = std::size_t{64} << 10;
 inline constexpr std::size_t map_bytes_max = std::size_t{4} << 20;
 
 /// Samples a process that this one may trace: a descendant of the same user. Blocks until `until`
-/// at most. Any thread; starts a thread. No threads: tracing is not permitted.
+/// at most. Any thread; starts a thread. Returns no threads if tracing is not permitted.
 process_sample sample(pid_t process, std::chrono::steady_clock::time_point until);
 
-/// Samples this process except for the calling thread, which waits.
+/// Samples this process except the calling thread, which waits.
 process_sample sample_own(std::chrono::steady_clock::time_point until);
 
-/// Serialises a sample for another process on the same machine.
+/// Serialises a sample for another process on this machine.
 std::string to_bytes(process_sample const& s);
-/// Removes a sample from the front of `bytes`. Nothing: incomplete or invalid.
+/// Removes a sample from the front of `bytes`. Returns nothing if it is incomplete or invalid.
 std::optional<process_sample> from_bytes(std::string_view& bytes);
 
 }  // namespace muster::native
