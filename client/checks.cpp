@@ -1,4 +1,3 @@
-// Checks the server's limits before anything is sent.
 #include "client/checks.hpp"
 
 #include <absl/strings/escaping.h>
@@ -64,7 +63,7 @@ void check_server_address(std::string_view address) {
   if (!port || *port < 1 || *port > 65535) throw wrong("has no port from 1 to 65535; " + form);
 }
 
-// gRPC 1.51 returns UNAVAILABLE for every cause, and puts the address before it.
+// gRPC 1.51 returns UNAVAILABLE for every cause, and prepends the address.
 std::string unreached_reason(std::string_view text) {
   constexpr std::string_view no_name = "DNS resolution failed";
   constexpr std::string_view before_last = "failed to connect to all addresses; last error: ";

@@ -1,4 +1,3 @@
-// Replaces the end of what() that Boost.System has added.
 #include "client/error_text.hpp"
 
 #include <boost/system/system_error.hpp>

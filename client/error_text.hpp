@@ -1,4 +1,4 @@
-// The message of an exception, for display. Thread-safe.
+// Exception messages for display. Thread-safe.
 #pragma once
 
 #include <exception>
@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// Returns the message of an exception. For an error of Boost.System it omits the number and source
-/// location that what() appends.
+/// Returns the exception's message. For Boost.System errors, omits the number and source location
+/// that what() appends.
 std::string error_text(std::exception const& error);
 
 }  // namespace muster

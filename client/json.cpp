@@ -1,4 +1,3 @@
-// Parsing with limits, and detection of values that JSON cannot represent.
 #include "muster/json.hpp"
 
 #include <boost/json.hpp>
@@ -12,8 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Returns the path and kind of the first value that JSON cannot represent, or an empty string. The
-// path is built from the inside out, only if there is such a value.
+// Returns the path and kind of the first value that JSON cannot represent, or an empty string.
+// Builds the path from the innermost element outwards.
 std::string not_json(json::value const& v) {
   switch (v.kind()) {
     case json::kind::double_:

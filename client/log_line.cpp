@@ -1,4 +1,3 @@
-// Writes one line at a time, to stderr by default.
 #include "client/log_line.hpp"
 
 #include <spdlog/sinks/stdout_sinks.h>
@@ -13,7 +12,7 @@ void to_stderr(log_level level, std::string_view line) {
   static auto const logger = [] {
     auto l = std::make_shared<spdlog::logger>("muster",
                                               std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    // The same prefix as in the server's log.
+    // Same prefix as in the server's log.
     l->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %-5l muster: %v", spdlog::pattern_time_type::utc);
     return l;
   }();
@@ -23,7 +22,7 @@ void to_stderr(log_level level, std::string_view line) {
 }
 
 struct chosen_log {
-  std::mutex mutex;  // protects function
+  std::mutex mutex;  // protects `function`
   log_function function = to_stderr;
 };
 

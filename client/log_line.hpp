@@ -1,4 +1,4 @@
-// Passes a line to the function chosen with set_log. Thread-safe.
+// Passes a line to the function set with set_log. Thread-safe.
 #pragma once
 
 #include <string_view>

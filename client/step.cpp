@@ -1,4 +1,4 @@
-// Stores into a page that is shared with the worker. Makes no system call unless it has to wait.
+// Writes to a page that is shared with the worker. Makes no system call unless it has to wait.
 #include "muster/step.hpp"
 
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 namespace muster {
 namespace {
 
-// The server asks all workers and sends them the agreed step, which takes some milliseconds. A
-// worker that disconnects must not block a program forever. A rank that continues stops at a later
-// step if required.
+// Agreeing on a step through the workers and the server takes some milliseconds. The limit prevents
+// a worker that disconnects from blocking a program forever. A rank that continues after the limit
+// stops at a later step if required.
 constexpr std::chrono::seconds agreement_wait{10};
 
 template <class T>
@@ -65,7 +65,7 @@ bool step(std::uint64_t n) {
   {
     std::lock_guard const lock(mutex);
     timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);  // inside the lock: the worker expects ascending times
+    ::clock_gettime(CLOCK_MONOTONIC, &now);  // inside the lock, for ascending times
     auto const count = page->count;
     auto& e = page->entries[count % steps::ring];
     shared(e.step).store(n);

@@ -1,4 +1,3 @@
-// Each thread has one place for its waits.
 #include "client/value_wait.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
-// Tells a worker that a function waits for a value. After a long wait its slot is used for other
-// calls, since one of them may have to produce the value.
+// Informs the worker that a function waits for a value. After a long wait, the worker uses the slot
+// for other calls, because one of them may have to produce the value.
 #pragma once
 
 #include <atomic>
@@ -7,10 +7,10 @@
 
 namespace muster::detail {
 
-/// Start of the wait; the epoch if the function does not wait.
+/// Start of the wait; the epoch while the function is not waiting.
 using wait_start = std::atomic<std::chrono::steady_clock::time_point>;
 
-/// Records waits of this thread in `into` while this object exists; `into` must outlive it.
+/// While this object exists, records this thread's waits in `into`, which must outlive it.
 class wait_recording_scope {
  public:
   explicit wait_recording_scope(wait_start& into);
@@ -21,8 +21,8 @@ class wait_recording_scope {
   wait_start* before_;
 };
 
-/// Marks this thread as waiting while this object exists. A nested object ends the outer wait when
-/// it is destroyed.
+/// Marks this thread as waiting while this object exists. When a nested object is destroyed, the
+/// outer wait ends as well.
 class value_wait {
  public:
   value_wait();

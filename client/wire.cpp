@@ -1,4 +1,4 @@
-// The kinds have the same numbers and names as on the wire.
+// The enum values and names match the wire format.
 #include "client/wire.hpp"
 
 #include "base/utf8.hpp"

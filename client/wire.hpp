@@ -1,4 +1,4 @@
-// Conversion of failures, encodings and IDs to and from the wire. Thread-safe.
+// Converts failures, encodings and IDs to and from the wire format. Thread-safe.
 #pragma once
 
 #include "muster/v1/common.pb.h"
@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// Fills all fields except the position. Strings are converted to valid UTF-8 and truncated at 64
+/// Fills all fields except the position. Converts strings to valid UTF-8 and truncates them at 64
 /// KiB.
 void to_wire(failure const& from, v1::Failure& to);
 failure from_wire(v1::Failure const& from);

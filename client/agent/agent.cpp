@@ -1,5 +1,3 @@
-// The connection of an agent and its run: registration, heartbeats, polling for errors, and
-// shutdown.
 #include "client/agent/agent.hpp"
 
 #include <algorithm>
@@ -108,8 +106,8 @@ coro::task<void> agent::connect(ticket& t) {
   tasks_.spawn("poll", poll());
 }
 
-// Retries while the result can change: the server is not available yet, or still has the previous
-// run.
+// Retries while the result can change, because the service is not available yet or still has the
+// previous run.
 coro::task<void> agent::register_task(ticket& t) {
   auto const end = clock::now() + options_.connect_timeout;
   backoff pauses(milliseconds(20), milliseconds(1'000), incarnation_);
@@ -186,7 +184,7 @@ coro::task<void> agent::beat() {
   }
 }
 
-// Has no deadline, because an error can occur at any time. Heartbeats detect a broken connection.
+// No deadline, because an error can occur at any time. Heartbeats detect a broken connection.
 coro::task<void> agent::poll() {
   ticket t(context(), &tickets_);
   backoff pauses(milliseconds(100), milliseconds(1'000), incarnation_);
@@ -242,7 +240,7 @@ void agent::close() {
     self->cut_all(ticket::cut::closed);
     self->engine_.tasks().spawn("agent", self->end(ended));
   });
-  waited.wait();  // no deadline: cancelled calls end at once
+  waited.wait();  // no deadline: cancelled calls end immediately
 }
 
 coro::task<void> agent::end(std::shared_ptr<std::promise<void>> ended) {

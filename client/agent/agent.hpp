@@ -1,14 +1,14 @@
 // Implementation of a coordination_agent: the connection to the service, the state of the run, and
-// the coroutines that send heartbeats, poll for errors and execute requests. Uses XLA's version of
-// the coordination protocol, which numbers tasks through the cluster; only wait_for_all is
-// TensorFlow's.
+// the coroutines that send heartbeats, poll for errors and execute requests. It uses XLA's version
+// of the coordination protocol, which numbers tasks across the whole cluster. Only wait_for_all
+// uses TensorFlow's version.
 //
-//   idle --connect--> connecting --> connected --> failed --connect--> …
-//                         \--> idle      \--shutdown--> shut_down --connect--> …
+//     idle --connect--> connecting --> connected --> failed --connect--> …
+//                           \--> idle      \--shutdown--> shut_down --connect--> …
 //
-// The coordination_agent and unfinished questions own it. All state belongs to the engine thread;
-// other threads read copies under the mutex. Operations are coroutines on the engine thread, each
-// with a ticket that can cancel it and with a deadline. They throw as documented in
+// Owned by the coordination_agent and unfinished questions. All state belongs to the engine thread;
+// other threads read copies under the mutex. Operations are coroutines on the engine thread. Each
+// has a deadline, and a ticket that can cancel it. They throw as documented in
 // coordination_agent.hpp.
 #pragma once
 
@@ -45,7 +45,8 @@ class agent : public std::enable_shared_from_this<agent> {
 
   // Any thread.
   coro::engine_context& context() { return engine_.context(); }
-  /// Cancels all operations and waits for their end. Must not run on the engine thread.
+  /// Cancels all operations and waits until they have ended. Must not be called on the engine
+  /// thread.
   void close();
 
   // Engine thread.
@@ -79,12 +80,12 @@ class agent : public std::enable_shared_from_this<agent> {
 
   using xla_stub = xla::coordination::CoordinationService::Stub;
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
-  enum class again : bool { no, yes };  // whether an interrupted call may be repeated
+  enum class again : bool { no, yes };  // whether an interrupted call can be repeated
 
-  // agent.cpp: the connection and the run.
+  // Connection and run; agent.cpp.
   coro::task<void> register_task(ticket& t);
-  /// Sends heartbeats twice in the shorter of the agent's and the cluster's timeout; 0 means that
-  /// the cluster's is unknown.
+  /// Sets the heartbeat interval to half of the shorter timeout, the agent's or the cluster's. 0
+  /// means that the cluster's timeout is unknown.
   void adopt_timeout(std::chrono::milliseconds of_cluster);
   coro::task<void> beat();
   coro::task<void> poll();
@@ -97,8 +98,6 @@ class agent : public std::enable_shared_from_this<agent> {
   void check_cut(ticket const& t) const;
   service_error no_answer(milliseconds after) const;
 
-  // Calls of the service: sender, deadline, and handling of broken connections.
-
   template <class Request>
   void sign(Request& q) const {
     auto const task = static_cast<std::int32_t>(options_.task);
@@ -108,7 +107,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
     if constexpr (requires { q.set_source_task_id(0); }) q.set_source_task_id(task);
     if constexpr (requires { q.set_requesting_task_id(0); }) q.set_requesting_task_id(task);
-    // In TensorFlow's protocol, a task without a job name is also numbered through the cluster.
+    // In TensorFlow's protocol as well, a task without a job name is numbered across the cluster.
     if constexpr (requires { q.mutable_source_task(); }) q.mutable_source_task()->set_task_id(task);
   }
 
@@ -116,8 +115,8 @@ class agent : public std::enable_shared_from_this<agent> {
   using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*)(
       grpc::ClientContext*, Request const&, grpc::CompletionQueue*);
 
-  /// Makes one attempt, and waits for a connection if there is none. clock::time_point::max() means
-  /// no deadline.
+  /// Makes one attempt; if there is no connection, waits for one. clock::time_point::max() means no
+  /// deadline.
   template <class Stub, class Request, class Response>
   coro::task<grpc::Status> once(ticket& t, method<Stub, Request, Response> m, Request const& q,
                                 Response& r, clock::time_point deadline) {
@@ -136,8 +135,8 @@ class agent : public std::enable_shared_from_this<agent> {
     co_return status;
   }
 
-  /// Calls the service. Returns nothing if `r` contains the response, otherwise the error of the
-  /// service. Throws the error that matches the reason of a cancelled ticket, agent_error if the
+  /// Calls the service. Returns nothing if `r` contains the response, otherwise the service's
+  /// error. Throws the error that matches the reason for a cancelled ticket, agent_error if the
   /// service belongs to another run, and wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
@@ -167,7 +166,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
   }
 
-  /// Returns the response. Throws as ask(), and the error of the service.
+  /// Returns the response. Throws as ask(), and the service's error.
   template <class Stub, class Request, class Response>
   coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
                               milliseconds timeout, again a = again::yes) {
@@ -190,12 +189,13 @@ class agent : public std::enable_shared_from_this<agent> {
   std::chrono::milliseconds heartbeat_interval_{};
   bool registered_before_ = false;
 
-  mutable std::mutex mutex_;  // protects the following; only the engine thread writes, and it reads
-                              // without locking
+  /// Protects the following members. Only the engine thread writes them, and it reads them without
+  /// locking.
+  mutable std::mutex mutex_;
   agent_state state_ = agent_state::idle;
   std::uint64_t incarnation_ = 0;
   std::uint64_t service_ = 0;
-  std::optional<agent_error> error_;  // the last error
+  std::optional<agent_error> error_;
 };
 
 }  // namespace muster::detail

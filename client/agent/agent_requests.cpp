@@ -1,4 +1,3 @@
-// Requests of an agent about keys, barriers, errors and tasks. Each operation is one call.
 #include <charconv>
 
 #include "client/agent/agent.hpp"
@@ -11,8 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Added to a call's deadline, because the service ends the barrier itself and its error is more
-/// precise.
+/// Added to a call's deadline, because the service ends the barrier itself with a more precise
+/// error.
 constexpr milliseconds barrier_margin{5'000};
 
 std::int64_t number_in(std::string const& text) {
@@ -111,8 +110,8 @@ coro::task<void> agent::erase(ticket& t, std::string key) {
   co_await std::move(asking);
 }
 
-// A call that is repeated after a broken connection counts as the same use: the service replaces
-// the old call with the new one, or returns how the barrier has ended.
+// A call that is repeated after a broken connection counts as the same use. The service replaces
+// the old call with the new call, or returns the result of the barrier.
 coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds timeout,
                                         std::vector<std::uint32_t> participants) {
   auto const [place, entered] = waits_at_.try_emplace(id, &t);
@@ -135,7 +134,8 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   co_return r.counter();
 }
 
-// Only participants know which use is current; for other tasks, the service's error contains it.
+// Only participants know which use is current. For other tasks, the service's error contains the
+// current use.
 coro::task<void> agent::cancel_barrier(ticket& t, std::string id) {
   auto use = uses_.next(id);
   for (bool told = false;; told = true) {
@@ -168,7 +168,7 @@ coro::task<void> agent::report_error(ticket& t, coordination_code code, std::str
   try {
     co_await std::move(asking);
   } catch (agent_error const&) {
-    co_return;  // the error was already reported to this agent before the answer arrived
+    co_return;  // this agent received the reported error before the answer
   }
   service_error own;
   own.code = code;

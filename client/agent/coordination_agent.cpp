@@ -1,4 +1,3 @@
-// Blocking and asynchronous versions of an agent's operations.
 #include "muster/coordination_agent.hpp"
 
 #include "client/agent/agent.hpp"

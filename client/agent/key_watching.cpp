@@ -1,4 +1,3 @@
-// Watches of keys: polling, reporting of changes, and the end.
 #include "client/agent/key_watching.hpp"
 
 #include <map>
@@ -36,7 +35,7 @@ void key_watching::stop() {
   if (engine->running_in_this_thread()) return;
   over_.wait(held, [this] {
     return engine_ == nullptr;
-  });  // no deadline: a cancelled operation ends at once
+  });  // no deadline: a cancelled operation ends immediately
 }
 
 void key_watching::begin(ticket* t) {

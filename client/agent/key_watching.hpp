@@ -1,4 +1,4 @@
-// A watch of a folder of keys. Shared by its handle, which ends it from any thread, and by the
+// A watch of a key folder. Shared by its handle, which can stop it from any thread, and by the
 // agent's coroutine that polls the service and calls the handler.
 #pragma once
 
@@ -32,10 +32,10 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
   handler const on_change;
 
  private:
-  mutable std::mutex mutex_;  // protects the following
+  mutable std::mutex mutex_;  // protects the members below
   std::condition_variable over_;
   coro::engine_context* engine_;  // null after the end, because the engine may no longer exist
-  ticket* ticket_ = nullptr;      // ticket of the coroutine
+  ticket* ticket_ = nullptr;
   bool stopped_ = false;
 };
 

@@ -1,4 +1,3 @@
-// Converts statuses of the coordination service to errors of this library.
 #include "client/agent/service_error.hpp"
 
 #include "base/status.hpp"

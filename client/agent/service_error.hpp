@@ -16,13 +16,13 @@ namespace muster::detail {
 struct service_error {
   coordination_code code = coordination_code::unknown;
   std::string message;
-  bool answered = false;  // the service answered; false if the connection failed
+  bool answered = false;  // false if the connection failed
   std::optional<std::uint32_t> task;
   bool reported = false;
   std::optional<std::pair<std::string, std::int64_t>> barrier;  // ID and use
-  bool other_service = false;  // the agent registered with another incarnation of the service
+  bool other_service = false;  // whether the agent had registered with another service incarnation
 
-  /// Returns true for a broken connection or an unavailable server, which a retry may fix.
+  /// Returns true for a broken connection or an unavailable server, where a retry can succeed.
   bool passes() const;
   [[noreturn]] void raise() const;
 };

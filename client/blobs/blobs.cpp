@@ -1,4 +1,3 @@
-// Stores contents for other processes, and caches fetched ones.
 #include "muster/blobs.hpp"
 
 #include <absl/strings/escaping.h>
@@ -38,7 +37,7 @@ std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
 }
 
-// Returns the worker whose function this thread runs; empty if it runs none.
+// Returns the worker whose function this thread is running, or an empty string.
 std::string current_task() {
   auto const* const w = detail::blob_recording_scope::worker();
   return w ? w->job + ":" + std::to_string(w->index) : std::string();
@@ -47,7 +46,7 @@ std::string current_task() {
 // The server accepts 300 bytes for an address with its port.
 constexpr std::size_t address_bytes_max = 290;
 
-// Throws std::invalid_argument, which names the option with an invalid address.
+// Throws std::invalid_argument, whose message names the option with the invalid address.
 void check_transfer(blobs_options const& o) {
   for (auto const& [name, text] : {std::pair("transfer_listen", &o.transfer_listen),
                                    std::pair("transfer_advertise", &o.transfer_advertise)}) {
@@ -211,8 +210,8 @@ class blobs::store {
     cache_.erase(name);
   }
 
-  // Fetches from a process that holds the value. Returns an empty pointer if it must be fetched
-  // from the server. `size` is 0 if unknown.
+  // Fetches from a process that holds the value. Returns an empty pointer if the value must be
+  // fetched from the server. `size` is 0 if unknown.
   blob_bytes taken(std::string const& name, std::uint64_t size) {
     if (size != 0 && size < detail::shared_values::size_min) return {};
     auto const shared = started();
@@ -248,7 +247,7 @@ class blobs::store {
     return got;
   }
 
-  // Stores a held content at the server under its name, which only its holder may do. Throws
+  // Stores a held content on the server under its name, which only its holder may do. Throws
   // blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
@@ -257,10 +256,10 @@ class blobs::store {
     if (!bytes) return;  // no longer needed
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
-    bool is_refused = false;  // a retry would fail in the same way
+    bool is_refused = false;  // a retry would fail for the same reason
     auto const until = clock::now() + std::min<clock::duration>(limit, options_.patience);
     for (int tries = 1;; ++tries) {
-      // The stream, and with it the holder number, may have changed.
+      // The stream may have changed, and with it the holder number.
       auto const now = shared->find(name);
       if (!now.bytes) return;
       auto const put = [&](auto& to, auto& context) {
@@ -293,8 +292,8 @@ class blobs::store {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
 
-  // The thread that stores requested contents at the server, and renews contents there that are
-  // still in use.
+  // Runs on the thread that stores requested contents on the server, and renews contents there that
+  // are still in use.
   void keep() {
     auto asked_at = clock::now();
     std::unique_lock held(mutex_);
@@ -372,18 +371,18 @@ class blobs::store {
   blobs_options const options_;
   std::size_t shared_max_;  // protected by the mutex
   detail::blob_caller server_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool closing_ = false, drained_ = false, closed_ = false;
   detail::content_cache cache_;
   std::set<std::string> fetching_;  // at most one per thread
-  /// Contents stored at the server: those with copies of blobs, and those released since the last
-  /// round.
+  /// Contents stored on the server: contents with copies of blobs, and contents released since the
+  /// last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
-  std::shared_ptr<detail::shared_values> shared_;  // from the first large content on
+  std::shared_ptr<detail::shared_values> shared_;  // set by the first large content
   std::deque<std::string> wanted_;      // held contents that the server requested, each once
-  std::set<std::string> wanted_names_;  // these, and the one that is being stored
-  std::thread keeper_;                  // from the first put on
+  std::set<std::string> wanted_names_;  // also contains the content that is being stored
+  std::thread keeper_;                  // started by the first put
 };
 
 blobs::blobs(blobs_options options) : store_(std::make_unique<store>(std::move(options))) {}

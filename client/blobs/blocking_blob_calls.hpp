@@ -1,4 +1,4 @@
-// Blocking calls of BlobService, with retries. May be used from any thread.
+// Blocking calls of BlobService, with retries. Thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -21,20 +21,20 @@ namespace muster::detail {
 using blob_stub = v1::BlobService::Stub;
 
 std::string raw_sha256_of(std::string_view bytes);
-/// Returns true if a retry may succeed.
+/// Returns true if a retry can succeed.
 bool may_pass(grpc::StatusCode c);
 
-/// Stores a content. `name` and `holder` are set for contents that a process holds (see PutBlob);
-/// otherwise it is stored under its hash.
+/// Stores a content. `name` and `holder` are set for a content that a process holds (see PutBlob).
+/// Any other content is stored under its hash.
 grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_view hash,
                       std::string_view bytes, std::string_view name = {}, std::uint64_t holder = 0);
 grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string_view name,
                       std::string& into);
-/// Sets `there` to one entry per hash. `hashes` has at most asked_max entries.
+/// Sets `there` to one entry per hash. `hashes` must have at most asked_max entries.
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
                       std::vector<std::string> const& hashes, std::vector<bool>& there);
 inline constexpr std::size_t asked_max = 1'000;
-/// Returns where the content can be fetched, with tickets for other hosts than `host`.
+/// Returns where the content can be fetched, with tickets for hosts other than `host`.
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 
@@ -47,12 +47,12 @@ class blob_caller {
   explicit blob_caller(blobs_options const& o) : options_(o) {}
   blob_caller(blob_caller const&) = delete;
 
-  /// Makes one call with a deadline; cancel() can end it.
+  /// Makes one call with a deadline; cancel() aborts it.
   grpc::Status once(call const& c, clock::duration limit);
-  /// Repeats the call until it succeeds or blobs_options::patience has passed. Throws blob_error,
+  /// Repeats the call until it succeeds or blobs_options::patience has elapsed. Throws blob_error,
   /// whose message begins with `what`.
   void try_until(call const& c, clock::duration limit, std::string const& what);
-  /// Cancels all calls, including later ones.
+  /// Cancels all calls, including later calls.
   void cancel();
 
  private:
@@ -64,7 +64,7 @@ class blob_caller {
   };
 
   blobs_options const& options_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool ended_ = false;
   std::set<grpc::ClientContext*> calls_;  // at most one per thread

@@ -1,4 +1,5 @@
-// Cache of fetched contents, limited in bytes; the least recently used is evicted. Not thread-safe.
+// Cache of fetched contents, limited in bytes; evicts the least recently used content. Not
+// thread-safe.
 #pragma once
 
 #include <list>

@@ -1,4 +1,3 @@
-// The loop over streams, and the messages of a stream.
 #include "client/blobs/content_reporter.hpp"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds hold_pause_min{50}, hold_pause_max{2'000};
-// Pause before a server without support is asked again, since it may have been replaced.
+// Pause before a server without support is queried again, because it may have been replaced.
 constexpr milliseconds ask_again{30'000};
 // Pause before rejected contents are reported again.
 constexpr milliseconds refused_again{1'000};
@@ -53,7 +52,7 @@ void content_reporter::close() {
 
 void content_reporter::wait_ended() {
   std::unique_lock held(mutex_);
-  changed_.wait(held, [this] { return ended_; });  // no deadline: its stream was cancelled
+  changed_.wait(held, [this] { return ended_; });  // no deadline: the stream was cancelled
 }
 
 coro::task<void> content_reporter::run(std::shared_ptr<content_reporter> /*self*/) {
@@ -69,7 +68,7 @@ coro::task<void> content_reporter::run(std::shared_ptr<content_reporter> /*self*
     bool const unknown = status.error_code() == grpc::StatusCode::UNIMPLEMENTED;
     co_await pause_.wait_for(unknown ? ask_again : backoff_.next());
   }
-  // No callback is called from here on.
+  // From here on, no callback is called.
   std::lock_guard held(mutex_);
   ended_ = true;
   changed_.notify_all();
@@ -85,7 +84,7 @@ void content_reporter::lost() {
   changed_.notify_all();
 }
 
-// Contents dropped from now on are reported after the contents held before.
+// Contents that are dropped from now on are reported after the contents that are already held.
 void content_reporter::connected() {
   first_said_ = false;
   {
@@ -214,8 +213,8 @@ void content_reporter::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
-    // A content that is dropped before it was reported is not reported at all. This limits the
-    // reports by the contents held and reported.
+    // A content that is dropped before it was reported is not reported at all. The number of
+    // reports is therefore limited by the held and reported contents.
     auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
     auto const it =
         n.dropped ? std::find_if(reports_.begin(), reports_.end(), of_it) : reports_.end();

@@ -1,9 +1,10 @@
-// Reports the contents of this process to the server over a stream (Hold). Receives which ones to
-// store there and which are no longer needed. After a broken stream everything is reported again.
-// While the server does not support the call, nothing is held; the call is retried periodically.
+// Reports this process's contents to the server over a stream (Hold). The server replies which
+// contents to store on the server, and which are no longer needed. After a broken stream,
+// everything is reported again. If the server does not support the call, no contents are held, and
+// the call is retried periodically.
 //
 // Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
-// otherwise. Waiting reports are limited by the contents held.
+// otherwise. Waiting reports are limited by the number of held contents.
 #pragma once
 
 #include <chrono>
@@ -43,47 +44,45 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   };
 
   /// `task` is the worker whose outputs are held, for example "worker:0"; empty for arguments.
-  /// `peers` gives them to other hosts and can be null. Both must outlive wait_ended().
+  /// `peers` serves them to other hosts and can be null. `o` and `peers` must outlive wait_ended().
   content_reporter(std::shared_ptr<client_engine> const& engine, blobs_options const& o,
                    std::string socket_name, std::string task, peer_value_server* peers,
                    callbacks on);
 
-  /// Starts the stream; must be called once.
+  /// Must be called once.
   void start();
   void close();
-  /// Waits for the end of the stream after close(). Must not run on the engine thread.
+  /// Waits for the stream to end after close(). Must not be called on the engine thread.
   void wait_ended();
 
-  /// Returns true if contents may be held, because the server has acknowledged all of them. Waits
-  /// for the first answer of a server for up to `patience`, which must be 0 on the engine thread.
+  /// Returns true if contents can be held, because the server has acknowledged all of them. Waits
+  /// for a server's first answer for up to `patience`, which must be 0 on the engine thread.
   bool ready(std::chrono::milliseconds patience);
-  /// Returns true if outputs may stay with their worker, false if the server must store them.
+  /// Returns true if outputs can stay with their worker, false if the server must store them.
   bool outputs_stay() const;
   /// Returns true if the server could store a content of this size for processes that cannot reach
-  /// this one.
+  /// this process.
   bool may_hold(std::uint64_t size) const;
-  /// Returns the holder number to pass when a held content is stored at the server; 0 without a
-  /// stream.
+  /// Returns the holder number for storing a held content on the server; 0 without a stream.
   std::uint64_t holder() const;
 
-  /// Reports a content to the server. Call it again after dropped() for an output that the server
-  /// may have declared unneeded too early.
+  /// Reports a content to the server. Must be called again after dropped() for an output that the
+  /// server may have declared unneeded too early.
   void announce(named const& what);
   void dropped(std::string const& name);
-  /// Count bytes fetched from other processes of this host (taken) and of other hosts (copied).
+  /// Count bytes fetched from other processes on this host (taken) and from other hosts (copied).
   void taken(std::uint64_t size);
   void copied(std::uint64_t size);
 
  private:
   [[nodiscard]] coro::task<void> run(std::shared_ptr<content_reporter> self);
 
-  // stream_side
   void connected() override;
   next next_message(grpc::ByteBuffer& to) override;
   std::string take(grpc::ByteBuffer& message) override;
 
   void lost();
-  /// A report that was not sent yet.
+  /// An unsent report.
   struct news {
     named what;
     bool dropped = false;
@@ -99,7 +98,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   std::string const socket_name_, task_;
   peer_value_server* const peers_;
   callbacks const on_;
-  // The following are used only by the engine thread.
+  // Engine thread only.
   std::unique_ptr<server_stream> stream_;
   coro::timer pause_;
   backoff backoff_;
@@ -107,7 +106,7 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   bool closing_ = false;
   bool first_said_ = false;
 
-  mutable std::mutex mutex_;  // protects the following
+  mutable std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool ended_ = false;
   bool has_answer_ = false;  // a server has answered or was unreachable

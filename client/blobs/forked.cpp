@@ -1,4 +1,4 @@
-// One bit for each descriptor.
+// One bit per descriptor.
 #include "client/blobs/forked.hpp"
 
 #include <pthread.h>
@@ -12,7 +12,8 @@
 namespace muster::detail {
 namespace {
 
-// Higher descriptors are not marked: a forked process keeps them, like those of other libraries.
+// Higher descriptors are not marked; a forked process keeps them, as it keeps those of other
+// libraries.
 constexpr int marked_max = 1 << 16;
 constexpr int bits = 64;
 

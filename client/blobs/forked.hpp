@@ -7,11 +7,11 @@
 
 namespace muster::detail {
 
-/// Closes the marked descriptors in each process forked from now on, and then calls `then` there.
-/// Must be called once.
+/// In each process forked from now on, closes the marked descriptors and then calls `then`. Must be
+/// called once.
 void close_marked_in_forks(void (*then)());
 
-/// Marks a descriptor while this object exists. Declare it after the owner of the descriptor, so
+/// Marks a descriptor while this object exists. Must be declared after the descriptor's owner, so
 /// that the mark is removed first.
 class closed_in_forks {
  public:

@@ -1,4 +1,4 @@
-// Packets are answered as they arrive; processes that do not read their answers are disconnected.
+// Packets are answered as they arrive. Processes that do not read their answers are disconnected.
 #include "client/blobs/giving.hpp"
 
 #include <absl/strings/escaping.h>
@@ -146,7 +146,7 @@ bool memory_server::answer(peer& p) {
   auto const read = read_packet(p.socket.native_handle(), asked);
   if (read == packet_read::nothing_yet) return true;
   if (read == packet_read::hung_up || (asked.said != 'G' && asked.said != 'O')) return false;
-  std::lock_guard held(mutex_);  // so that no other thread closes the descriptor
+  std::lock_guard held(mutex_);  // prevents other threads from closing the descriptor
   auto const it = held_.find(asked.name);
   if (it == held_.end()) return send_packet(p.socket.native_handle(), 'N', asked.name);
   if (asked.said == 'G') p.names.insert(asked.name);

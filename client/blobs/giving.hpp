@@ -1,4 +1,4 @@
-// Gives contents of this process to other processes of the same user on this host, over a Unix
+// Serves this process's contents to other processes of the same user on this host, over a Unix
 // socket with a random name. Owned by shared_values, together with the io_context and its thread
 // (the loop). Contents can be added and dropped from any thread.
 #pragma once
@@ -23,9 +23,9 @@ namespace muster::detail {
 
 class memory_server {
  public:
-  /// Maximum number of connected processes. Further ones are disconnected and use the server.
+  /// Maximum number of connected processes. Further processes are disconnected and use the server.
   static constexpr int connections_max = 128;
-  /// Maximum number of contents, at most a quarter of the process's descriptor limit.
+  /// Maximum number of contents; also limited to a quarter of the process's descriptor limit.
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.
@@ -46,10 +46,11 @@ class memory_server {
   void add(std::string const& name, file_descriptor fd, std::size_t size);
   /// Drops a content. Returns false if it is not held.
   bool drop(std::string const& name);
-  /// Returns a descriptor, or none if the content is not held or no descriptor is available.
+  /// Returns a descriptor, or an empty one if the content is not held or no descriptor is
+  /// available.
   file_descriptor opened(std::string const& name);
   std::vector<std::pair<std::string, std::size_t>> held();
-  /// Closes the sockets. Must run on the loop, or after its end.
+  /// Closes the sockets. Must run on the loop, or after the loop has ended.
   void close();
 
  private:
@@ -66,7 +67,7 @@ class memory_server {
     std::size_t size = 0;
   };
 
-  // Runs on the loop.
+  // Run on the loop.
   void accept();
   void take_connection();
   void listen_to(std::shared_ptr<peer> const& p);
@@ -81,7 +82,7 @@ class memory_server {
   boost::asio::steady_timer pause_;
   std::set<std::shared_ptr<peer>> peers_;  // used only by the loop
 
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::map<std::string, content, std::less<>> held_;
   std::size_t bytes_ = 0, reserved_ = 0;
 };

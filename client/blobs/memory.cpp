@@ -33,16 +33,16 @@ constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// The owner does not write to the memory until no other process has it.
+// The owner writes to the memory only when no other process has it.
 struct label {
   char magic[8];
-  std::uint64_t size;  // of the content
+  std::uint64_t size;  // content size
   char name[name_bytes];
 };
 static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
-// The content that the label names. Nothing if there is no label; the name is empty while a content
+// The content that the label names, or nothing without a label. The name is empty while a content
 // is being written.
 struct content {
   std::string name;
@@ -79,7 +79,7 @@ std::size_t processors() {
                                                      : 1;
 }
 
-// Calls `some` with parts of `size` bytes, each on its own thread.
+// Calls `some` for each part of `size` bytes, on separate threads.
 template <class Some>
 void by_several(std::size_t size, Some const& some) {
   auto const count = std::min({copying_threads_max, size / copied_by_thread_min, processors()});

@@ -1,4 +1,3 @@
-// Each connection is served once, by a blocking thread.
 #include "client/blobs/peer_giving.hpp"
 
 #include <arpa/inet.h>
@@ -16,7 +15,7 @@ namespace {
 constexpr std::size_t ticket_bytes = 32;
 // Pause after a connection could not be accepted because no descriptor was available.
 constexpr std::chrono::milliseconds peer_pause{100};
-// Minimum speed of a receiver in bytes per second, after the first ten seconds.
+// Minimum receiver speed in bytes per second, after the first ten seconds.
 constexpr double rate_min = 1 << 20;
 
 std::chrono::milliseconds taken_within(std::uint64_t size) {
@@ -96,7 +95,7 @@ peer_value_server::~peer_value_server() {
   }
   shutdown(listening_.get(), SHUT_RDWR);
   thread_.join();
-  for (auto& s : serving_) s.thread.join();  // no thread is added any longer
+  for (auto& s : serving_) s.thread.join();  // no more threads are added
 }
 
 void peer_value_server::use_certificate(std::string const& certificate, std::string const& key) {

@@ -1,9 +1,9 @@
-// Gives a worker's values to processes of other hosts, one value per ticket of the server; see
-// peer_taking.hpp for the protocol. If the server uses TLS, so does this, with a certificate that
-// the server created for this process.
+// Serves a worker's values to processes on other hosts, one value per ticket issued by the server;
+// see peer_taking.hpp for the protocol. If the server uses TLS, this class does too, with a
+// certificate that the server has created for this process.
 //
-// Owned by shared_values. Thread-safe. One thread accepts connections, and each connection has a
-// thread.
+// Owned by shared_values. Thread-safe. One thread accepts connections, and each connection has its
+// own thread.
 #pragma once
 
 #include <chrono>
@@ -24,28 +24,28 @@ struct peer_giving_limits {
   /// Maximum number of unused tickets; the oldest are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
-  /// Longest wait for the server's announcement of a ticket that a process has already shown.
+  /// Maximum time to wait for the server's announcement of a ticket that a process has presented.
   std::chrono::milliseconds ticket_comes_within{1'000};
-  /// Maximum number of processes served; others are disconnected.
+  /// Maximum number of processes served at the same time; further processes are disconnected.
   std::size_t served_at_once = 32;
-  /// Time limit for TLS and the ticket together.
+  /// Time limit for the TLS handshake and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
-  /// Longest wait without progress.
+  /// Maximum time without progress.
   std::chrono::milliseconds stall{2'000};
 };
 
-/// Returns the address to listen at. `listen` is "host" or "host:port"; empty selects the interface
-/// towards `server` and a free port. Throws std::invalid_argument, std::system_error and
+/// Returns the address to listen on. `listen` is "host" or "host:port". If empty, the interface
+/// towards `server` and a free port are used. Throws std::invalid_argument, std::system_error and
 /// peer_error.
 peer_address listen_address(std::string const& listen, std::string const& server);
 
 class peer_value_server {
  public:
-  /// Returns a descriptor of a content; none if it is not held.
+  /// Returns a content's descriptor, or an empty one if the content is not held.
   using opener = std::function<file_descriptor(std::string const& name)>;
 
-  /// Starts listening. `advertise` is the address for other hosts, "host" or "host:port"; empty:
-  /// the address listened at. Throws std::system_error if it cannot listen there,
+  /// Starts listening. `advertise` is the address for other hosts, "host" or "host:port"; if empty,
+  /// the listening address is used. Throws std::system_error if listening fails,
   /// std::invalid_argument and peer_error.
   peer_value_server(opener held, peer_address const& at, std::string const& advertise,
                     peer_giving_limits limits = {});
@@ -53,9 +53,9 @@ class peer_value_server {
   peer_value_server(peer_value_server const&) = delete;
 
   std::string const& address() const { return address_; }
-  /// Sets the certificate and key in PEM format; empty: plaintext. Throws peer_error.
+  /// Sets the certificate and key in PEM format; if empty, plaintext is used. Throws peer_error.
   void use_certificate(std::string const& certificate, std::string const& key);
-  /// Accepts this ticket for the content of this name.
+  /// Accepts this ticket for the content with this name.
   void expect(std::string const& ticket, std::string const& name);
 
  private:
@@ -66,8 +66,8 @@ class peer_value_server {
   };
   struct served {
     std::thread thread;
-    int socket = -1;    // -1: closed, or about to be
-    bool over = false;  // the thread takes no further locks
+    int socket = -1;    // -1 if closed or about to be closed
+    bool over = false;  // the thread acquires no further locks
   };
 
   void accept();
@@ -85,7 +85,7 @@ class peer_value_server {
   closed_in_forks mark_;
   std::string address_;
 
-  std::mutex mutex_;  // protects the following except thread_
+  std::mutex mutex_;  // protects the members below except thread_
   std::condition_variable changed_;
   std::list<ticket> tickets_;  // oldest first
   std::map<std::string, std::list<ticket>::iterator> by_bytes_;

@@ -221,7 +221,7 @@ void peer_socket::receive_all(char* into, std::size_t size, clock::time_point un
 }
 
 void peer_socket::send_file(int fd, std::uint64_t size) {
-  // Discard unsent data on close, because it refers to the memory itself, which its owner may
+  // Discards unsent data on close, because it refers to the memory itself, which its owner may
   // overwrite.
   linger const nothing_is_sent_later{1, 0};
   setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &nothing_is_sent_later,
@@ -249,7 +249,7 @@ peer_socket::pipe_ends peer_socket::make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("", errno);
   pipe_ends made{file_descriptor(ends[0]), file_descriptor(ends[1])};
-  fcntl(made.into.get(), F_SETPIPE_SZ, static_cast<int>(piece));  // the largest size allowed
+  fcntl(made.into.get(), F_SETPIPE_SZ, static_cast<int>(piece));  // largest allowed size
   return made;
 }
 

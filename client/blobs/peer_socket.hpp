@@ -1,7 +1,7 @@
-// A connection between processes of two hosts that transfers a value, in plaintext or with TLS 1.3
+// A connection between processes on two hosts that transfers a value, in plaintext or with TLS 1.3
 // and a single trusted certificate. Used by one thread at a time, which blocks and must have a
-// no_broken_pipes. Every wait is limited: by `stall` without progress, or by a time that the caller
-// passes.
+// no_broken_pipes. Every wait is limited, either by `stall` without progress or by a time that the
+// caller passes.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -42,7 +42,7 @@ using tls_context = std::shared_ptr<SSL_CTX>;
 tls_context giving_tls(std::string const& certificate, std::string const& key);
 tls_context trusting_tls(std::string const& certificate);
 
-/// Suppresses SIGPIPE for writes of this thread to closed connections, while this object exists.
+/// While this object exists, suppresses SIGPIPE for this thread's writes to closed connections.
 class no_broken_pipes {
  public:
   no_broken_pipes();
@@ -58,7 +58,7 @@ class peer_socket {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Takes a connected socket and makes it non-blocking.
+  /// Makes a connected socket non-blocking.
   peer_socket(file_descriptor socket, clock::duration stall);
   /// Tries each address of the host, each for up to `stall`. Throws peer_error.
   static peer_socket connected(peer_address const& to, clock::duration stall);
@@ -72,7 +72,7 @@ class peer_socket {
   /// Receives exactly `size` bytes.
   void receive_all(char* into, std::size_t size, clock::time_point until);
 
-  /// Transfer bytes of a file in plaintext without copying: from the start of the file to the
+  /// Transfer a file's bytes in plaintext without copying: from the start of the file to the
   /// socket, or from the socket to the file's position. `some` is called with the number of bytes
   /// of each step.
   void send_file(int fd, std::uint64_t size);

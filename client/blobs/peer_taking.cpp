@@ -1,4 +1,3 @@
-// Writes the bytes to memory as they arrive.
 #include "client/blobs/peer_taking.hpp"
 
 #include <absl/strings/escaping.h>

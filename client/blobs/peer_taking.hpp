@@ -1,10 +1,10 @@
-// Fetches values directly from processes on other hosts, each with a ticket of the server. The
-// ticket is sent first and used once; tokens are never sent. If the server uses TLS, it sends the
-// holder's certificate with the ticket. Only this certificate is trusted.
+// Fetches values directly from processes on other hosts, each with a ticket issued by the server.
+// The ticket is sent first and can be used once; tokens are never sent. If the server uses TLS, it
+// sends the holder's certificate with the ticket. Only this certificate is trusted.
 //
 // The request over TCP is a 32-byte ticket and a 32-byte name. The response is the size in 8 bytes
-// (little endian) and the content. A holder closes the connection to reject a request. The caller
-// then fetches from the server, as it does if the holder is slower than the server.
+// (little endian) and the content. A holder closes the connection to reject a request. The client
+// then fetches the value from the server, as it does if the holder is slower than the server.
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,14 @@ namespace muster::detail {
 
 struct peer_place {
   std::string address, ticket;
-  std::string certificate;  // PEM; empty: plaintext
+  std::string certificate;  // PEM; plaintext if empty
 };
 
 /// Time limits of a fetch.
 struct peer_patience {
-  /// Longest wait for the connection, for the first byte, and without a byte.
+  /// Maximum time to wait for the connection, for the first byte, and between bytes.
   std::chrono::milliseconds stall{1'250};
-  /// Time after which the speed of a transfer is checked.
+  /// Time after which the transfer speed is checked.
   std::chrono::milliseconds pace_after{1'250};
 };
 
@@ -40,11 +40,11 @@ class peer_value_client {
 
   explicit peer_value_client(peer_patience patience = {}) : patience_(patience) {}
 
-  /// Returns sealed memory, or none if the value must be fetched elsewhere; `why` is then the
-  /// reason.
+  /// Returns sealed memory, or an empty descriptor if the value must be fetched elsewhere; `why` is
+  /// then the reason.
   file_descriptor take(peer_place const& from, std::string const& name, std::uint64_t size,
                        std::string& why);
-  /// Records how long the server took for a value. Other hosts must be as fast.
+  /// Records how long the server took for a value. Transfers from other hosts must be as fast.
   void by_server(std::uint64_t size, std::chrono::duration<double> took);
 
  private:
@@ -55,10 +55,10 @@ class peer_value_client {
   void avoid(std::string const& peer);
 
   peer_patience const patience_;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::map<std::string, clock::time_point> avoided_;
-  /// Speed of the server in bytes per second, measured at the last large value; initially that of a
-  /// fast network.
+  /// The server's speed in bytes per second, measured with the last large value. The initial value
+  /// is typical of a fast network.
   double server_rate_ = 200e6;
 };
 

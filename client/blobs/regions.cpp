@@ -1,4 +1,4 @@
-// Leases of the kernel (fcntl(2), F_SETLEASE) show whether a region is free.
+// Kernel leases (fcntl(2), F_SETLEASE) show whether a region is free.
 #include "client/blobs/regions.hpp"
 
 #include <absl/strings/escaping.h>
@@ -35,8 +35,8 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
   auto const all = (size + label_bytes + page - 1) / page * page;
   room_ = all - label_bytes;
   {
-    // Opens the memory again, because the descriptor that created it is not counted as a writer and
-    // gets no lease.
+    // Reopens the memory, because the descriptor that created it does not count as a writer and
+    // cannot have a lease.
     auto const label = "muster-" + absl::BytesToHexString(random_name());
     auto const made =
         opened(memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), "memfd_create");
@@ -46,7 +46,7 @@ region::region(std::string_view name, memory_parts parts, std::size_t size) {
   auto const fd = fd_.get();
   if (ftruncate(fd, static_cast<off_t>(all)) != 0) refuse_region("ftruncate");
   auto* const at =
-      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);  // before it is sealed
+      mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);  // before the memory is sealed
   if (at == MAP_FAILED) refuse_region("memory cannot be mapped");
   at_ = static_cast<char*>(at);
   madvise(at_, all, MADV_DONTFORK);
@@ -105,7 +105,7 @@ region_store& region_store::of_this_process() {
   if (found) return *found;
   auto made = std::make_unique<region_store>();
   if (!of_process.compare_exchange_strong(found, made.get())) return *found;
-  return *made.release();  // never freed, because its thread may outlive main()
+  return *made.release();  // never freed, because its thread can outlive main()
 }
 
 void region_store::forget_in_fork() {
@@ -186,7 +186,8 @@ std::unique_ptr<region> region_store::state::fitting(std::size_t size) {
   return found;
 }
 
-// Removes and returns the regions that are no longer tracked. The others keep their order.
+// Removes and returns the regions that are no longer tracked. The remaining regions keep their
+// order.
 region_store::regions region_store::state::too_many() {
   std::vector<region*> unused, used;
   for (auto const& r : all) (r->is_free() ? unused : used).push_back(r.get());

@@ -1,10 +1,10 @@
 // Memory for large values that is reused when no other process uses it.
 //
-// New memory costs as much as writing to it, because its pages are allocated, cleared and mapped. A
-// process therefore keeps the last few regions that it has created. Other processes can only read
-// them. The kernel grants a write lease only if no other process, also a forked one, has a
-// descriptor or mapping. A label at the end names the content (memory.hpp). It is removed first, so
-// that a process that opens a region late through /proc does not read different content.
+// New memory is expensive: allocating, clearing and mapping its pages takes as long as writing to
+// it. A process therefore keeps the last few regions that it has created. Other processes can only
+// read them. The kernel grants a write lease only if no other process, including forked processes,
+// has a descriptor or mapping. A label at the end names the content (memory.hpp). It is removed
+// first, so that a process that opens a region late through /proc does not read different content.
 #pragma once
 
 #include <chrono>
@@ -46,8 +46,8 @@ class region {
   void write(std::string_view name, memory_parts parts, std::size_t size);
   /// Returns a read-only descriptor. Throws std::system_error.
   file_descriptor given();
-  /// Returns true if no other process has the region. In that case it also removes the label, so
-  /// that no process can obtain the region.
+  /// Returns true if no other process uses the region. If so, also removes the label, so that no
+  /// process can obtain the region.
   bool is_free();
   /// Precondition: is_free() returned true, and given() has not been called since.
   clock::time_point free_since() const { return *free_since_; }
@@ -61,8 +61,8 @@ class region {
   std::optional<clock::time_point> free_since_;
 };
 
-/// The regions of a process. Thread-safe. A background thread drops unused regions and ends when it
-/// has dropped the last one.
+/// The regions of a process. Thread-safe. A background thread drops unused regions, and ends after
+/// it has dropped the last region.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}
@@ -87,13 +87,13 @@ class region_store {
   // State shared with the thread that tracks regions.
   struct state {
     explicit state(region_limits l) : limits(l) {}
-    // These functions require that the caller holds the mutex.
+    // Require the mutex.
     std::unique_ptr<region> fitting(std::size_t size);
     regions too_many();
 
     region_limits const limits;
-    std::mutex mutex;  // protects the following
-    regions all;       // in the order of their last writes
+    std::mutex mutex;  // protects the members below
+    regions all;       // ordered by last write
     std::size_t free_max = 0;
     bool tended = false;
   };

@@ -1,4 +1,3 @@
-// Lifetime of held values.
 #include "client/blobs/shared_values.hpp"
 
 #include <atomic>
@@ -10,7 +9,7 @@
 
 namespace muster::detail {
 
-// Kept by blobs and calls; its destructor reports that they no longer need the value.
+// Owned by blobs and calls. Its destructor reports that they no longer need the value.
 class shared_values::held_content final : public blob_content {
  public:
   held_content(std::weak_ptr<shared_values> of, std::string name, memory bytes)
@@ -184,7 +183,7 @@ shared_values::held shared_values::same(std::string_view bytes) {
   return {};
 }
 
-// Drops values that were kept for possible further calls if room is needed.
+// If room is needed, drops values that were kept for possible further calls.
 bool shared_values::reserve(std::size_t size) {
   if (giver_.reserve(size)) return true;
   tick(clock::time_point::max());
@@ -240,8 +239,8 @@ void shared_values::content_released(std::string const& name, bool by_closure, b
   e.elsewhere |= elsewhere;
   e.last_use = clock::now();
   if (!e.output || !e.unneeded || !e.content.expired()) return;
-  // A function may have returned the value again after the server declared it unneeded, so ask the
-  // server again.
+  // A function may have returned the value again after the server declared it unneeded, so query
+  // the server again.
   e.unneeded = false;
   e.via->dropped(name);
   e.via->announce({name, e.bytes->bytes().size(), e.copy});
@@ -307,7 +306,7 @@ std::vector<std::string> shared_values::needed() {
   return all;
 }
 
-// Stores an argument of this program at the server, because an output names it.
+// Stores an argument of this program on the server, because an output refers to it.
 void shared_values::output_names(std::string const& name) {
   {
     std::lock_guard held(mutex_);

@@ -1,12 +1,13 @@
-// The values that a process shares with other processes through memory and with other hosts: which
-// ones it holds and for how long. Owned by blobs; thread-safe. Uses the thread of its sockets (the
-// loop), the engine thread for streams, and the threads of the peer_value_server.
+// The values that a process shares with other processes through memory and with other hosts.
+// Decides which values the process holds and for how long. Owned by blobs; thread-safe. Uses the
+// thread of its sockets (the loop), the engine thread for streams, and the threads of the
+// peer_value_server.
 //
-// An argument is held while this process has a blob or an unfinished call that names it, and a
-// little longer for consecutive calls. If something else names it, it is stored at the server
-// before it is dropped. An output of a worker's function is held until the server reports that no
-// value names it. This also applies to copies of values that such a function has fetched; they are
-// also dropped when room is needed or the server lists enough others.
+// An argument is held while this process has a blob or an unfinished call that refers to it, and a
+// little longer for consecutive calls. If anything else refers to it, it is stored on the server
+// before it is dropped. An output of a worker function is held until the server reports that no
+// value refers to it. The same applies to copies of values that worker functions have fetched.
+// Copies are also dropped when room is needed, or when the server lists enough other copies.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -48,21 +49,21 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
 
   /// Throws std::system_error if sockets or threads cannot be created.
   shared_values(blobs_options const& o, std::size_t bytes_max, callbacks on);
-  /// Precondition: close() was called.
+  /// Precondition: close() has been called.
   ~shared_values();
 
   struct held {
     std::string name;
     std::shared_ptr<blob_content const> content;
   };
-  /// Holds a value, or returns an object without content if the value must be stored at the server.
-  /// `task` is the worker whose function has created it; empty for an argument.
+  /// Holds a value. Returns an object without content if the value must be stored on the server.
+  /// `task` is the worker whose function created it; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
   memory own(std::string const& name);
-  /// Returns true if memory of other processes may be used, because the server has acknowledged all
+  /// Returns true if memory of other processes can be used, because the server has acknowledged all
   /// contents of this process. See hold() for `task`.
   bool may_take(std::string const& task) { return reporter_for(task)->ready(first_answer_timeout); }
-  /// Asks the server for places. Returns false if there is no answer.
+  /// Queries the server for places. Returns false if there is no answer.
   using locate = std::function<bool(std::string const& host, v1::BlobPlace& into)>;
   /// Fetches a value from a process that holds it, preferably on this host. Returns null if it must
   /// be fetched from the server. `then` is called before this returns, possibly on the loop's
@@ -75,18 +76,18 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     peer_taker_.by_server(size, took);
   }
 
-  /// A value to store at the server under its name, by this holder. Holder 0 means that there is no
-  /// stream.
+  /// A value that this holder must store on the server under its name. Holder 0 means that there is
+  /// no stream.
   struct to_put {
-    memory bytes;  // null: no longer held
+    memory bytes;  // null if no longer held
     std::uint64_t holder = 0;
   };
   to_put find(std::string const& name);
-  /// Drops values that were kept long enough. Returns those that must be stored at the server
-  /// first, followed by a call of let_go().
+  /// Drops values that have been kept long enough. Returns the values that must be stored on the
+  /// server before they are dropped by let_go().
   std::vector<std::string> tick(clock::time_point now);
   void let_go(std::string const& name);
-  /// Returns the values that other processes may need after this one has closed.
+  /// Returns the values that other processes may need after this process has closed.
   std::vector<std::string> needed();
 
   void close();
@@ -98,15 +99,15 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     std::shared_ptr<content_reporter> via;
     bool output = false;
     bool copy = false;      // of another process's output
-    bool unneeded = false;  // output that the server has declared unneeded
-    bool is_put = false;    // is being stored at the server, to be dropped afterwards
-    bool by_closure = false, elsewhere = false;  // what has named it
+    bool unneeded = false;  // the server has declared the output unneeded
+    bool is_put = false;    // being stored on the server, to be dropped afterwards
+    bool by_closure = false, elsewhere = false;  // kinds of references
     std::weak_ptr<blob_content const> content;
-    clock::time_point last_use{};  // when the last blob was destroyed; for a copy, of its last use
+    clock::time_point last_use{};  // when the last blob was destroyed or, for a copy, last used
   };
   static constexpr std::chrono::seconds first_answer_timeout{1};
 
-  /// Returns the stream for outputs if there is a task, otherwise that for arguments.
+  /// Returns the stream for outputs if `task` is not empty, otherwise the stream for arguments.
   std::shared_ptr<content_reporter> reporter_for(std::string const& task);
   std::shared_ptr<content_reporter> make_holding(std::string const& task);
   void listen();
@@ -135,11 +136,11 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
   memory_client taker_;
   peer_value_client peer_taker_;
   std::once_flag listens_;
-  std::unique_ptr<peer_value_server> peers_;  // of a worker; null: other hosts use the server
+  std::unique_ptr<peer_value_server> peers_;  // null if this is not a worker
 
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::shared_ptr<content_reporter> arguments_, outputs_;
-  std::map<std::string, entry> entries_;  // the same as those of the giver
+  std::map<std::string, entry> entries_;  // same names as in the memory_server
   bool closed_ = false;
 
   std::thread thread_;

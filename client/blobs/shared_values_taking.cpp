@@ -1,4 +1,4 @@
-// Selects the process from which a value is fetched: tries each place that the server names.
+// Selects the process from which a value is fetched, by trying each place that the server returns.
 #include <absl/strings/escaping.h>
 
 #include "client/blobs/shared_values.hpp"
@@ -7,7 +7,7 @@
 namespace muster::detail {
 namespace {
 
-// Older servers name a single holder.
+// Older servers return a single holder.
 std::vector<v1::BlobHolder> holders_of(v1::BlobPlace const& place) {
   if (place.holder_size() > 0) return {place.holder().begin(), place.holder().end()};
   v1::BlobHolder one;
@@ -23,7 +23,7 @@ std::vector<v1::BlobHolder> holders_of(v1::BlobPlace const& place) {
 shared_values::memory shared_values::take(std::string const& name, std::string const& task,
                                           locate const& where, kept const& then) {
   bool is_tried = false;
-  // A holder that is unreachable by its Unix socket may be reachable by its TCP port.
+  // A holder that is unreachable through its Unix socket may be reachable through its TCP port.
   for (auto const& host : {this_host(), std::string()}) {
     v1::BlobPlace place;
     if (!where(host, place)) return {};

@@ -1,8 +1,9 @@
-// Gets memory from processes of this host that hold it; see unix_packets.hpp for the protocol.
+// Fetches memory from processes on this host that hold it; see unix_packets.hpp for the protocol.
 //
-// Any thread can ask and then blocks; the loop reads the answer. When a holder drops a value or
-// dies, this is reported. An unreachable holder, for example on another host, is not tried again
-// for a while. Owned by shared_values, together with the io_context and its thread (the loop).
+// Any thread can request memory and then blocks; the loop reads the answer. A dropped value and a
+// dead holder are reported. A holder that cannot be reached, for example on another host, is not
+// retried for a while. Owned by shared_values, together with the io_context and its thread (the
+// loop).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -25,27 +26,28 @@ namespace muster::detail {
 
 class memory_client {
  public:
-  /// Maximum number of connections to holders; further holders are not reached.
+  /// Maximum number of connections to holders; further holders are not contacted.
   static constexpr std::size_t holders_max = 128;
   static constexpr std::chrono::seconds avoided_for{30};
   static constexpr std::size_t avoided_max = 1'000;
   static constexpr std::chrono::seconds answer_within{5};
 
-  /// Receives the requested memory on the loop's thread, before any later message of the holder. If
-  /// it throws, the memory is not taken.
+  /// Receives the requested memory on the loop's thread, before any later message from the holder.
+  /// If it throws, the memory is dropped.
   using got = std::function<void(file_descriptor fd)>;
 
-  /// `on_dropped` is called on the loop's thread for values that were taken with `keep`.
+  /// `on_dropped` is called on the loop's thread for values that were fetched with `keep`.
   memory_client(boost::asio::io_context& loop, std::function<void(std::string const&)> on_dropped)
       : loop_(loop), on_dropped_(std::move(on_dropped)) {}
   memory_client(memory_client const&) = delete;
 
-  /// Gets memory. Returns false if it must be fetched from the server; `why` is then the reason. If
-  /// it returns true, `then` has been called. `keep` requests on_dropped. May be called from any
+  /// Fetches memory. Returns true after calling `then`. Returns false if the value must be fetched
+  /// from the server; `why` is then the reason. `keep` requests on_dropped. May be called from any
   /// thread except the loop's.
   bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
             got then, std::string& why);
-  /// Closes the sockets and answers waiting threads. Must run on the loop, or after its end.
+  /// Closes the sockets and answers waiting threads. Must run on the loop, or after the loop has
+  /// ended.
   void close();
 
  private:
@@ -63,7 +65,7 @@ class memory_client {
     boost::asio::posix::stream_descriptor socket;
     closed_in_forks mark;
     std::set<std::string> taken;  // used only by the loop
-    // Protected by the taker's mutex.
+    // Protected by the memory_client's mutex.
     std::map<std::string, std::deque<std::shared_ptr<question>>> asked;
     bool gone = false;
   };
@@ -82,7 +84,7 @@ class memory_client {
   boost::asio::io_context& loop_;
   std::function<void(std::string const&)> const on_dropped_;
 
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::map<std::string, std::shared_ptr<holder>> holders_;
   std::map<std::string, clock::time_point> avoided_;
   bool closed_ = false;

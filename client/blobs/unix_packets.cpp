@@ -1,4 +1,3 @@
-// Uses sendmsg and recvmsg, to send a descriptor with the bytes.
 #include "client/blobs/unix_packets.hpp"
 
 #include <sys/socket.h>
@@ -16,7 +15,7 @@ struct address {
   socklen_t size = 0;
 };
 
-// Precondition: the name is short enough. The server's limit is 100.
+// Precondition: the name is short enough. The server's limit is 100 bytes.
 address address_of(std::string const& name) {
   address a;
   a.at.sun_family = AF_UNIX;
@@ -46,7 +45,8 @@ file_descriptor listen_at(std::string const& socket_name, int backlog) {
   return made;
 }
 
-// A non-blocking socket connects at once, or fails if too many connections wait at the holder.
+// A non-blocking socket connects immediately, or fails if the holder has too many waiting
+// connections.
 file_descriptor connect_to(std::string const& socket_name, std::string& why) {
   file_descriptor made(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   auto const a = address_of(socket_name);
@@ -99,7 +99,7 @@ packet_read read_packet(int socket, unix_packet& into) {
   if (size > 0)
     if (auto const* head = CMSG_FIRSTHDR(&m);
         head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-      // The padding may contain two descriptors.
+      // The padding can contain two descriptors.
       for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);

@@ -1,9 +1,10 @@
-// Packets by which processes of one host give each other memory, over SOCK_SEQPACKET sockets in
+// Packets by which processes on one host pass memory to each other, over SOCK_SEQPACKET sockets in
 // Linux's abstract namespace, for which Asio has no class. Not synchronised.
 //
-// A request is 'G' or 'O' and a name. After 'G' the holder reports when the content is dropped,
-// after 'O' it does not. The answers are 'A' and the name with a descriptor, or 'N' and the name if
-// the content is not held. The report is 'D' and the name; the receiver must release the content.
+// A request is 'G' or 'O' and a name. After 'G', the holder later reports when the content is
+// dropped; after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the
+// name if the content is not held. The report is 'D' and the name; the receiver must release the
+// content.
 #pragma once
 
 #include <optional>
@@ -23,8 +24,8 @@ struct unix_packet {
 enum class packet_read { got, nothing_yet, hung_up };
 
 file_descriptor listen_at(std::string const& socket_name, int backlog);
-/// Returns a connection, or none if the socket cannot be reached or belongs to another user; `why`
-/// is then the reason.
+/// Returns a connection, or an empty descriptor if the socket cannot be reached or belongs to
+/// another user; `why` is then the reason.
 file_descriptor connect_to(std::string const& socket_name, std::string& why);
 bool is_of_same_user(int socket);
 

@@ -1,4 +1,4 @@
-// Implements the C interface: stores by number, and exceptions as codes.
+// Implements the C interface: stores are numbers, and exceptions are error codes.
 #include "client/blobs/values.h"
 
 #include <atomic>
@@ -94,7 +94,7 @@ class store {
     woken_ = true;
     changed_.notify_all();
   }
-  /// Ends its threads, and wakes those that wait.
+  /// Ends the store's threads, and wakes all waiting threads.
   void close() {
     {
       std::lock_guard const held(mutex_);
@@ -115,7 +115,7 @@ class store {
     std::lock_guard const held(mutex_);
     return peers_;
   }
-  /// Returns false if the store already listens.
+  /// Returns false if the store is already listening.
   bool listen_with(std::shared_ptr<peer_value_server> const& by) {
     std::shared_ptr<peer_value_server> before;
     std::lock_guard const held(mutex_);
@@ -146,7 +146,7 @@ class store {
   peer_value_client from_peers;
 
  private:
-  std::mutex mutex_;  // protects the following except thread_
+  std::mutex mutex_;  // protects the members below except thread_
   std::shared_ptr<peer_value_server> peers_;
   std::condition_variable changed_;
   std::deque<std::string> dropped_;
@@ -156,10 +156,10 @@ class store {
   std::thread thread_;
 };
 
-// The stores of this process. A forked process starts without stores, and does not touch its
-// parent's, which may be locked.
+// The stores of this process. A forked process starts without stores. It does not access its
+// parent's stores, whose mutex may be locked.
 struct stores {
-  std::mutex mutex;  // protects the following
+  std::mutex mutex;  // protects the members below
   std::map<std::int64_t, std::shared_ptr<store>> by_number;
 };
 std::atomic<stores*> of_this_process{nullptr};

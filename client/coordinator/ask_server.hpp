@@ -1,4 +1,4 @@
-// One call of the coordinator service on its own channel. Engine thread only.
+// Makes one call of the coordinator service on a separate channel. Engine thread only.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 namespace muster::detail {
 
-/// Calls a method of a generated stub, such as PrepareAsyncExplain, and waits for the server until
-/// the deadline. Cancelling the ticket cancels the call. The references must outlive the task.
-/// @return the status of the call; `response` is filled if it is OK
+/// Calls a method of a generated stub, such as PrepareAsyncExplain, and waits until the deadline.
+/// `response` is filled if the returned status is OK. Cancelling the ticket cancels the call. The
+/// references must outlive the task.
 template <class Method, class Request, class Response>
 coro::task<grpc::Status> ask_server(ticket& t, client_engine& engine,
                                     session_settings const& settings,

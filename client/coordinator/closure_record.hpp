@@ -1,5 +1,5 @@
-// Records of calls and per-worker values of a coordinator_session, and their encoding into
-// messages, also after a broken stream. Owned by the session and protected by its mutex.
+// Records of a coordinator_session's calls and per-worker values, and their encoding into messages.
+// Owned by the session and protected by its mutex.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,34 @@
 
 namespace muster::detail {
 
-/// An output or a per-worker value that a call uses. Token 0 means that it belongs to another
-/// coordinator.
+/// An output or a per-worker value that a call uses. Token 0 means that another coordinator owns
+/// it.
 struct use {
   std::uint64_t token = 0;
-  std::uint64_t id = 0;      // ID at the server; unused for own outputs
-  std::uint32_t offset = 0;  // offset of the gap in the arguments, for outputs
+  std::uint64_t id = 0;      // ID on the server; unused for the coordinator's own outputs
+  std::uint32_t offset = 0;  // for outputs: position of the gap in the arguments
 };
 
 struct closure_record {
-  // Needed to schedule the call (again); empty after it has ended.
+  // The following members are needed to schedule the call, also again after a broken stream. They
+  // are empty after the call has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
-  std::vector<use> inputs;  // in the order of their offsets
+  std::vector<use> inputs;  // ordered by offset
   std::vector<use> per_worker;
-  /// Contents that the arguments name. If the output is a blob, they are kept while it is needed,
-  /// because the call may have to run again.
+  /// Contents that the arguments refer to. If the output is a blob, they are kept while the output
+  /// is needed, because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;        // token of the first call of the gang
-  std::uint32_t generation = 0;  // 0: submitted, with its own error
-  bool cancelled = false;        // cancelled individually; sent again on each stream
+  std::uint64_t gang = 0;        // token of the gang's first call
+  std::uint32_t generation = 0;  // 0: submitted instead of scheduled
+  bool cancelled = false;        // cancelled individually; resent on each stream
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
-  std::uint64_t closure = 0;  // ID at the server
-  // References of handles, and of unfinished calls that use the output.
+  std::uint64_t closure = 0;  // ID on the server
+  // Number of handles, and of unfinished calls that use the output.
   std::uint32_t references = 0;
   std::vector<std::shared_ptr<waiting>> waiters;
 };
@@ -51,24 +52,24 @@ struct closure_record {
 struct per_worker_record {
   std::uint32_t function = 0;
   std::string args;
-  std::uint64_t value = 0;         // ID at the server, after its answer
-  std::unique_ptr<failure> error;  // set if the server refused
-  std::uint32_t references = 1;    // handles, and unfinished calls that use the value
+  std::uint64_t value = 0;         // ID on the server; 0 until the server has answered
+  std::unique_ptr<failure> error;  // set if the server refused the request
+  std::uint32_t references = 1;    // number of handles, and of unfinished calls that use the value
   bool answered() const { return value != 0 || error; }
 };
 
-/// Returns the options that are sent once for several calls; names of callables are sent for each
-/// call.
+/// Returns the options without the fields that are sent for each call. Consecutive calls with equal
+/// shared options send them once.
 inline closure_options shared_options(closure_options o) {
   o.display_name.clear();
   o.callable.clear();
   return o;
 }
 
-/// Writes calls into messages. Equal options of consecutive calls are written once.
+/// Writes calls into messages. Writes equal options of consecutive calls only once.
 class closure_writer {
  public:
-  /// Must write to the same message as the previous call, or to an empty one.
+  /// `m` must be the message of the previous call, or an empty message.
   void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});
@@ -117,7 +118,7 @@ class closure_writer {
       for (auto const& [key, v] : o.labels) (*w.mutable_label())[to_utf8(key)] = to_utf8(v);
       for (auto const& [key, n] : o.resources) (*w.mutable_resource())[to_utf8(key)] = n;
       if (r.gang != 0) w.set_gang(std::to_string(r.gang));
-      w.set_own_error(r.generation == 0);  // the same for all calls of this message
+      w.set_own_error(r.generation == 0);  // equal for all calls of this message
       last_options_ = std::move(o);
       last_gang_ = r.gang;
     }

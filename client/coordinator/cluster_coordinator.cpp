@@ -1,5 +1,3 @@
-// Members of cluster_coordinator and its handles, except scheduling. Any thread, under the
-// session's mutex.
 #include "muster/cluster_coordinator.hpp"
 
 #include <unistd.h>
@@ -92,7 +90,7 @@ void cluster_coordinator::cancel() {
     return;
   }
   s.generation_.cancel();
-  if (!s.streaming_) return;  // sent when there is a stream
+  if (!s.streaming_) return;  // sent on the next stream
   s.cancel_sent_ = true;
   s.append_cancel();
   s.wake();
@@ -111,7 +109,7 @@ std::string per_worker_value::id() const {
 namespace detail {
 namespace {
 
-// Returns a secret with which objects can be called on behalf of the session.
+// Returns a secret that authorises calls of objects on behalf of the session.
 std::string random_ticket() {
   std::string bytes(24, '\0');
   if (getentropy(bytes.data(), bytes.size()) != 0)
@@ -142,7 +140,7 @@ void coordinator_session::raise_pending() {
 void coordinator_session::cancel_one(std::uint64_t token, closure_record& r) {
   if (ended_ || closing_ || r.ended || r.cancelled) return;
   r.cancelled = true;
-  if (!streaming_) return;  // sent when there is a stream
+  if (!streaming_) return;  // sent on the next stream
   out_.add_entry(9).add_cancel_token(token);
   wake();
 }
@@ -155,11 +153,11 @@ std::shared_ptr<coordinator_session::cut const> coordinator_session::make_join_t
 }
 
 void coordinator_session::close() {
-  objects_->repeat();  // retries updates that the server had no room for
+  objects_->repeat();  // resends updates that the server had no room for
   lock held(mutex_);
   if (std::exchange(closing_, true) || ended_) return;
   half_close_ = options_.detached;
-  // Pending messages of objects are sent before the close.
+  // Send pending object messages before closing.
   while (streaming_ && takes_objects_ && objects_->has_more()) {
     out_.seal();
     if (!objects_->fill(*out_.tail().mutable_objects())) break;

@@ -1,4 +1,3 @@
-// Checkpoints of a coordinator, on request and at intervals.
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -113,7 +112,7 @@ class periodic_checkpoints::impl {
         save();
       } catch (unavailable_error const& e) {
         log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
-        // schedule, join and done report a lost task themselves.
+        // A lost task is also reported by schedule, join and done.
       } catch (std::exception const& e) {
         log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
         error_ = std::current_exception();
@@ -142,7 +141,7 @@ class periodic_checkpoints::impl {
   checkpoint_options const options_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::uint64_t> last_ = 0;
-  std::exception_ptr error_;        // of the thread, until it has ended
+  std::exception_ptr error_;        // set by the thread; read after it has ended
   bool waits_for_restore_ = false;  // already logged; used only by the thread
   std::thread thread_;
 };

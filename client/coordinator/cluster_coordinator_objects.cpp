@@ -1,4 +1,3 @@
-// Objects on tasks: their part of a session, and how a coordinator creates and finds them.
 #include <stdexcept>
 
 #include "base/check.hpp"
@@ -13,7 +12,7 @@
 namespace muster {
 namespace detail {
 
-// The handlers hold weak references, because a handle can be the last owner of the session.
+// The callbacks have weak references, because a handle can be the last owner of the session.
 void coordinator_session::begin_objects(std::weak_ptr<client_engine> engine) {
   std::weak_ptr<client_session> const weak = weak_from_this();
   auto const wake = [weak] {
@@ -74,8 +73,8 @@ client_session::next coordinator_session::next_message(grpc::ByteBuffer& to) {
   if (std::exchange(objects_turn_, false) && objects_message(to)) return next::message;
   auto const other = client_session::next_message(to);
   objects_turn_ = true;
-  // Checks again after the base class has noted that nothing waits: a request made just before that
-  // did not wake the link.
+  // Checks again after the base class has recorded that no message is waiting: a request made just
+  // before that did not wake the link.
   if (other != next::message && objects_message(to)) return next::message;
   return other;
 }

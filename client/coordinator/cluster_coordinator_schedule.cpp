@@ -1,4 +1,3 @@
-// Scheduling: a request becomes a record and, while there is a stream, part of a message.
 #include <algorithm>
 
 #include "client/coordinator/coordinator_session.hpp"
@@ -7,7 +6,7 @@ namespace muster {
 namespace detail {
 namespace {
 
-constexpr std::size_t gang_size_max = 1'024;                   // the server has this limit, too
+constexpr std::size_t gang_size_max = 1'024;                   // same limit as on the server
 constexpr std::size_t gang_bytes_max = std::size_t{48} << 20;  // a gang is sent in one message
 
 void check_request(request const& r) {
@@ -120,7 +119,7 @@ std::vector<closure_record> coordinator_session::converted_gang(
 std::uint64_t coordinator_session::add_gang(std::vector<closure_record> added,
                                             std::vector<request>& all) {
   auto const first = last_token_ + 1;
-  number_of(all.front().function);  // its name is sent in an earlier message
+  number_of(all.front().function);  // the name is sent in an earlier message
   out_.begin_group();
   for (std::size_t i = 0; i < all.size(); ++i) add(std::move(added[i]), std::move(all[i]), first);
   out_.end_group();

@@ -1,4 +1,3 @@
-// How a coordinator creates and finds variables, with and without shards.
 #include <stdexcept>
 
 #include "base/utf8.hpp"
@@ -11,12 +10,12 @@ namespace {
 
 using detail::array_view;
 
-/// The initial content of a variable: an array, or zeros or ones.
+/// Initial content of a variable.
 struct initial {
   std::string_view dtype;
   shape const& of;
   std::string_view fill;     // "zeros" or "ones"
-  array_view const* values;  // null: use `fill`
+  array_view const* values;  // if null, use `fill`
 
   std::uint64_t row_bytes() const {
     std::uint64_t n = detail::item_bytes(dtype);

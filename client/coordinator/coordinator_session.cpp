@@ -1,4 +1,5 @@
-// The engine thread's part: messages from the server, and the start of a new stream.
+// Members that run on the engine thread: processing of server messages, and the start of a new
+// stream.
 #include "client/coordinator/coordinator_session.hpp"
 
 #include <algorithm>
@@ -40,14 +41,14 @@ void coordinator_session::append_open() {
   if (options_.durable) open.set_durable(*options_.durable);
 }
 
-// Sends all unfinished calls again. The server recognises tokens that it has seen.
+// Resends all unfinished calls. The server recognises tokens that it has already received.
 void coordinator_session::append_all() {
   for (auto const& name : names_) out_.tail().add_function_name(std::string(name));
   for (auto const token :
        tokens_of(per_worker_values_, [](auto const& b) { return !b.answered(); }))
     append_built(token, per_worker_values_.at(token));
   auto const unfinished = tokens_of(records_, has_not_ended);
-  std::uint64_t gang = 0;  // the remaining calls of a gang are sent together again
+  std::uint64_t gang = 0;  // the remaining calls of a gang are resent together
   for (auto const token : unfinished) {
     auto const& r = records_.at(token);
     if (gang != r.gang && gang != 0) out_.end_group();
@@ -134,7 +135,7 @@ void coordinator_session::process_notices(v1::SessionResponse const& m, v1::Noti
 void coordinator_session::process_created(v1::SessionResponse const& m) {
   for (auto const& p : m.per_worker()) {
     auto const it = per_worker_values_.find(p.token());
-    if (it == per_worker_values_.end() || it->second.answered()) continue;  // repeated
+    if (it == per_worker_values_.end() || it->second.answered()) continue;  // duplicate
     auto& b = it->second;
     if (p.has_failure())
       b.error = std::make_unique<failure>(from_wire(p.failure()));
@@ -150,7 +151,7 @@ void coordinator_session::process_created(v1::SessionResponse const& m) {
 void coordinator_session::process_outcomes(v1::SessionResponse const& m) {
   for_each_outcome(m, [&](int i, value_view value, v1::Failure const* why) {
     auto const it = records_.find(m.token(i));
-    if (it == records_.end() || it->second.ended) return;  // repeated
+    if (it == records_.end() || it->second.ended) return;  // duplicate
     auto& r = it->second;
     r.closure = m.closure(i);
     if (why) {
@@ -195,13 +196,13 @@ void coordinator_session::unreference(std::uint64_t token) {
     append_release(token);
 }
 
-// A value that is released before the server has answered is kept until then, because its number is
-// needed.
+// If a value is released before the server has answered, its record is kept until the answer, which
+// contains the number to release.
 void coordinator_session::unreference_built(std::uint64_t token) {
   auto& b = per_worker_values_.at(token);
   if (--b.references > 0 || (!b.answered() && !ended_)) return;
   if (b.value != 0 && streaming_ && !ended_) out_.add_entry(9).add_release_per_worker(b.value);
-  per_worker_values_.erase(token);  // without a stream it is omitted when the session is resumed
+  per_worker_values_.erase(token);  // without a stream, it is omitted when the session is resumed
 }
 
 void coordinator_session::ended(std::string const& reason) {

@@ -1,7 +1,6 @@
 // The state shared by a cluster_coordinator and its handles: a client_session that keeps values. It
-// stores every unfinished call, so that it can be scheduled again after a broken stream, and every
-// output with a handle. Members of cluster_coordinator and of the handles implement the part that
-// users call.
+// stores every unfinished call, to reschedule it after a broken stream, and every output that has a
+// handle. Some members are implemented by cluster_coordinator and the handles.
 #pragma once
 
 #include <atomic>
@@ -18,93 +17,94 @@
 
 namespace muster::detail {
 
-/// Throws std::invalid_argument, which names the field.
+/// Throws std::invalid_argument, whose message names the field.
 void set_task(std::string const& field, std::string const& task, v1::NewObject& to);
 
 class coordinator_session final : public client_session {
  public:
   explicit coordinator_session(coordinator_options options);
 
-  /// Returns the server's ID of a call; 0 until it has finished, or if it never reached the server.
+  /// Returns the server's ID of a call, or 0 if the call is unfinished or never reached the server.
   /// Thread-safe. Precondition: a handle has this token.
   std::uint64_t closure_id(std::uint64_t token) const;
   /// Must be called before start().
   void begin_objects(std::weak_ptr<client_engine> engine);
 
   // Checkpoints; any thread.
-  /// Makes schedule and submit wait while it exists.
+  /// Makes schedule and submit wait while this object exists.
   class quiet {
    public:
     explicit quiet(coordinator_session& of);
     ~quiet();
     quiet(quiet const&) = delete;
-    /// Waits until no scheduled call runs. Returns false if an error is pending, the session has
-    /// ended, or `given_up` is set. Throws wait_timeout.
+    /// Waits until no scheduled call is running. Returns false if an error is pending, the session
+    /// has ended, or `given_up` is set. Throws wait_timeout.
     bool wait(milliseconds timeout, std::atomic<bool> const& given_up);
 
    private:
     coordinator_session& of_;
   };
   known_state& known() { return known_; }
-  /// Waits until the session ends or `stopped` is set, which notify() announces. Returns false
-  /// after `timeout`.
+  /// Waits until the session ends or `stopped` is set; notify() must be called after `stopped` is
+  /// set. Returns false on timeout.
   bool wait_until_ended_or_stopped(milliseconds timeout, std::atomic<bool> const& stopped);
   void notify();
-  /// Stores an error for the next schedule, join or done.
+  /// Stores an error that the next schedule, join or done throws.
   void tell(std::exception_ptr error);
-  /// Withdraws a stored error. Returns false if it has been thrown.
+  /// Removes a stored error. Returns false if it has already been thrown.
   bool withdraw_pending_error(std::exception_ptr const& error);
   void throw_pending_error();
 
  private:
-  // The part that users call: any thread, under the mutex.
+  // Called by users; any thread, with the mutex locked.
   friend class muster::cluster_coordinator;
   friend class value_handle;
   friend class per_worker_handle;
 
-  // The part that the link calls: engine thread.
+  // Called by the link; engine thread.
   void connected() override;
   next next_message(grpc::ByteBuffer& to) override;
   std::string take(v1::SessionResponse const& m) override;
   void ended(std::string const& reason) override;
 
-  // The following require the mutex unless documented otherwise.
+  // The following members require the mutex unless documented otherwise.
   bool has_room() const;
   bool may_schedule() const;
-  /// Submitted calls do not wait for a drain, except that of cancel(), which would cancel them,
-  /// too.
+  /// Returns true if a submitted call can be sent now. Submitted calls do not wait for a drain,
+  /// except for the drain of cancel(), which would cancel them.
   bool may_submit() const;
   bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
-  /// Throws the error that prevents a call from being scheduled. Precondition: may_put().
+  /// Throws the error that prevents scheduling. Precondition: may_put().
   void check_put(bool own_error);
-  /// Returns the longest wait for room. Does not require the mutex.
+  /// Returns the maximum time to wait for room. Does not require the mutex.
   milliseconds room_limit() const;
   wait_timeout no_room() const;  // does not require the mutex
   void wait_for_room(lock& held, bool own_error);
   void cancel_one(std::uint64_t token, closure_record& r);
-  /// Checks a request and returns its record. Does not require the mutex: a ready value of another
-  /// coordinator has an ID that does not change.
+  /// Checks a request and returns its record. Does not require the mutex, because the ID of another
+  /// coordinator's ready value is constant.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
-  /// Checks the requests of a gang and its size, as converted() does. Does not require the mutex.
+  /// Checks the requests and the size of a gang. Does not require the mutex.
   std::vector<closure_record> converted_gang(std::vector<request> const& all) const;
-  /// Moves the requests from `all`. Returns the token of the first call; the others follow in
-  /// sequence.
+  /// Moves the requests from `all`. Returns the token of the first call; the tokens are
+  /// consecutive.
   std::uint64_t add_gang(std::vector<closure_record> added, std::vector<request>& all);
   std::uint64_t put_builder(request r);  // locks the mutex
-  /// Accepts no more calls, and lets the link end the stream. This ends the session unless it is
+  /// Rejects further calls, and lets the link end the stream. This ends the session unless it is
   /// detached. Locks the mutex.
   void close();
-  /// The calls that a join waits for: those scheduled before it.
+  /// The calls that a join waits for: all calls scheduled before the join.
   struct cut {
     std::uint64_t last_token = 0;
-    std::size_t left = 0;  // how many of them are unfinished
+    std::size_t left = 0;  // number of unfinished calls
   };
   std::shared_ptr<cut const> make_join_target();
   bool joined(cut const& c) const {
     return ended_ || (generation_.settled() && (generation_.failed() || c.left == 0));
   }
-  /// Returns true if the server has answered a request for a per-worker value, or will not answer.
+  /// Returns true if the server has answered the request for a per-worker value, or if no answer
+  /// will arrive.
   bool answered(std::uint64_t token) const {
     return ended_ || closing_ || per_worker_values_.at(token).answered();
   }
@@ -127,21 +127,21 @@ class coordinator_session final : public client_session {
   void unreference_built(std::uint64_t token);
   void forget(std::uint64_t token);
 
-  // The following do not require the mutex.
+  // The following members do not require the mutex.
   void begin_objects_on_stream(v1::Opened const& o);
   bool objects_message(grpc::ByteBuffer& to);
 
   coordinator_options const options_;
   std::shared_ptr<object_calls> const objects_;
   known_state known_;
-  bool objects_turn_ = false;  // whether messages of objects go first; engine thread
+  bool objects_turn_ = false;  // whether object messages are sent first; engine thread
 
-  // The mutex protects the following.
-  /// Unfinished calls, limited by the server's queue and pending_max, and ended calls that have a
-  /// handle.
+  // The mutex protects the following members.
+  /// Unfinished calls, limited by the server's queue and pending_max, and finished calls that have
+  /// a handle.
   std::unordered_map<std::uint64_t, closure_record> records_;
-  /// Per-worker values by token. Limited by the server, and by the handles and unfinished calls of
-  /// the user.
+  /// Per-worker values by token. Limited by the server, and by the user's handles and unfinished
+  /// calls.
   std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
@@ -152,13 +152,13 @@ class coordinator_session final : public client_session {
   std::uint32_t out_generation_ = 0;  // generation of the message that is being filled
   bool cancel_sent_ = false;          // on this stream
   std::size_t held_ = 0;              // number of `quiet` objects
-  std::exception_ptr pending_error_;  // error from another thread for the next member that throws
-  std::set<std::string> tasks_reported_lost_;  // tasks whose loss was reported on this stream
+  /// Error from another thread that the next schedule, join or done throws.
+  std::exception_ptr pending_error_;
+  std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream
   generation generation_;
-  std::uint64_t incarnation_ = 0;  // incarnation of the server; 0 before the session is open
-  bool server_supports_submit_ =
-      true;  // whether the server supports submitted calls; assumed until it answers
-  bool takes_objects_ = false;  // whether the server accepts objects, on this stream
+  std::uint64_t incarnation_ = 0;       // server incarnation; 0 before the session is open
+  bool server_supports_submit_ = true;  // assumed until the server answers
+  bool takes_objects_ = false;          // whether the server supports objects, on this stream
 };
 
 }  // namespace muster::detail

@@ -1,4 +1,4 @@
-// Asks the server why a wait has timed out.
+// Retrieves the server's explanation of a wait that has timed out.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,9 +12,9 @@ namespace muster::detail {
 class client_session;
 
 /// Returns ": " and the server's reason why there is no result. `number` is the token of a call, or
-/// the number of an object whose call has no answer.
-/// Returns an empty string if the wait was shorter than half a second, or if the server gives no
-/// reason within a second. Must not run on the engine thread.
+/// the number of an object whose call is unanswered. Returns an empty string if the wait was
+/// shorter than half a second, or if the server does not answer within a second. Must not be called
+/// on the engine thread.
 std::string explanation(std::shared_ptr<client_session const> session, std::uint64_t number,
                         std::chrono::milliseconds waited);
 /// Asynchronous version of explanation, for a coroutine on any executor.

@@ -1,7 +1,7 @@
-// The generation to which a coordinator's scheduled calls belong. After an error or a cancellation
-// the server drains it and the next generation begins; the error is then thrown once.
+// The generation of a coordinator's scheduled calls. After an error or a cancellation, the server
+// drains the generation, and the next generation begins. The error is then thrown once.
 //
-//   settled ──an error, or cancel()──► draining ──drained──► settled (next generation)
+//     settled ──error or cancel()──► draining ──drained──► settled (next generation)
 //
 // Owned by the coordinator_session and protected by its mutex.
 #pragma once
@@ -20,15 +20,16 @@ class generation {
  public:
   std::uint32_t number() const { return number_; }
   bool settled() const { return !draining_; }
-  /// Returns true if the user has cancelled the generation and it has not drained.
+  /// Returns true if the user has cancelled the generation and it has not drained yet.
   bool cancelling() const { return cancelling_; }
   bool failed() const { return error_.has_value(); }
-  /// Returns the errors of this generation or, if it has none, of the newest that failed.
+  /// Returns the errors of this generation or, if it has no errors, of the newest generation that
+  /// failed.
   std::vector<failure> const& failures() const { return failures_; }
 
   void cancel() { draining_ = cancelling_ = true; }
 
-  /// Processes a notice of the server. Repeated notices are ignored.
+  /// Processes a notice from the server. Ignores repeated notices.
   void take(v1::Notice const& n) {
     if (n.generation() < number_) return;
     if (n.kind() == v1::Notice::FAILED) {
@@ -39,19 +40,19 @@ class generation {
     number_ = n.generation() + 1;
     settle();
   }
-  /// Ends the drain: no call of the generation is left.
+  /// Ends the drain. Called when the generation has no unfinished calls.
   void settle() {
     draining_ = cancelling_ = false;
     if (first_error_ && !error_) error_ = std::move(first_error_);
     first_error_.reset();
   }
-  /// Records the failure of a call, unless it was cancelled. Keeps the first 1,000.
+  /// Records the failure of a call unless the call was cancelled. Keeps the first 1,000 failures.
   void note(failure const& f) {
     if (f.kind == failure_kind::cancelled) return;
     if (std::exchange(failures_of_, number_) != number_) failures_.clear();
     if (failures_.size() < failures_max) failures_.push_back(f);
   }
-  /// Throws the pending error, if any, once.
+  /// Throws the pending error, if any, and clears it.
   void raise_error() {
     if (auto error = std::exchange(error_, {})) raise(std::move(*error));
   }
@@ -62,8 +63,8 @@ class generation {
   std::uint32_t number_ = 1;
   bool draining_ = false;
   bool cancelling_ = false;
-  std::optional<failure> first_error_;  // until the generation has drained
-  std::optional<failure> error_;        // waiting to be thrown
+  std::optional<failure> first_error_;  // kept until the generation has drained
+  std::optional<failure> error_;        // to be thrown once
   std::vector<failure> failures_;
   std::uint32_t failures_of_ = 1;
 };

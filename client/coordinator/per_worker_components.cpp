@@ -1,4 +1,3 @@
-// Asks the server for the state of a per-worker value on each worker, on the engine thread.
 #include "client/coordinator/ask_server.hpp"
 #include "client/coordinator/coordinator_session.hpp"
 #include "client/session/question.hpp"
@@ -21,7 +20,7 @@ value_status status_of(v1::FetchResponse::State s) {
   }
 }
 
-/// Uses the timeout as the call's deadline. The handle keeps the value.
+/// Uses the timeout as the call's deadline. The handle keeps the value alive.
 coro::task<components> components_of(ticket& t, client_engine& engine,
                                      std::shared_ptr<per_worker_handle const> of,
                                      milliseconds timeout) {

@@ -1,5 +1,6 @@
-// Limits a coordinator's calls to its queue_capacity. The server reports how many calls of a stream
-// it has accepted, and how many of the session wait. Protected by the session's mutex.
+// Limits a coordinator's calls to its queue_capacity. The server reports the number of accepted
+// calls per stream, and the number of waiting calls in the session. Protected by the session's
+// mutex.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class queue_bound {
   }
 
   /// Returns true if no further call may be sent. `unfinished` is the number of calls without an
-  /// outcome, which counts while there is no stream.
+  /// outcome; it is used while there is no stream.
   bool is_full(bool streaming, std::uint64_t unfinished) const {
     if (capacity_ == 0 || !server_reports_) return false;
     return (streaming ? waiting_ + (sent_ - taken_) : unfinished) >= capacity_;
@@ -35,8 +36,8 @@ class queue_bound {
  private:
   std::uint64_t capacity_;
   bool server_reports_ = true;
-  std::uint64_t sent_ = 0, taken_ = 0;  // calls of this stream
-  std::uint64_t waiting_ = 0;           // calls waiting at the server when it had accepted `taken_`
+  std::uint64_t sent_ = 0, taken_ = 0;  // numbers of calls of this stream
+  std::uint64_t waiting_ = 0;           // calls waiting on the server at that time
 };
 
 }  // namespace muster::detail

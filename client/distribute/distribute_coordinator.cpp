@@ -1,4 +1,3 @@
-// The modes: as which task, on which thread and with which server the worker function runs.
 #include "muster/distribute_coordinator.hpp"
 
 #include "client/distribute/inputs.hpp"
@@ -31,7 +30,7 @@ struct part {
   strategy const* with;
 };
 
-// Everything that a call of a worker function needs; each thread has a copy.
+// All inputs of a worker function call; each thread has a copy.
 struct job {
   inputs in;
   part work, evaluation;
@@ -39,7 +38,7 @@ struct job {
   std::chrono::milliseconds barrier_timeout;
 };
 
-// Copies and configures a strategy, which can be missing only for evaluations.
+// Copies and configures a strategy. Only evaluations can be without a strategy.
 std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, task const& t,
                                      session_config& config) {
   if (!from) return nullptr;
@@ -50,8 +49,8 @@ std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, tas
   return own;
 }
 
-// Returns one call of a part. It owns everything it uses, because its thread may be detached. The
-// strategy is copied because the caller's may not outlive the thread.
+// Returns one call of a part. The call owns all its inputs, because its thread can be detached and
+// outlive the caller's strategy.
 std::function<std::any()> prepared(part const& p, job const& j, task const& t,
                                    std::stop_token stop = {}, barrier_place place = {}) {
   auto config = j.in.config;
@@ -94,7 +93,7 @@ void run_between_graph(job const& j, thread_coordinator::options o) {
   thread_coordinator threads(o);
   std::stop_callback const on_stop(threads.stop_token(),
                                    [barrier] { barrier->abort("another task has failed"); });
-  std::vector<std::function<void()>> bodies;  // all are configured before the first runs
+  std::vector<std::function<void()>> bodies;  // all are configured before the first one runs
   for (std::size_t i = 0; i < tasks.size(); ++i)
     bodies.push_back(prepared(j.work, j, tasks[i], threads.stop_token(), {barrier, i}));
   start_evaluator(threads, j);
@@ -111,7 +110,8 @@ std::any run_in_graph(job const& j, thread_coordinator::options o) {
   return result;
 }
 
-// Returns the configuration of a server: without device filters, since it serves any strategy.
+// Returns the configuration of a server. It has no device filters, because the server must work for
+// any strategy.
 standard_server_config server_config(job const& j) {
   auto config = j.in.config;
   task const t{j.in.task_type, j.in.task_id.value_or(0)};
@@ -141,8 +141,7 @@ std::any run_standalone(job const& j, distribute_options const& o) {
 std::any run_independent(job j, distribute_options const& o) {
   task const own{j.in.task_type, j.in.task_id.value_or(0)};
   auto for_server = server_config(j);
-  j.in.config =
-      for_server.session;  // the strategy's settings for the server also apply to sessions
+  j.in.config = for_server.session;  // the strategy's server settings also apply to sessions
   if (own.type == "evaluator") return prepared(j.evaluation, j, own)();
   auto const server = server_of(j, std::move(for_server), o.servers);
   if (own.type != "ps" && j.work.with->between_graph()) return prepared(j.work, j, own)();

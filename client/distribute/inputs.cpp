@@ -1,4 +1,3 @@
-// The options take precedence over TF_CONFIG, which takes precedence over the strategy's resolver.
 #include "client/distribute/inputs.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A signal handler must not take locks, but stopping a server may. The handler therefore writes to
-// an eventfd that a thread reads.
+// A signal handler must not acquire locks, but stopping a server can. The handler therefore writes
+// to an eventfd that a thread reads.
 #include "client/distribute/serving.hpp"
 
 #include <signal.h>

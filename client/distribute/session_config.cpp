@@ -1,4 +1,4 @@
-// Merges configurations: objects by key, other settings as a whole.
+// Merges objects by key, and replaces all other settings as a whole.
 #include "muster/session_config.hpp"
 
 #include <utility>

@@ -1,5 +1,4 @@
-// The server of a task: a worker on its own thread, or a placeholder if the server runs elsewhere.
-// Also the functions that start one, at most one per thread.
+// A task's server: a worker on its own thread, or a placeholder if the server runs elsewhere.
 #include "muster/standard_server.hpp"
 
 #include <atomic>
@@ -48,7 +47,7 @@ class worker_server : public standard_server {
     if (status_ != 0)
       throw std::runtime_error("the server of " + name_ + " has ended; its log says why");
   }
-  void stop() noexcept override {  // no lock: called in signal handlers
+  void stop() noexcept override {  // no lock, because signal handlers call it
     stopped_ = true;
     worker_.stop();
   }
@@ -57,7 +56,7 @@ class worker_server : public standard_server {
   std::string const name_;
   worker worker_;
   std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::thread thread_;
   bool ended_ = false;
@@ -88,7 +87,7 @@ class waiting_server : public standard_server {
  private:
   std::string const target_;
   std::atomic<bool> started_ = false;
-  std::mutex mutex_;  // protects the following
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   bool stopped_ = false;
 };
@@ -105,7 +104,6 @@ std::string server_named(worker_server_options const& o, standard_server_config 
                           " has no Muster server to attach to: set MUSTER_COORDINATOR=host:port");
 }
 
-// The server of a thread.
 struct kept {
   standard_server_config config;  // with the whole cluster
   std::shared_ptr<standard_server> server;

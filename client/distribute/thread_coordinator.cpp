@@ -1,4 +1,3 @@
-// The stop request that all threads share, and the first error.
 #include "muster/thread_coordinator.hpp"
 
 #include <condition_variable>
@@ -63,7 +62,7 @@ struct thread_coordinator::state {
 
   options const settings;
   std::stop_source stop;
-  std::mutex mutex;  // protects the following
+  std::mutex mutex;  // protects the members below
   std::condition_variable changed;
   std::vector<std::unique_ptr<member>> members;
   std::exception_ptr error;

@@ -1,4 +1,4 @@
-// A barrier counts arrivals per round; the first failure is final.
+// A barrier counts arrivals per round; the first failure is permanent.
 #include "muster/worker_barrier.hpp"
 
 namespace muster {

@@ -1,4 +1,3 @@
-// Properties of a task that follow from its place in the cluster.
 #include "muster/worker_context.hpp"
 
 #include "client/distribute/inputs.hpp"

@@ -1,4 +1,3 @@
-// The chief prepares the job; other tasks wait until it has done so.
 #include "muster/worker_session.hpp"
 
 #include <thread>
@@ -39,7 +38,7 @@ std::unique_ptr<worker_session> session_creator::create() const {
   check(checkpoint, scaffold);
   auto const end = clock::now() + max_wait;
   auto to = server;
-  to.connect_timeout = max_wait;  // waits for the server as long as for the chief
+  to.connect_timeout = max_wait;  // same limit for the server and the chief
   log(log_level::info, "session of " + (to.name.empty() ? "a worker function" : to.name) + ": " +
                            (role == kind::chief ? "the chief's, which prepares the job"
                                                 : "waits until the chief has prepared the job") +
@@ -51,7 +50,7 @@ std::unique_ptr<worker_session> session_creator::create() const {
     prepare(*session, checkpoint, scaffold);
     return session;
   }
-  // Only the program can tell whether the job is ready, so poll with growing pauses.
+  // Only the program can determine whether the job is ready, so poll it with growing pauses.
   backoff pause(std::chrono::milliseconds(20), std::chrono::milliseconds(2'000), 1);
   while (scaffold.ready && !scaffold.ready(*session)) {
     auto const next = clock::now() + pause.next();

@@ -1,4 +1,3 @@
-// The bundled functions, except echo.
 #include "client/functions/bundled_functions.hpp"
 
 #include <fcntl.h>
@@ -86,7 +85,7 @@ json::object word_count(context& c, std::string const& path) {
 }
 
 /// Returns a message such as "make: exit status 2: no rule to make target". It contains the status
-/// and the last lines of standard error; several lines are put on lines of their own.
+/// and the last lines of standard error; several lines start on a new line.
 std::string failed_program(std::vector<std::string> const& argv, process_end const& end) {
   constexpr int lines_shown = 5;
   auto tail = to_utf8(end.stderr_tail);

@@ -16,16 +16,17 @@ struct bundled_options {
   bool allow_exec = false;
 };
 
-/// Adds the functions; must be called before worker.run().
+/// Must be called before worker.run().
 void add_bundled_functions(worker& w, bundled_options options = {});
 
-/// Implements muster.echo: returns its argument unchanged, or a list if there are several.
+/// Implements muster.echo: returns its argument unchanged, or a list if there are several
+/// arguments.
 void echo(context& c, value_view args, value& result);
 
-/// Counts the words of a file: runs of A-Z and a-z, converted to lower case, separated by any other
-/// bytes. Equivalent to
+/// Counts the words of a file. Words are runs of A-Z and a-z, converted to lower case. Equivalent
+/// to
 ///
-///   LC_ALL=C tr -cs 'A-Za-z' '\n' < f | tr 'A-Z' 'a-z' | sed '/^$/d' | sort | uniq -c
+///     LC_ALL=C tr -cs 'A-Za-z' '\n' < f | tr 'A-Z' 'a-z' | sed '/^$/d' | sort | uniq -c
 ///
 /// Returns partial counts when `stop` is requested. Throws std::system_error with the path.
 std::map<std::string, std::uint64_t> count_words(std::string const& path, std::stop_token stop);

@@ -1,4 +1,4 @@
-// Copies the text, so that the result is identical: numbers are not parsed and printed again.
+// Copies the JSON text instead of parsing it, so that numbers are returned unchanged.
 #include <boost/json.hpp>
 
 #include "client/functions/bundled_functions.hpp"
@@ -15,7 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(whitespace) - first + 1);
 }
 
-// Returns the number of elements of an array, given the text between its brackets. Counts commas
+// Returns the number of elements in an array, given the text between its brackets. Counts commas
 // outside strings and nested brackets.
 std::size_t count_elements(std::string_view inside) {
   if (trimmed(inside).empty()) return 0;

@@ -1,4 +1,3 @@
-// The engine thread, and how channels are created.
 #include "client/link/client_engine.hpp"
 
 #include <grpcpp/create_channel.h>
@@ -32,8 +31,8 @@ std::optional<std::string> contents(std::string const& path) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
-/// Returns MUSTER_TOKEN, otherwise the first line of the file MUSTER_TOKEN_FILE. Logs a file
-/// without a token, and returns an empty string.
+/// Returns MUSTER_TOKEN, or else the first line of the file MUSTER_TOKEN_FILE. If the file has no
+/// token, logs this and returns an empty string.
 std::string token_of_environment() {
   auto token = setting("MUSTER_TOKEN");
   auto const path = setting("MUSTER_TOKEN_FILE");
@@ -45,8 +44,8 @@ std::string token_of_environment() {
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(tls_options const& tls) {
   if (!tls.on()) return grpc::InsecureChannelCredentials();
-  // The text "unreadable" is not a certificate, so that no server is accepted. An empty text would
-  // select the system's CA certificates.
+  // "unreadable" is not a certificate, so every server is rejected. An empty string would select
+  // the system's CA certificates.
   grpc::SslCredentialsOptions o;
   o.pem_root_certs = contents(tls.ca).value_or("unreadable");
   o.pem_private_key = contents(tls.key).value_or("");
@@ -111,7 +110,7 @@ client_engine::~client_engine() {
 }
 
 // No shared subchannels: each attempt creates a connection, and the library determines the pauses.
-// No proxy: a cluster's own traffic does not leave it.
+// No proxy: internal cluster traffic must not pass through it.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(message_bytes_max);
@@ -129,7 +128,7 @@ std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_opti
 
 void add_token(grpc::ClientContext& context, std::string const& token) {
   if (!token.empty()) return context.AddMetadata("authorization", "Bearer " + token);
-  static std::string const of_environment = token_of_environment();  // not read if it is not needed
+  static std::string const of_environment = token_of_environment();  // read only if needed
   if (!of_environment.empty()) context.AddMetadata("authorization", "Bearer " + of_environment);
 }
 

@@ -1,5 +1,5 @@
-// The engine thread of a client process, shared by all workers and sessions, because a second
-// completion queue slows down both. It starts with its first user and stops with the last.
+// The engine thread of a client process. All workers and sessions share it, because a second
+// completion queue slows down both. It starts with its first user and stops with its last user.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,7 +19,7 @@ namespace muster {
 
 class client_engine {
  public:
-  /// Returns the engine. Users must keep the pointer while any of their code runs on it.
+  /// Returns the engine. Users must keep the pointer while their code runs on the engine.
   /// Thread-safe.
   static std::shared_ptr<client_engine> shared();
 
@@ -28,8 +28,8 @@ class client_engine {
   client_engine(client_engine const&) = delete;
 
   coro::engine_context& context() { return context_; }
-  /// Engine thread only. An exception that leaves a task ends the process, because it is a bug of
-  /// this library.
+  /// Engine thread only. An exception that leaves a task terminates the process, because it is a
+  /// bug in this library.
   coro::task_group& tasks() { return tasks_; }
 
  private:
@@ -44,17 +44,17 @@ class client_engine {
 void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
                 std::function<void()> f);
 
-/// Adds a token, or that of the environment if empty, to a call's metadata. Must be called before
-/// the call starts.
+/// Adds a token to a call's metadata; if empty, uses the token from the environment. Must be called
+/// before the call starts.
 void add_token(grpc::ClientContext& context, std::string const& token);
 
-/// Returns a channel to "host:port", or to the chosen server of a list. It connects at once,
-/// retries at its own pace and has the project's limits. If TLS files are unreadable, it never
-/// connects.
+/// Returns a channel to "host:port", or to the current server of a list. The channel connects
+/// immediately, retries at its own intervals and has the project's limits. If TLS files are
+/// unreadable, it never connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
-/// Returns `tls` after checking its files.
-/// @throws std::invalid_argument  a file is unreadable or not in PEM format; names the file
+/// Checks the files of `tls` and returns `tls`. Throws std::invalid_argument, whose message names
+/// the file, if a file is unreadable or not in PEM format.
 tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

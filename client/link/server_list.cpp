@@ -1,4 +1,3 @@
-// The position in each list; a process uses few lists.
 #include "client/link/server_list.hpp"
 
 #include <map>
@@ -21,7 +20,7 @@ std::vector<std::string> split_servers(std::string const& servers) {
 namespace {
 
 std::mutex mutex;
-std::map<std::string, std::size_t> positions;  // protected by mutex
+std::map<std::string, std::size_t> positions;  // protected by `mutex`
 
 }  // namespace
 

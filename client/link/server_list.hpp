@@ -1,5 +1,5 @@
-// Lists of servers such as "a:8476,b:8476", of which one is active. The process remembers the
-// chosen server of each list, so that all its sessions switch together. Any thread.
+// Server lists such as "a:8476,b:8476", in which only one server is active. The process stores the
+// current server of each list, so that all its sessions switch together. Any thread.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ std::vector<std::string> split_servers(std::string const& servers);
 /// Returns the server to connect to, initially the first. A string without a comma is returned
 /// unchanged.
 std::string chosen_server(std::string const& servers);
-/// Chooses the next server, because `server` did not answer. Has no effect if another thread has
-/// already done so.
+/// Switches to the next server, because `server` did not answer. Has no effect if another thread
+/// has already switched.
 void pass_over(std::string const& servers, std::string const& server);
 inline bool is_list(std::string_view servers) {
   return servers.find(',') != std::string_view::npos;

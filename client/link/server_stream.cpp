@@ -1,4 +1,4 @@
-// Reads and writes concurrently; when one direction ends, so does the other.
+// Reads and writes concurrently; when one direction ends, the other ends as well.
 #include "client/link/server_stream.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -27,7 +27,7 @@ server_stream::server_stream(client_engine& engine, std::string const& servers,
 
 coro::task<grpc::Status> server_stream::run() {
   using namespace boost::asio::experimental::awaitable_operators;
-  // Waiting for this server would delay trying the next one.
+  // Waiting for this server would delay trying the next server.
   if (is_list(servers_)) call_.context().set_wait_for_ready(false);
   grpc::GenericStub stub(channel_);
   auto prepare = [&stub, this](grpc::ClientContext* context, grpc::CompletionQueue* queue) {
@@ -53,7 +53,7 @@ coro::task<void> server_stream::read_all() {
     answered_ = true;
     if (violation_.empty()) violation_ = side_.take(read_);
     if (!violation_.empty()) call_.cancel();
-    // Responses to the message are written before gRPC is asked for more.
+    // Responses to the message are written before the next read.
     co_await boost::asio::post(boost::asio::use_awaitable);
   }
   input_ended_ = true;

@@ -11,9 +11,9 @@
 namespace muster::detail {
 namespace {
 
-constexpr std::size_t name_bytes_max = 256;  // the server has this limit, too
+constexpr std::size_t name_bytes_max = 256;  // same limit as on the server
 
-/// The output of a method, with the same type of handle as that of a call.
+/// A method's output, with the same handle type as a call's output.
 class call_handle final : public value_handle {
  public:
   call_handle(std::shared_ptr<object_calls> calls, object_calls::one call)
@@ -68,8 +68,6 @@ void check_method(std::string_view name) {
 }
 
 }  // namespace
-
-// Called by users.
 
 object_calls::one object_calls::made(object_place const& to, std::string_view method, value args) {
   auto made = std::make_shared<asked>();
@@ -209,8 +207,6 @@ void object_calls::tell(lock& held) {
   if (!told) wake_();
 }
 
-// Waiting.
-
 boost::asio::awaitable<std::string> object_calls::async_explanation_of(
     std::uint64_t object, std::chrono::milliseconds waited) const {
   if (!async_explainer_) co_return std::string();
@@ -225,7 +221,7 @@ bool object_calls::note_wait(asked& a) {
   if (std::find(all.begin(), all.end(), *within) != all.end()) return false;
   if (all.size() >= waits_max) all.erase(all.begin());
   all.push_back(*within);
-  if (a.number == 0) return false;  // not sent yet; reported when it is sent
+  if (a.number == 0) return false;  // reported when the request is sent
   waits_.emplace_back(a.number, *within);
   return true;
 }

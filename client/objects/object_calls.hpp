@@ -1,12 +1,12 @@
-// Requests of one caller about objects on tasks: to create, find, call and delete them. They are
-// numbered over its lifetime, so that requests lost with a broken stream are repeated and executed
+// One caller's requests to create, find, call and delete objects on tasks. Requests are numbered
+// for the caller's lifetime, so that requests lost with a broken stream are resent and executed
 // once.
 //
-//   asked ──fill──► sent ──take──► answered, and `taken` by the server
-//                    └── the stream broke: `again` sends all unanswered requests, in order
+//     asked ──fill──► sent ──take──► answered, and acknowledged in `taken`
+//                      └── the stream broke: `again` resends all unanswered requests, in order
 //
-// A coordinator's session has one, and a worker has one for its functions and methods. Owned by
-// these and by handles and values. Thread-safe.
+// A coordinator's session has one caller; a worker has one for all its functions and methods. Also
+// owned by handles and values. Thread-safe.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,8 +30,8 @@ namespace muster::detail {
 
 class object_calls final : public object_caller, public std::enable_shared_from_this<object_calls> {
  public:
-  /// Maximum number of unanswered calls, and of bytes of their arguments. At the limit, callers
-  /// wait.
+  /// Maximum number of unanswered calls, and maximum total bytes of their arguments. At the limit,
+  /// callers wait.
   static constexpr std::size_t calls_max = 8192;
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
   /// Maximum number of deleted objects that the server may not know about.
@@ -45,17 +45,17 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
   /// Maximum number of calls of call_in_turn in flight.
   static constexpr std::size_t calls_in_flight_max = 8;
-  /// Delays before a request is repeated for which the server had no room; doubled each time.
+  /// Delays before a request is resent that the server had no room for; doubled each time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
-  /// `ticket` is the secret of a session. It is empty for a worker, which sends the handle's ticket
-  /// with each call.
+  /// `ticket` is the session's secret. A worker passes an empty ticket and sends the handle's
+  /// ticket with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
-  /// Sets callbacks; must be called first. `wake` announces waiting requests and is called by any
-  /// thread without locks. `later` is called by the thread that processes answers, and asks for
-  /// repeat() after a delay. `erased` is called for each deleted object, `lost` with the task when
-  /// a restarted server has lost an object.
+  /// Sets callbacks; must be called first. `wake` announces waiting requests; any thread calls it,
+  /// without locks. `later` requests a delayed repeat(); the thread that processes answers calls
+  /// it. `erased` is called for each deleted object. `lost` is called with the task when a
+  /// restarted server has lost an object.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {},
@@ -71,8 +71,8 @@ class object_calls final : public object_caller, public std::enable_shared_from_
       std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
   using async_explainer = std::function<boost::asio::awaitable<std::string>(
       std::uint64_t object, std::chrono::milliseconds waited)>;
-  /// Sets functions that return why calls of an object have no answer, for the end of a sentence.
-  /// Must be called first. `async_of` is for coroutines.
+  /// Sets functions that return why calls of an object are unanswered, worded as the end of a
+  /// sentence. Must be called first. `async_of` is for coroutines.
   void explain_with(explainer of, async_explainer async_of) {
     explainer_ = std::move(of);
     async_explainer_ = std::move(async_of);
@@ -88,7 +88,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::vector<handle> call_in_turn(object_place const& to, std::string_view method,
                                    std::vector<std::string> args) override;
   void erase(object_place const& of) override;
-  /// Waits until the server has accepted the request, whose number is set here. Throws the server's
+  /// Waits until the server has accepted the request. Sets the request number. Throws the server's
   /// error as raise() does, and unavailable_error.
   remote_object create(v1::NewObject what);
   remote_object find(std::string const& name);
@@ -99,47 +99,46 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   bool has_more() const;
   void again();
   void take(v1::ObjectAnswers const& m);
-  /// Repeats requests for which the server had no room.
+  /// Resends requests that the server had no room for.
   void repeat();
-  /// Ends all requests: no further answers will arrive.
+  /// Ends all requests, because no further answers will arrive.
   void end(std::string const& reason);
 
-  /// A request and its answer. Waiting threads and handles keep it.
+  /// A request and its answer. Kept alive by waiting threads and handles.
   struct asked {
-    enum class step : std::uint8_t { make, call, drop };  // in the order of a message
+    enum class step : std::uint8_t { make, call, drop };  // in the order within a message
 
     std::uint64_t number = 0;
     step what = step::call;
     v1::NewObject
-        create{};  // make: creates an object of a class, or finds the name if there is none
+        create{};  // for `make`: creates an object, or finds the named object if the class is empty
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
-    muster::encoding encoding = muster::encoding::json;  // bytes: of a variable
-    std::shared_ptr<std::deque<std::shared_ptr<asked>>>
-        next{};           // requests that wait for their turn
-    std::string shown{};  // for example "Counter.add"
+    muster::encoding encoding = muster::encoding::json;          // `bytes` for variables
+    std::shared_ptr<std::deque<std::shared_ptr<asked>>> next{};  // requests that wait for this one
+    std::string shown{};                                         // for example "Counter.add"
     bool answered = false;
     value output{};
     std::optional<failure> error{};
     v1::ObjectFound found{};
     std::vector<std::shared_ptr<waiting>> waiters{};
-    std::vector<call_name> waited_by{};  // the newest methods that wait for it, at most waits_max
+    std::vector<call_name> waited_by{};  // the newest waiting methods, at most waits_max
 
     std::size_t size() const { return args.size() + create.args().size() + method.size() + 32; }
   };
   using one = std::shared_ptr<asked>;
 
-  /// Waits for the answer. Returns false after `timeout`.
+  /// Waits for the answer. Returns false on timeout.
   bool wait(one const& a, std::chrono::milliseconds timeout);
   bool answered(one const& a) const;
-  /// Resumes the coroutine when there is an answer, possibly at once.
+  /// Resumes the coroutine when the answer arrives, or immediately if it has arrived.
   void enter(one const& a, std::shared_ptr<waiting> const& w);
 
  private:
   using lock = std::unique_lock<std::mutex>;
 
   remote_object ask(v1::NewObject what);
-  /// The following require the mutex.
+  /// The following members require the mutex.
   void throw_if_over() const;
   void add(one a);
   static failure over(std::string const& reason);
@@ -148,14 +147,14 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   bool has_room(std::size_t bytes) const {
     return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
   }
-  /// If this thread executes a method, notes for the server that it waits, so that it detects
-  /// cycles. Returns false if there is nothing to send.
+  /// If this thread executes a method, records its wait for the server, which detects cycles.
+  /// Returns false if there is nothing to send.
   bool note_wait(asked& a);
   void write(asked const& a, v1::ObjectRequests& to) const;
   void settle(asked& a, std::vector<std::shared_ptr<waiting>>& resumed);
   /// Records that the server has received all requests before this number.
   void acknowledge_before(std::uint64_t number);
-  /// Wakes the stream, once until it has processed this. Releases the mutex.
+  /// Wakes the stream unless it has already been woken. Releases the mutex.
   void tell(lock& held);
 
   std::string const ticket_;
@@ -166,30 +165,30 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::function<void(std::uint64_t)> erased_;
   std::function<void(std::string const&, failure const&)> lost_;
 
-  mutable std::mutex mutex_;  // protects the following
+  mutable std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>
-      pending_;  // not answered; limited by calls_max, drops_max and the threads that wait
-  std::size_t calls_ = 0;            // number of pending calls
-  std::size_t bytes_ = 0;            // bytes of the arguments of calls
+      pending_;            // limited by calls_max, drops_max and the number of waiting threads
+  std::size_t calls_ = 0;  // number of pending calls
+  std::size_t bytes_ = 0;  // total argument bytes of pending calls
   std::deque<std::uint64_t> drops_;  // pending deletions, at most drops_max
   std::deque<one> out_;              // pending and not sent on this stream
   std::vector<one> refused_;         // rejected because the server had no room; counted as calls
   std::chrono::milliseconds pause_ = repeat_min;
-  bool repeats_ = false;              // repeat() was requested
+  bool repeats_ = false;              // repeat() has been requested
   std::vector<std::uint64_t> taken_;  // not sent on this stream
   std::size_t taken_bytes_ = 0;
   struct said {
     std::uint64_t number = 0;
-    std::uint64_t last = 0;  // last request before it; the answer to a later one confirms it
+    std::uint64_t last = 0;  // previous request; an answer to a later request confirms it
   };
-  /// Acknowledged answers that the server may not have received. Limited by the requests before the
-  /// first one, to 2 * calls_max.
+  /// Acknowledged answers whose acknowledgement the server may not have received. Limited to 2 *
+  /// calls_max, because each precedes an unconfirmed request.
   std::deque<said> sent_acknowledgements_;
   /// Calls that methods wait for, each with the waiting method; not sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
-  bool stream_woken_ = false;  // the stream knows that requests wait
+  bool stream_woken_ = false;  // whether the stream knows that requests are waiting
   bool ticket_sent_ = false;   // on this stream
   std::optional<std::string> end_reason_;
 };

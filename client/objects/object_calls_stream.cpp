@@ -1,4 +1,3 @@
-// Messages of a stream.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -9,9 +8,8 @@
 namespace muster::detail {
 namespace {
 
-/// Returns true if a request that failed because the server had no room for the call or its value
-/// can be repeated. Reads and updates of variables may run after later requests, and otherwise
-/// nothing would report a lost update.
+/// Returns true if a request that failed because the server had no room can be resent. Reads and
+/// updates of variables can run after later requests. A lost update would otherwise go unreported.
 bool may_be_repeated(object_calls::asked const& a, v1::Failure const& why) {
   constexpr std::string_view reads[] = {"read", "read_rows", "gather", "info", "save", "cut_rows"};
   constexpr std::string_view updates[] = {"assign_add", "assign_sub", "scatter_add", "scatter_sub",
@@ -72,7 +70,7 @@ bool object_calls::fill(v1::ObjectRequests& to) {
     auto const& next = out_.front();
     bytes += next->size();
     if (rows > 0 && bytes > bytes_per_message_max) break;
-    // A message is processed in the order of its steps, and its calls have the same ticket.
+    // A message is processed in the order of its steps, and all its calls have the same ticket.
     if (last && (next->what < last->what || (ticket_.empty() && next->ticket != last->ticket)))
       break;
     last = next;
@@ -146,7 +144,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
   lock held(mutex_);
   for (auto const& found : m.found()) {
     auto const it = pending_.find(found.number());
-    if (it == pending_.end()) continue;  // repeated
+    if (it == pending_.end()) continue;  // duplicate
     auto const a = it->second;
     pending_.erase(it);
     a->found = found;
@@ -215,7 +213,7 @@ void object_calls::end(std::string const& reason) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const a = all[i];
     for (auto const left = a->next; left && !left->empty(); left->pop_front()) {
-      ++calls_;  // as if it were in flight
+      ++calls_;  // counted as if it were in flight
       bytes_ += left->front()->args.size();
       all.push_back(left->front());
     }

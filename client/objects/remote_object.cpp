@@ -1,4 +1,3 @@
-// Handles as JSON, and errors for handles that cannot be used.
 #include "muster/remote_object.hpp"
 
 #include <stdexcept>

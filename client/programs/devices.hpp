@@ -10,7 +10,7 @@ namespace muster {
 
 class devices {
  public:
-  /// `visible`: CUDA_VISIBLE_DEVICES of the worker; if empty, devices are numbered from 0.
+  /// `visible` is the worker's CUDA_VISIBLE_DEVICES; if empty, devices are numbered from 0.
   devices(std::uint32_t count, std::string const& visible) {
     for (std::size_t begin = 0; !visible.empty() && begin <= visible.size();) {
       auto const end = std::min(visible.find(',', begin), visible.size());
@@ -21,7 +21,7 @@ class devices {
       for (std::uint32_t i = 0; i < count; ++i) free_.push_back(std::to_string(i));
   }
 
-  /// Returns the first `count` free devices, or fewer if there are not enough.
+  /// Returns the first `count` free devices, or fewer if not enough are free.
   std::vector<std::string> take(std::size_t count) {
     auto const end = free_.begin() + static_cast<std::ptrdiff_t>(std::min(count, free_.size()));
     std::vector<std::string> taken(free_.begin(), end);

@@ -1,5 +1,5 @@
 // Launchers of programs with `preload`, kept for the next attempt because they have imported the
-// modules. Each is kept until its lease expires. Does no I/O; not thread-safe.
+// modules. Each launcher is kept until its lease expires. Does no I/O; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ class kept_launchers {
   using clock = std::chrono::steady_clock;
   static constexpr std::size_t kept_max = 4;
 
-  /// Removes and returns the launcher of `program` if its lease lasts until `at`.
+  /// Removes and returns the program's launcher if its lease lasts until `at`.
   std::optional<std::uint64_t> take(std::uint64_t program, clock::time_point at) {
     auto const it = by_program_.find(program);
     if (it == by_program_.end()) return {};
@@ -23,8 +23,8 @@ class kept_launchers {
     by_program_.erase(it);
     return k.launcher;
   }
-  /// Returns the launcher to dismiss in exchange: the previous one of the program, or one of the
-  /// oldest program if there are too many.
+  /// Returns the launcher to dismiss in exchange: the program's previous launcher, or the oldest
+  /// program's launcher if there are too many.
   std::optional<std::uint64_t> keep(std::uint64_t program, std::uint64_t launcher,
                                     clock::time_point until) {
     auto out = by_program_.find(program);
@@ -34,7 +34,7 @@ class kept_launchers {
     by_program_[program] = {launcher, until};
     return goes;
   }
-  /// Forgets a launcher that has ended.
+  /// Removes a launcher that has exited.
   void gone(std::uint64_t launcher) {
     std::erase_if(by_program_, [&](auto const& k) { return k.second.launcher == launcher; });
   }

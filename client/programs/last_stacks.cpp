@@ -31,7 +31,7 @@ void last_stacks::arm() {
   next_->call_at(first->at - lead, [this] { look(); });
 }
 
-// Samples ranks with nearly the same time of death together.
+// Samples ranks together if they will be killed at nearly the same time.
 void last_stacks::look() {
   constexpr std::chrono::milliseconds together{30};
   auto const now = clock::now();
@@ -85,7 +85,7 @@ void last_stacks::take(pids const& ranks, std::shared_ptr<batch> const& kills) {
 
 void last_stacks::took(std::vector<rank_key> const& ranks, v1::RankStacks const& stacks) {
   for (auto const& s : stacks.stack()) {
-    if (s.state() == v1::STACK_UNKNOWN) continue;  // already ended
+    if (s.state() == v1::STACK_UNKNOWN) continue;  // already exited
     auto const& key = ranks[s.rank()];
     auto& a = attempts_[{key.program, key.attempt}];
     a.taken[key.rank] = s;

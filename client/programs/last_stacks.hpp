@@ -1,11 +1,11 @@
-// Samples the stacks of ranks shortly before this worker kills them. They are reported after the
-// ranks' ends, and again to each new server until it orders to forget the ranks.
+// Samples the stacks of ranks shortly before this worker kills them. The stacks are reported after
+// the ranks' exits, and again to each new server until it orders the worker to forget the ranks.
 //
-//   expect(kill at) ──► `lead` before ──┐
-//   take_now ───────────────────────────┴► stack_files ──► killed? ──► report
+//     expect(kill at) ──► `lead` before ──┐
+//     take_now ───────────────────────────┴► stack_files ──► killed? ──► report
 //
-// Only a kill without grace period waits for the stacks, `lead` at most. Engine thread; a separate
-// thread samples, because the disk can be slow.
+// Only a kill without a grace period waits for the stacks, for at most `lead`. Engine thread; a
+// separate thread samples, because the disk can be slow.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -30,9 +30,9 @@ class last_stacks {
   static constexpr std::chrono::milliseconds lead{300};
   /// Stacks that are not written within this time are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Limit of attempts with kept stacks, after which the oldest stacks are dropped.
+  /// Maximum number of attempts with kept stacks; beyond it, the oldest stacks are dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Limit of expected kills, after which the oldest is dropped and not sampled.
+  /// Maximum number of expected kills; beyond it, the oldest is dropped and not sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;
@@ -46,20 +46,19 @@ class last_stacks {
 
   /// Must be called first.
   void begin(coro::engine_context& engine, std::function<void()> wake);
-  /// Schedules sampling `lead` before `kill`. For reason::lease, it replaces the previous kill.
+  /// Schedules sampling for `lead` before `kill`. For reason::lease, replaces the previous kill.
   void expect(clock::time_point kill, reason why, who ranks);
-  /// Samples `ranks`, then calls `then` once, after `lead` at the latest. Can call it before
-  /// returning.
+  /// Samples `ranks`, then calls `then` once, after at most `lead`. Can call it before returning.
   void take_now(pids const& ranks, std::function<void()> then);
 
   void ended(rank_key const& key, v1::RankEnded const& how);
-  /// Forgets a rank whose end the server has stored.
+  /// Removes a rank whose exit the server has stored.
   void forget(rank_key const& key);
-  /// Prepares the reports for a new stream. `held`: attempts with held ranks.
+  /// Prepares the reports for a new stream. `held` contains the attempts with held ranks.
   void offer(std::set<attempt_key> const& held);
   bool reports() const;
   void report(v1::RankReports& to);
-  /// Waits for sampling to finish. Call it after the last stream.
+  /// Waits for sampling to finish. Must be called after the last stream.
   void close() { taker_.join(); }
 
  private:

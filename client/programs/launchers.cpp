@@ -29,7 +29,7 @@ using boost::system::error_code;
 
 constexpr std::size_t report_bytes_max = std::size_t{1} << 20;
 
-// Variables that ranks inherit from the worker. An allowlist, so that no credentials leak.
+// Variables that ranks inherit from the worker. This is an allowlist, so that no credentials leak.
 constexpr char const* inherited[] = {
     "PATH",       "HOME",        "USER",        "LOGNAME",         "SHELL",
     "LANG",       "TZ",          "TMPDIR",      "LD_LIBRARY_PATH", "LANGUAGE",
@@ -61,12 +61,12 @@ struct launcher {
         }) {}
   asio::posix::stream_descriptor orders;
   reader reports, errors;
-  std::string waiting, writing;  // orders, each some hundred bytes
+  std::string waiting, writing;  // orders, some hundred bytes each
   std::string last_error;
   pid_t pid = 0;
 };
 
-// Returns a pipe; the launcher gets its reading end.
+// Returns a pipe. The launcher receives the read end.
 std::pair<file_descriptor, file_descriptor> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -116,7 +116,7 @@ struct launchers::state {
       for (auto const& line : early.mapped()) tell(to, line);
   }
 
-  // No deadline: ranks can run for any time.
+  // No deadline: ranks can run indefinitely.
   void read(std::shared_ptr<launcher> const& of, reader& r, std::function<void()> ended) {
     r.pipe.async_read_some(asio::buffer(r.buffer), [this, of, &r, ended = std::move(ended)](
                                                        error_code error, std::size_t n) mutable {

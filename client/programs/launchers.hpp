@@ -1,9 +1,9 @@
-// The launcher processes of a worker, which start its ranks. They read orders and write reports as
-// lines (launch/ranks).
+// A worker's launcher processes, which start its ranks. They read orders and write reports as lines
+// (launch/ranks).
 //
 // A separate thread serves their pipes, because the engine thread polls no descriptors. Another
-// thread does the programs' disk work: a slow disk must not delay lease renewals, without which
-// launchers kill their ranks. The destructor ends all launchers.
+// thread does the programs' disk work, because a slow disk must not delay lease renewals: without
+// renewals, launchers kill their ranks. The destructor ends all launchers.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,36 @@ namespace muster {
 
 class launchers {
  public:
-  /// Called on the thread of this object. Their targets must outlive close().
+  /// Called on this object's thread. Their targets must outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
-    /// The launcher and all its processes have ended, or it could not be started. If another start
+    /// The launcher and all its processes have exited, or it could not be started. If another start
     /// is pending, it is restarted instead. `orders` counts its start orders; `why` is empty after
     /// a normal exit.
     std::function<void(std::uint64_t id, std::uint32_t orders, bool started, std::string why)>
         on_gone;
   };
 
-  /// `program`: command line of a launcher.
+  /// `program` is a launcher's command line.
   launchers(std::vector<std::string> program, callbacks c);
   ~launchers();
   launchers(launchers const&) = delete;
 
   /// Any thread. Stores orders for this launcher until start() or forget() is called. start()
-  /// restarts a kept launcher that has ended by then. There are at most as many launchers as ranks.
+  /// restarts a kept launcher that has exited by then. There are at most as many launchers as
+  /// ranks.
   void expect(std::uint64_t id);
-  /// Starts a launcher with this id if there is none, and sends it the order.
+  /// Starts a launcher with this ID if there is none, and sends it the order.
   void start(std::uint64_t id, std::string order);
-  /// Discards what is stored for a launcher that is not started or has ended.
+  /// Discards the stored orders of a launcher that is not started or has exited.
   void forget(std::uint64_t id);
-  /// Any thread. Ends a launcher whose ranks have ended.
+  /// Any thread. Ends a launcher whose ranks have exited.
   void dismiss(std::uint64_t id);
-  /// Any thread. Has no effect if the launcher has ended.
+  /// Any thread. Has no effect if the launcher has exited.
   void tell(std::uint64_t id, std::string order);
   /// Any thread. Runs work that can block on the disk, in order.
   void post_to_disk(std::function<void()> work);
-  /// Finishes the disk work, closes all order pipes and waits for all launchers to end.
+  /// Finishes the disk work, closes all order pipes and waits for all launchers to exit.
   void close();
 
  private:

@@ -1,5 +1,6 @@
-// How long a worker can run ranks without hearing from its server. It counts from the sending of
-// the last message whose number the server has returned. Does no I/O; not thread-safe.
+// How long a worker can run ranks without receiving messages from its server. The time is counted
+// from the sending of the last message whose number the server has returned. Does no I/O; not
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,7 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Limit of unacknowledged numbers, after which the oldest are dropped.
+  /// Maximum number of unacknowledged numbers; beyond it, the oldest are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}
@@ -24,7 +25,7 @@ class lease {
     open_.emplace_back(0, now);
     sent_ = now;
   }
-  /// Returns the number for a message sent now, or 0 if another was numbered shortly before. The
+  /// Returns the number for a message sent now, or 0 if another message was numbered recently. The
   /// server answers each number, so a busy stream must not number every message.
   std::uint64_t number(clock::time_point now) {
     if (now - sent_ < sign_of_life() / 2) return 0;
@@ -33,7 +34,7 @@ class lease {
     open_.emplace_back(++last_, now);
     return last_;
   }
-  /// Records that the server has received this number and all earlier ones. Returns whether the
+  /// Records that the server has received this number and all earlier numbers. Returns whether the
   /// lease was extended.
   bool came_back(std::uint64_t number) {
     bool renewed = false;
@@ -45,7 +46,8 @@ class lease {
     return renewed;
   }
 
-  /// Returns when to kill ranks: a tenth before the lease expires, so that they are dead by then.
+  /// Returns the time to kill ranks. It precedes the end of the lease by a tenth of its length, so
+  /// that the ranks are dead by then.
   clock::time_point until() const { return renewed_ + length_ - length_ / 10; }
   std::chrono::milliseconds sign_of_life() const { return length_ / 4; }
 

@@ -1,4 +1,3 @@
-// Fills in unset options.
 #include <netdb.h>
 #include <sys/socket.h>
 
@@ -12,7 +11,7 @@
 namespace muster {
 namespace {
 
-// Returns the local address of the route to the server, or "". Sends nothing.
+// Returns the local address of the route to the server, or an empty string. Sends nothing.
 std::string own_address_towards(host_port const& server) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

@@ -48,7 +48,7 @@ std::string read_all(int from) {
   }
 }
 
-// Samples into memory, so that no pipe delays it.
+// Writes samples to memory instead of a pipe, which could delay sampling.
 file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_point until) {
   auto file = opened(::memfd_create("samples", MFD_CLOEXEC), "memfd_create");
   std::size_t bytes = 0, count = 0;
@@ -104,7 +104,7 @@ std::map<pid_t, std::string> native_stacks::of(std::vector<pid_t> const& process
   auto const left = until - clock::now();
   if (reader_.empty() || processes.empty() || left <= left.zero()) return {};
   try {
-    // Leaves half of the time to the reader: some stacks are better than none.
+    // Reserves half of the time for the reader, because some stacks are better than none.
     auto const samples = samples_of(processes, until - left / 2);
     child_options o{.argv = reader_, .environment = {}, .cwd = "/", .in = samples.get()};
     if (owner_) o.user = process_user{owner_->first, owner_->second};

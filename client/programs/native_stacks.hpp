@@ -1,7 +1,7 @@
 // Samples the native stacks of non-Python processes and of Python processes that do not respond.
 // The worker copies their registers and stacks (base/process/native). A reader process maps the
-// copies to functions. The reader parses untrusted files, so it has the rights of the ranks' user
-// and none of the worker's secrets.
+// copies to functions. Because it parses untrusted files, it has the rights of the ranks' user and
+// none of the worker's secrets.
 //
 // Any thread. of() waits for the reader process and kills it at the deadline.
 #pragma once
@@ -24,13 +24,13 @@ class native_stacks {
   static constexpr std::size_t sample_bytes_max = std::size_t{64} << 20;
   static constexpr std::size_t text_bytes_max = std::size_t{64} << 10;  // per process
 
-  /// `reader`: command line of the reader process (read_samples); if empty, no frames are named.
-  /// `owner`: user and group of the reader process; if empty, the user and group of this process.
+  /// `reader` is the command line of the reader process (read_samples); if empty, frames have no
+  /// names. `owner` is the user and group of the reader process; if empty, those of this process.
   native_stacks(std::vector<std::string> reader, std::optional<std::pair<uid_t, gid_t>> owner)
       : reader_(std::move(reader)), owner_(owner) {}
 
-  /// Returns the text of frame_finder by process. Processes that cannot be traced, have ended or
-  /// did not respond in time are omitted.
+  /// Returns the text of frame_finder by process. Omits processes that cannot be traced, have
+  /// exited or did not respond in time.
   std::map<pid_t, std::string> of(std::vector<pid_t> const& processes,
                                   std::chrono::steady_clock::time_point until) const;
 
@@ -39,8 +39,8 @@ class native_stacks {
   std::optional<std::pair<uid_t, gid_t>> const owner_;
 };
 
-/// Main function of the reader process. Reads samples from `in`. As soon as the text of a sample is
-/// ready, writes a line `PID BYTES` and the text to `out`. Returns the exit status.
+/// Main function of the reader process. Reads samples from `in`. For each sample, writes a line
+/// `PID BYTES` and the text to `out` as soon as the text is ready. Returns the exit status.
 int read_samples(int in, int out);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Lines of orders for a launcher of ranks (launch/ranks/rank_orders.hpp). Pure functions.
+// Encodes orders for a rank launcher as lines (launch/ranks/rank_orders.hpp). Pure functions.
 #pragma once
 
 #include <chrono>
@@ -16,18 +16,19 @@ namespace muster {
 struct start_settings {
   spool::attempt directories;
   std::string user;
-  /// CUDA_VISIBLE_DEVICES by rank; not set for other ranks.
+  /// CUDA_VISIBLE_DEVICES by rank; unset for ranks without an entry.
   std::map<std::uint32_t, std::string> devices;
   std::chrono::steady_clock::time_point lease_until;
   stack_files::prepared stacks{};
-  std::string steps{};  // path of a step file without the rank; empty: none
+  std::string steps{};  // step file path without the rank; empty if there is no step file
 };
 
 std::string start_line(v1::StartRanks const& order, start_settings const& settings);
 std::string stop_line(v1::StopRanks const& order);
 std::string lease_line(std::chrono::steady_clock::time_point until);
 
-/// Return RankEnded without the name, for a rank that was not started and for a launcher's report.
+/// Return a RankEnded without the name, for a rank that was not started and for a launcher's
+/// report.
 v1::RankEnded not_started(std::string const& why);
 v1::RankEnded end_of(std::string const& json);
 

@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// Parses "4711 (a name) S 1 …". A name can contain blanks and parentheses.
+// Parses "4711 (a name) S 1 …". A name can contain spaces and parentheses.
 std::optional<seen_process> look_at(pid_t pid, std::string const& proc) {
   std::ifstream in(proc + "/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -29,7 +29,7 @@ std::optional<seen_process> look_at(pid_t pid, std::string const& proc) {
       sum += n;
     }
   };
-  four(p.faults);  // minflt cminflt majflt cmajflt; "c": children that were waited for
+  four(p.faults);  // minflt cminflt majflt cmajflt; "c" means waited-for children
   four(p.ticks);   // utime stime cutime cstime
   return fields ? std::optional(p) : std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Settings of a worker that runs ranks of programs.
+// Settings of a worker that runs program ranks.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace muster {
 int default_stack_signal();
 
 struct program_options {
-  /// Range of ports that ranks can listen on, inclusive. It must not overlap the kernel's range of
+  /// Inclusive range of ports that ranks can listen on. It must not overlap the kernel's range of
   /// ephemeral ports.
   std::uint16_t first_port = 20'000, last_port = 29'999;
   /// Ranks are killed shortly before the server has been silent for this long.
@@ -25,27 +25,28 @@ struct program_options {
   /// Address of this machine for ranks on other machines. If empty, the local address of the route
   /// to the first server.
   std::string address{};
-  /// User of the ranks. If empty, the user of the worker.
+  /// User that runs the ranks. If empty, the worker's user.
   std::string user{};
-  /// Directory for working directories and output of ranks. If empty, a temporary directory that is
-  /// removed when the worker ends.
+  /// Directory for the ranks' working directories and output. If empty, a temporary directory that
+  /// is removed when the worker ends.
   std::string directory{};
-  /// Limits of the unpacked uploads kept in `directory`: total size and time since the last use.
+  /// Limits of the unpacked uploads in `directory`: total size, and time since the last use.
   std::uint64_t cache_bytes_max = std::uint64_t{8} << 30;
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
-  /// Signal at which Python ranks write their stacks. 0 disables it.
+  /// Signal that makes Python ranks write their stacks. 0 disables it.
   int stack_signal = default_stack_signal();
-  /// How long ranks that report steps can run on when the worker leaves, to reach an agreed step.
+  /// How long ranks that report steps can keep running when the worker leaves, to reach an agreed
+  /// step.
   std::chrono::milliseconds notice{20'000};
-  /// TLS options for uploads and tunnels, the same as for connections to the worker's servers.
+  /// TLS options for uploads and tunnels, equal to the worker's TLS options.
   tls_options tls{};
   std::string token{};
-  /// Resources of the worker; "gpu" is the number of devices for ranks.
+  /// The worker's resources; "gpu" is the number of devices for ranks.
   std::map<std::string, std::uint32_t> resources{};
-  /// Command line of the launcher of ranks (launch/ranks/rank_launcher.hpp).
+  /// Command line of the rank launcher (launch/ranks/rank_launcher.hpp).
   std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
-  /// Command line of the program that names the stack frames of non-Python ranks
-  /// (native_stacks.hpp). If empty, the frames are not named.
+  /// Command line of the program that resolves the frame names of non-Python ranks
+  /// (native_stacks.hpp). If empty, frames have no names.
   std::vector<std::string> stack_reader{"/proc/self/exe", "stack-reader"};
 };
 

@@ -28,7 +28,7 @@ std::uint32_t gpus_of(program_options const& o) {
   return it == o.resources.end() ? 0 : it->second;
 }
 
-// Replaces a wildcard address by the server's host.
+// Replaces a wildcard address with the server's host.
 std::string reached_at(std::string const& address, std::string const& server_host) {
   auto a = host_port::parse(address);
   if (a.host == "0.0.0.0" || a.host == "::" || a.host.empty()) a.host = server_host;
@@ -106,7 +106,7 @@ void rank_runner::offer(v1::ProgramsOffer& to) {
   to.set_tunnel_key(tunnels_.key());
   table_.offer(to);
   lease_.greeted(clock::now());
-  drop_queries();  // keeps steps_: the server charts steps that it has missed
+  drop_queries();  // keeps steps_, because the server charts missed steps
   held_steps_.clear();
   last_stacks_.offer(table_.attempts());
 }
@@ -193,8 +193,9 @@ void rank_runner::start(v1::StartRanks order) {
   order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
 }
 
-// If the server does not provide the upload, the program has not failed: the worker asks its
-// current server if that is another one, otherwise the ranks end as stopped.
+// If the server does not provide the upload, the program has not failed. If the worker's current
+// server is a different one, the worker requests the upload from it. Otherwise, the ranks end as
+// stopped.
 void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
@@ -268,7 +269,7 @@ std::string rank_runner::line_of(v1::StartRanks const& order) {
                           .steps = step_watch_.files().prefix(order.program(), order.attempt())};
   for (auto const& rank : order.rank()) {
     if (gpus_of(options_) == 0) break;
-    auto& names = settings.devices[rank.rank()];  // also without devices: sets an empty list
+    auto& names = settings.devices[rank.rank()];  // also without devices, to set an empty list
     for (auto const& d : table_.find({order.program(), order.attempt(), rank.rank()})->devices)
       names += (names.empty() ? "" : ",") + d;
   }
@@ -306,9 +307,9 @@ void rank_runner::on_report(std::uint64_t launcher, std::string const& line) {
   wake_();
 }
 
-// Ranks without a reported end were killed with their launcher. Ranks that a reused launcher had
-// not started count as stopped, not as failed: the next attempt gets a new launcher. A kept
-// launcher whose ranks still wait for their upload is replaced when they start.
+// Ranks without a reported exit were killed with their launcher. Ranks that a reused launcher had
+// not started count as stopped, not as failed: the next attempt uses a new launcher. A kept
+// launcher whose ranks are still waiting for their upload is replaced when they start.
 void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string const& why) {
   if (unpacking_.contains(launcher)) return void(reusable_launchers_.erase(launcher));
   auto const orders = start_orders_.find(launcher);

@@ -1,4 +1,3 @@
-// Reads output, stacks and vitals of ranks for the server.
 #include <utility>
 
 #include "client/programs/rank_runner.hpp"
@@ -63,7 +62,7 @@ void rank_runner::read(v1::ReadLog const& query) {
   });
 }
 
-// Sends one message for all ranks. Ranks that did not fit are requested again.
+// Sends one message for all ranks. The server requests ranks again that did not fit.
 void rank_runner::read(v1::ReadLastLines const& query) {
   v1::LastLines answer;
   answer.set_program(query.program());
@@ -103,7 +102,7 @@ std::map<std::uint32_t, pid_t> rank_runner::alive_of(
   return pids;
 }
 
-// With too many queries in progress it is not answered; the server repeats it.
+// Not answered while too many queries are in progress; the server repeats the query.
 void rank_runner::read(v1::ReadVitals const& query) {
   if (reading_ + vitals_.size() >= logs_max) return;
   auto const pids = alive_of(query.program(), query.attempt(), query.rank());
@@ -130,7 +129,7 @@ void rank_runner::read(v1::ReadVitals const& query) {
   });
 }
 
-// Blocks the disk thread for a second at most.
+// Blocks the disk thread for at most a second.
 void rank_runner::read(v1::ReadStacks const& query) {
   v1::RankStacks answer;
   answer.set_query(query.query());
@@ -188,7 +187,7 @@ void rank_runner::on_steps(step_watch::all_seen const& all) {
       s.add_mark_us(mark.us);
     }
   }
-  // Without a server only the newest are kept.
+  // Without a server, only the newest steps are kept.
   while (steps_.size() > steps_max) steps_.pop_front();
   wake_();
 }

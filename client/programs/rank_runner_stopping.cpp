@@ -1,5 +1,5 @@
-// Stops ranks on an order, when the worker leaves, or when the lease expires, and samples their
-// stacks before.
+// Samples the stacks of ranks and then stops them: on an order, when the worker leaves, or when the
+// lease expires.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// Time that a launcher has to kill a rank after its grace and to report that it has ended.
+/// Time for a launcher to kill a rank after its grace period and to report its exit.
 constexpr std::chrono::milliseconds kill_margin{5'000};
 
 bool names(v1::StopRanks const& order, std::uint32_t rank) {
@@ -42,7 +42,7 @@ void rank_runner::stop(v1::StopRanks const& order) {
   for (auto const id : table_.launchers_of(order.program(), order.attempt())) stop(id, order);
 }
 
-// Ranks that wait for their upload have no process yet.
+// Ranks that are waiting for their upload have no process yet.
 void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   table_.asked_to_end(launcher, order.rank());
   if (!unpacking_.contains(launcher)) return stop_running(launcher, order);
@@ -58,8 +58,8 @@ void rank_runner::stop(std::uint64_t launcher, v1::StopRanks const& order) {
   let_go(launcher);
 }
 
-// Ranks that report steps get more time, since the server agrees on a step with all workers of the
-// program.
+// Ranks that report steps get more time, because the server must agree on a step with all workers
+// of the program.
 std::chrono::milliseconds rank_runner::leave() {
   auto const stepping =
       agrees_on_steps_ ? step_watch_.stepping() : decltype(step_watch_.stepping()){};
@@ -87,8 +87,8 @@ void rank_runner::kill() {
   for (auto const id : table_.launchers()) stop(id, v1::StopRanks());
 }
 
-// Without grace, stacks are sampled first. By then the attempt can have ended, and its launcher can
-// run the next one.
+// Without a grace period, stacks are sampled first. By then, the attempt may have ended, and its
+// launcher may be running the next attempt.
 void rank_runner::stop_running(std::uint64_t launcher, v1::StopRanks const& order) {
   if (order.grace_ms() > 0) {
     last_stacks_.expect(clock::now() + std::chrono::milliseconds(order.grace_ms()),

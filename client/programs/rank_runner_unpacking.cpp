@@ -1,4 +1,4 @@
-// Ranks whose working directories are filled with an upload first.
+// Ranks whose working directories must first be filled with an upload.
 #include <string>
 #include <utility>
 
@@ -22,7 +22,7 @@ void rank_runner::unpack(std::uint64_t launcher, v1::StartRanks order) {
   uploads_.provide(std::move(asked));
 }
 
-// Only logs a failure, because starting ranks fetches the upload again and reports the error.
+// Only logs a failure, because starting the ranks fetches the upload again and reports the error.
 void rank_runner::prepare(v1::PrepareRanks const& order) {
   if (order.upload().empty() || prefetching_.size() >= ahead_max) return;
   if (!prefetching_.insert(order.upload()).second) return;
@@ -35,7 +35,7 @@ void rank_runner::prepare(v1::PrepareRanks const& order) {
   uploads_.provide(std::move(asked));
 }
 
-// Removes ranks that were stopped in the meantime.
+// Removes ranks that have been stopped in the meantime.
 void rank_runner::drop_ended_ranks(v1::StartRanks& order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> alive;
   for (auto& rank : *order.mutable_rank()) {

@@ -120,7 +120,7 @@ std::vector<rank_key> rank_table::settle(v1::ProgramsWelcome const& answer) {
   for (std::uint32_t i = 0; i < offered_.size(); ++i) {
     auto const* r = find(offered_[i]);
     if (!r) continue;
-    if (kept.contains(i)) continue;  // an ended rank is removed when the server orders it
+    if (kept.contains(i)) continue;  // an exited rank is removed when the server orders it
     if (r->end_was_reported)
       held_.erase(offered_[i]);
     else if (!r->ended)

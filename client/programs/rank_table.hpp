@@ -24,12 +24,12 @@ struct rank_key {
 
 struct held_rank {
   std::uint64_t launcher = 0;
-  std::uint32_t pid = 0;  // 0: not started
+  std::uint32_t pid = 0;  // 0 if not started
   std::optional<v1::RankEnded> ended{};
   std::string not_preloaded{};
   std::vector<std::string> devices{};
   bool start_was_reported = false,
-       end_was_reported = false;  // reported to the server on this stream
+       end_was_reported = false;  // on this stream
   bool asked_to_end = false;
 };
 
@@ -39,28 +39,29 @@ class rank_table {
   held_rank* find(rank_key const& key);
   /// @pre The rank is not held.
   held_rank& add(rank_key const& key, std::uint64_t launcher);
-  /// Returns the ranks of a launcher that have not ended.
+  /// Returns the launcher's ranks that have not exited.
   std::vector<rank_key> alive_of(std::uint64_t launcher) const;
-  /// Returns the launchers with ranks of this attempt that have not ended.
+  /// Returns the launchers whose ranks of this attempt have not all exited.
   std::set<std::uint64_t> launchers_of(std::uint64_t program, std::uint32_t attempt) const;
   std::set<std::uint64_t> launchers() const;
   std::set<std::pair<std::uint64_t, std::uint32_t>> attempts() const;
 
   void started(rank_key const& key, std::uint32_t pid, std::string not_preloaded = {});
-  /// Marks the named ranks of the launcher as asked to end; all if none is named.
+  /// Marks the named ranks of the launcher, or all its ranks if none is named, as requested to
+  /// stop.
   void asked_to_end(std::uint64_t launcher,
                     google::protobuf::RepeatedField<std::uint32_t> const& named);
-  /// Returns the rank's devices. A rank that was stopped without a request has failed: its launcher
-  /// was terminated from outside.
+  /// Returns the rank's devices. If the rank was stopped without a request, it has failed, because
+  /// its launcher was terminated from outside.
   std::vector<std::string> ended(rank_key const& key, v1::RankEnded what);
   void report_again(rank_key const& key);
-  /// Removes the rank unless it is alive.
+  /// Removes the rank unless it is running.
   void forget(rank_key const& key);
 
   /// Adds all ranks to a hello, which replaces pending reports.
   void offer(v1::ProgramsOffer& to);
-  /// Applies the answer to offer(). Returns the ranks that are alive and must be killed. Removes
-  /// those that the server did not keep and whose end was reported.
+  /// Applies the answer to offer(). Returns the running ranks that must be killed. Removes ranks
+  /// that the server did not keep and whose exit was reported.
   std::vector<rank_key> settle(v1::ProgramsWelcome const& answer);
 
   /// Adds pending reports, up to about `bytes_max`.
@@ -70,7 +71,7 @@ class rank_table {
   bool settled() const { return alive_ == 0 && unreported_.empty(); }
 
  private:
-  std::map<rank_key, held_rank> held_;  // bounded by the server's limits
+  std::map<rank_key, held_rank> held_;  // limited by the server
   std::vector<rank_key> offered_;
   std::deque<rank_key> unreported_;
   std::size_t alive_ = 0;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the first byte kept: a file whose beginning was dropped starts with a hole.
+// Returns the offset of the first kept byte. A file whose beginning was dropped starts with a hole.
 std::uint64_t first_kept(int fd, std::uint64_t size) {
   auto const data = ::lseek(fd, 0, SEEK_DATA);
   return data < 0 ? size : static_cast<std::uint64_t>(data);
@@ -56,11 +56,11 @@ void spool::make(attempt_name which, std::set<attempt_name> const& in_use) {
   auto const d = directories_of(which.first, which.second);
   fs::create_directories(d.logs);
   fs::create_directories(d.work);
-  fs::permissions(d.work, passable);  // regardless of the umask; ranks can have another user
+  fs::permissions(d.work, passable);  // regardless of the umask, for ranks of another user
   forget_oldest(in_use);
 }
 
-// The oldest attempt has the oldest change in its log directory.
+// The oldest attempt has the oldest modification time of its log directory.
 void spool::forget_oldest(std::set<attempt_name> const& in_use) const {
   std::vector<std::pair<fs::file_time_type, fs::path>> all;
   std::error_code ignored;

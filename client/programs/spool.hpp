@@ -17,49 +17,50 @@ namespace muster {
 
 class spool {
  public:
-  /// Attempts whose logs are kept.
+  /// Maximum number of attempts whose logs are kept.
   static constexpr std::size_t attempts_max = 32;
-  /// Attempts whose working directories are kept. These can contain a copy of an upload per rank.
+  /// Maximum number of attempts whose working directories are kept. These can contain one copy of
+  /// an upload per rank.
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
-  /// Creates the directories below `directory`. If it is empty, creates a temporary directory that
-  /// the destructor removes. If the process is killed, the next spool of the same user removes it.
+  /// Creates the directories below `directory`. If `directory` is empty, creates a temporary
+  /// directory that the destructor removes. If the process is killed, the user's next spool removes
+  /// it.
   /// @throws std::filesystem::filesystem_error, std::system_error
   explicit spool(std::filesystem::path directory);
   spool(spool const&) = delete;
 
   struct attempt {
-    std::filesystem::path logs;  // contains "3.log" of rank 3; for this user only
-    std::filesystem::path work;  // ranks of other users can reach their own directories
+    std::filesystem::path logs;  // contains "3.log" of rank 3; only for this user
+    std::filesystem::path work;  // ranks of other users can access their own directories
   };
   std::filesystem::path uploads() const { return root_ / "uploads"; }
   std::filesystem::path stacks() const { return root_ / "stacks"; }
   /// Contains the working directories of all attempts: works()/ATTEMPT/RANK.
   std::filesystem::path works() const { return root_ / "work"; }
   std::filesystem::path steps() const { return root_ / "steps"; }
-  /// Returns the directories of an attempt, whether they exist or not.
+  /// Returns an attempt's directories, which may not exist.
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;
   using attempt_name = std::pair<std::uint64_t, std::uint32_t>;
-  /// Creates the directories of `which`, and removes directories of the oldest attempts except
-  /// `in_use`.
+  /// Creates the directories of `which`. Removes the oldest attempts' directories except `in_use`.
   void make(attempt_name which, std::set<attempt_name> const& in_use);
 
   struct piece {
-    std::uint64_t offset = 0;  // of the first byte of `data`
+    std::uint64_t offset = 0;  // offset of the first byte of `data`
     std::string data;
-    std::uint64_t size = 0;  // of the file
+    std::uint64_t size = 0;  // file size
   };
-  /// Reads a log from `offset`, which counts backwards from the end if `from_end` is set. Skips the
-  /// beginning of the file if that is no longer kept. Returns nullopt if the file does not exist.
+  /// Reads a log from `offset`, which counts backwards from the end if `from_end` is set. Skips
+  /// deleted bytes at the beginning. Returns nullopt if the file does not exist.
   std::optional<piece> read(std::uint64_t program, std::uint32_t number, std::uint32_t rank,
                             std::uint64_t offset, bool from_end, std::size_t bytes_max) const;
 
-  /// The last line of a log that is not blank, shortened to its first `line_bytes_max` bytes. Only
-  /// the last `look_bytes` of the file are read, so the beginning of a longer line is missing. A
-  /// carriage return ends a line too, since progress bars use it.
+  /// The last non-blank line of a log, truncated to `line_bytes_max` bytes. Only the last
+  /// `look_bytes` of the file are read, so a longer line lacks its beginning. A carriage return
+  /// also ends a line, because progress bars use it.
   struct last {
-    std::uint64_t size = 0;  // of the file
+    std::uint64_t size = 0;  // file size
     std::string text;
   };
   static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;
@@ -72,7 +73,7 @@ class spool {
  private:
   void forget_oldest(std::set<attempt_name> const& in_use) const;
 
-  std::unique_ptr<private_temp_directory> const own_;  // nullptr if `root_` was given
+  std::unique_ptr<private_temp_directory> const own_;  // null if `root_` was given
   std::filesystem::path const root_;
 };
 

@@ -1,5 +1,5 @@
-// Signals only processes of a rank that have a stack file and handle the signal, as the kernel
-// reports. Others would die of it.
+// Only signals those processes of a rank that have a stack file and, according to the kernel,
+// handle the signal. The signal would kill all other processes.
 #include "client/programs/stack_files.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-// Runs in each Python of a rank before the program. Must neither fail nor print.
+// Runs in each Python interpreter of a rank before the program. Must neither fail nor print.
 constexpr char const* register_stacks =
     R"(# This process writes its stacks into a file when it is asked to.
 def _register():
@@ -118,7 +118,7 @@ std::string in_words(pid_t pid, char state) {
   return words;
 }
 
-// Returns whether the process waits for a child, as a shell does for its program.
+// Returns whether the process is waiting for a child, as a shell does for its program.
 bool waits_for_child(pid_t pid) {
   return content("/proc/" + std::to_string(pid) + "/wchan").starts_with("do_wait");
 }
@@ -132,7 +132,7 @@ std::string command_of(pid_t pid) {
   return shortened(to_utf8(line), shown_max);
 }
 
-// Opens a stack file. The path can be anything that the rank's user created.
+// Opens a stack file. The path can be anything that the rank's user has created.
 file_descriptor open_own(fs::path const& path) {
   file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about {
@@ -143,7 +143,7 @@ file_descriptor open_own(fs::path const& path) {
   return file;
 }
 
-// Returns whether the process still has its stack file open. Otherwise the stack could be written
+// Returns whether the process still has its stack file open. Otherwise, the stack could be written
 // into another file that reuses the descriptor.
 bool has_open(pid_t pid, fs::path const& file) {
   std::error_code error;
@@ -187,14 +187,14 @@ std::string without_directory(std::string text, std::string const& works) {
   return text;
 }
 
-// A signalled process. Its file is opened when needed, since a worker can have as many ranks as
-// descriptors.
+// A signalled process. Its file is opened only when needed, because a worker can have as many ranks
+// as descriptors.
 struct asked {
   pid_t pid = 0;
   std::uint32_t rank = 0;
   fs::path file{};
   std::size_t size = 0;  // at the previous check
-  int still = 0;         // checks with this size in a row
+  int still = 0;         // consecutive checks with this size
   bool done = false;
 };
 
@@ -206,7 +206,7 @@ std::string read_all(asked const& a, std::size_t most) {
   return without_addresses(to_utf8(text));
 }
 
-// Waits until each process has written and stopped writing.
+// Waits until each process has written its stack and stopped writing.
 void await(std::vector<asked>& all, clock::time_point until) {
   constexpr std::chrono::milliseconds every{10};
   constexpr int looks = 10;  // stacks are written in pieces, and the process can be preempted
@@ -231,7 +231,8 @@ v1::StackState state_without_python(char process, bool has_registered, bool has_
   return has_text ? v1::STACK_NATIVE : v1::STACK_NOT_PYTHON;
 }
 
-// Returns the processes to sample from outside for a rank without a stack, its own first.
+// Returns the processes to sample from outside for a rank without a stack. The rank's own process
+// comes first.
 std::vector<pid_t> processes_of(std::uint32_t rank, pid_t first,
                                 std::map<pid_t, std::uint32_t> const& ranks,
                                 seen_processes const& seen) {
@@ -301,8 +302,8 @@ struct stack_files::look {
     return std::any_of(all.begin(), all.end(),
                        [&](asked const& a) { return a.rank == rank && is(a); });
   }
-  // Returns the processes of ranks in which no process will write a stack (`after`: has written
-  // one).
+  // Returns the processes of ranks in which no process will write a stack or, if `after` is set, no
+  // process has written a stack.
   std::vector<pid_t> ranks_without_stack(bool after) const {
     std::vector<pid_t> some;
     for (auto const& [rank, pid] : pids) {
@@ -352,7 +353,8 @@ void stack_files::ask(look& l) const {
   std::sort(l.all.begin(), l.all.end(), [](auto const& a, auto const& b) { return a.pid < b.pid; });
 }
 
-// Samples processes without a stack file while the others write, then others that have not written.
+// Samples processes without a stack file while the others write. Then samples processes that have
+// not written.
 void stack_files::look_from_outside(look& l, clock::time_point until) const {
   auto found = std::async(std::launch::async, [this, processes = l.ranks_without_stack(false),
                                                until] { return native_.of(processes, until); });

@@ -1,9 +1,9 @@
-// Collects the stacks of ranks. Each Python interpreter that a rank starts first runs a module of
-// Muster. The module registers faulthandler for a real-time signal, with a file that is named after
-// the pid and the file descriptor. The rank keeps running while its stack is written. Processes
-// that are not Python, or do not answer, are sampled from outside.
+// Collects the stacks of ranks. Each Python interpreter that a rank starts first runs a Muster
+// module. The module registers faulthandler for a real-time signal, with a file named after the PID
+// and the file descriptor. The rank keeps running while its stack is written. Non-Python processes,
+// and processes that do not respond, are sampled from outside.
 //
-//   modules/sitecustomize.py ──► first in PYTHONPATH     now/PID.FD ◄── written at the signal
+//     modules/sitecustomize.py ──► first in PYTHONPATH     now/PID.FD ◄── written at the signal
 //
 // Any thread; take() waits at most 1.3 seconds for the ranks and for another take().
 #pragma once
@@ -26,35 +26,34 @@ namespace muster {
 class stack_files {
  public:
   static constexpr std::chrono::milliseconds patience{900};  // default of take()
-  /// Extra time to sample processes from outside that were signalled and have not written.
+  /// Extra time to sample signalled processes from outside that have not written their stacks.
   static constexpr std::chrono::milliseconds after_silence{400};
-  /// Limits of one rank and of a whole answer. In an answer with many ranks, the limit of each rank
-  /// is lower.
+  /// Maximum bytes of one rank and of a whole answer. In an answer with many ranks, the limit per
+  /// rank is lower.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
-  /// Limit of processes that one take() signals, over all its ranks.
+  /// Maximum number of processes that one take() signals, over all its ranks.
   static constexpr std::size_t processes_max = 1'024;
 
-  /// `works`: directory of the ranks' working directories, works/ATTEMPT/RANK. File names below a
-  /// working directory are returned relative to it, so that ranks with their own copies of the same
-  /// code have equal stacks.
-  /// `owner`: user and group of the ranks, if they differ from those of this process.
-  /// `signal`: if 0, stack sampling is disabled and take() reports OFF.
-  /// `native`: samples the processes that write nothing.
+  /// `works` is the directory of the ranks' working directories, works/ATTEMPT/RANK. File names
+  /// below a working directory are returned relative to it, so that ranks with their own copies of
+  /// the same code have equal stacks. `owner` is the ranks' user and group, if they differ from
+  /// those of this process. If `signal` is 0, stack sampling is disabled and take() reports OFF.
+  /// `native` samples the processes that write nothing.
   /// @throws std::system_error
   stack_files(std::filesystem::path directory, std::filesystem::path const& works,
               std::optional<std::pair<uid_t, gid_t>> owner, int signal, native_stacks native);
 
-  /// Removes the files of processes that have ended.
+  /// Removes the files of processes that have exited.
   void tidy() const;
   /// The settings that a launcher passes to its ranks.
   struct prepared {
     std::filesystem::path modules{}, directory{};
-    int signal = 0;  // 0: stack sampling is disabled
+    int signal = 0;  // 0 disables stack sampling
   };
   prepared of_ranks() const;
 
-  /// Adds the stacks of ranks to `to`. `pids`: the first process of each rank.
+  /// Adds the stacks of ranks to `to`. `pids` contains the first process of each rank.
   void take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,
             std::chrono::milliseconds wait = patience) const;
   bool are_off() const { return signal_ == 0; }

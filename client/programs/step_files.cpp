@@ -94,7 +94,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
       ::pread(file.get(), &count, sizeof count, offsetof(steps::layout, count)) != sizeof count)
     return {};
   if (page.count <= since || count < page.count) return {};
-  // Newer entries can have overwritten older ones since the first read.
+  // Newer entries can have overwritten older entries since the first read.
   auto const fresh = count - page.count;
   auto const fits = steps::ring - 1 - std::min<std::uint64_t>(fresh, steps::ring - 2);
   auto const wanted = std::min({page.count - since, fits, std::uint64_t{marks_max}});
@@ -105,7 +105,7 @@ std::optional<seen_steps> step_files::read(rank_key const& key, std::uint64_t si
     auto const us = e.ns / 1'000;
     bool const first = seen.marks.empty();
     if (e.step > steps::step_max || us > now) return {};
-    // The steps or the clock went back, so earlier entries belong to another count.
+    // The steps or the clock decreased, so earlier entries belong to another count.
     if (!first && (e.step <= seen.marks.back().step || us < seen.marks.back().us))
       seen.marks.clear();
     seen.marks.push_back({e.step, us});

@@ -1,8 +1,6 @@
 // Files through which ranks report their steps (base/process/steps/step_layout.hpp). A rank can
-// write anything into its file, truncate or replace it. Therefore files are read and never mapped,
-// and implausible content is ignored.
-//
-// Any thread.
+// write anything into its file, truncate it or replace it. Therefore files are read and never
+// mapped, and implausible content is ignored. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,26 +18,26 @@
 namespace muster {
 
 struct rank_mark {
-  std::uint64_t step = 0, us = 0;  // `us`: of CLOCK_MONOTONIC
+  std::uint64_t step = 0, us = 0;  // `us`: CLOCK_MONOTONIC
 };
 
-/// Steps of a rank since the previous read.
+/// A rank's steps since the previous read.
 struct seen_steps {
-  std::uint64_t count = 0;       // of all reported steps; pass it to the next read
-  std::vector<rank_mark> marks;  // newest, in order
-  std::uint32_t left_out = 0;    // older steps, not in `marks`
+  std::uint64_t count = 0;       // number of all reported steps; passed to the next read
+  std::vector<rank_mark> marks;  // newest steps, in order
+  std::uint32_t left_out = 0;    // number of older steps, not in `marks`
 };
 
 class step_files {
  public:
   static constexpr std::size_t marks_max = 64;
 
-  /// `owner`: user and group of the ranks, if not those of this process.
+  /// `owner` is the ranks' user and group, if they differ from those of this process.
   /// @throws std::system_error, std::filesystem::filesystem_error
   step_files(std::filesystem::path directory, std::optional<std::pair<uid_t, gid_t>> owner);
 
   std::filesystem::path of(rank_key const& key) const;
-  /// Returns the path of the attempt's files without the rank.
+  /// Returns the attempt's file path without the rank.
   std::string prefix(std::uint64_t program, std::uint32_t attempt) const;
   /// Creates an empty file.
   /// @throws std::system_error
@@ -47,7 +45,7 @@ class step_files {
   void remove(rank_key const& key) const;
   /// Removes files of attempts that are not in use.
   void tidy(std::set<std::pair<std::uint64_t, std::uint32_t>> const& in_use) const;
-  /// Returns nullopt if there are no steps after `since`, or the content is implausible.
+  /// Returns nullopt if there are no steps after `since`, or if the content is implausible.
   std::optional<seen_steps> read(rank_key const& key, std::uint64_t since) const;
   void order(rank_key const& key, std::uint64_t word) const;
 

@@ -31,8 +31,8 @@ void step_watch::add(rank_key const& key) {
   post([this, key] { ranks_[key]; });
 }
 
-// Gives a rank that starts late the order of the others. A rank can have ended before its file was
-// created.
+// Passes the current order of the attempt to a rank that starts late. A rank can exit before its
+// file is created.
 void step_watch::made(rank_key const& key) {
   post([this, key] {
     auto const it = orders_.find({key.program, key.attempt});
@@ -138,7 +138,7 @@ void step_watch::look() {
 
 void step_watch::answer() {
   auto const asked = std::exchange(questions_, {});
-  std::this_thread::sleep_for(settled);  // there is no signal for visible stores
+  std::this_thread::sleep_for(settled);  // there is no signal for visible writes
   look();
   for (auto const& q : asked) {
     last_steps last;

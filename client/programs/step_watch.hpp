@@ -1,6 +1,6 @@
-// Reads the steps of a worker's ranks once a second, and orders ranks to stop at a step. A separate
-// thread does all disk access, so neither a slow disk nor stack sampling delays an order, and
-// callers never wait for the disk.
+// Reads the steps of a worker's ranks once per second, and orders ranks to stop at a step. A
+// separate thread does all disk access. Therefore neither a slow disk nor stack sampling delays an
+// order, and callers never wait for the disk.
 #pragma once
 
 #include <chrono>
@@ -22,38 +22,38 @@ namespace muster {
 class step_watch {
  public:
   static constexpr std::chrono::milliseconds every{1'000};
-  /// Time between a hold order and reading the last steps. By then, stores of ranks are visible.
+  /// Time between a hold order and reading the last steps. By then, the ranks' writes are visible.
   static constexpr std::chrono::milliseconds settled{10};
 
-  /// A hold without a following order is revoked after this time, since the server is lost.
+  /// A hold without a following order is revoked after this time, because the server is lost.
   static constexpr std::chrono::seconds hold_max{10};
 
   using clock = std::chrono::steady_clock;
   using all_seen = std::vector<std::pair<rank_key, seen_steps>>;
   using last_steps = std::vector<std::pair<std::uint32_t, std::uint64_t>>;  // rank and step
-  /// `seen` is called on the thread of this object with ranks that have new steps.
+  /// `seen` is called on this object's thread with the ranks that have new steps.
   step_watch(step_files files, std::function<void(all_seen)> seen);
   ~step_watch() { close(); }
   step_watch(step_watch const&) = delete;
 
   step_files const& files() const { return files_; }
-  // Any thread:
+  // Any thread.
   /// Adds a rank that is about to start.
   void add(rank_key const& key);
   /// Passes the current order to a rank whose file has been created.
   void made(rank_key const& key);
-  /// Reads the steps of an ended rank one last time, then removes its file.
+  /// Reads the steps of an exited rank one last time, then removes its file.
   void ended(rank_key const& key);
   /// Reports the newest steps of all ranks again, for a server that has restarted.
   void report_again();
-  /// Holds ranks at their next step, then calls `done` with the last step of each on the thread of
-  /// this object.
+  /// Holds ranks at their next step. Then calls `done` on this object's thread with the last step
+  /// of each rank.
   void hold(std::uint64_t program, std::uint32_t attempt, std::function<void(last_steps)> done);
   /// Makes ranks stop after this step, or continue if there is none.
   void stop_after(std::uint64_t program, std::uint32_t attempt, std::optional<std::uint64_t> step);
-  /// Returns attempts with a live rank that has reported a step, as of the last read.
+  /// Returns the attempts in which a running rank has reported a step, as of the last read.
   std::set<std::pair<std::uint64_t, std::uint32_t>> stepping();
-  /// Calls `of` later on the thread of this object. Ignored while one is pending.
+  /// Calls `of` later on this object's thread. Ignored while an earlier call is pending.
   void remind(std::chrono::milliseconds after, std::function<void()> of);
   void close();
 
@@ -80,7 +80,7 @@ class step_watch {
   step_files const files_;
   std::function<void(all_seen)> const seen_;
 
-  std::mutex mutex_;  // protects members up to `thread_`
+  std::mutex mutex_;  // protects the members up to `thread_`
   std::condition_variable changed_;
   /// At most two per held rank and two per attempt.
   std::vector<std::function<void()>> posted_;
@@ -88,8 +88,8 @@ class step_watch {
   bool closing_ = false;
   std::thread thread_;  // started for the first rank
 
-  // Used by that thread only:
-  std::map<rank_key, watched> ranks_;  // bounded by the held ranks
+  // Used only by `thread_`.
+  std::map<rank_key, watched> ranks_;  // limited by the held ranks
   struct told {
     std::uint64_t word = 0;
     clock::time_point since{};

@@ -22,9 +22,9 @@ using call_type = coro::client_bidi<v1::TunnelBytes, v1::TunnelBytes>;
 
 constexpr std::size_t key_bytes = 32;
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-// One per attempt and one per rank, of which there are at most 1,024.
+// One per attempt and one per rank; there are at most 1,024 ranks.
 constexpr std::size_t listeners_max = 2'048;
-// Delay after accept() failed because no descriptor was free.
+// Delay after accept() failed because no descriptor was available.
 constexpr std::chrono::milliseconds accept_pause{100};
 
 using carried_type = coro::socket_tunnel<call_type, v1::TunnelBytes>;

@@ -1,9 +1,9 @@
 // Local ports through which ranks reach the server: one per attempt for the program's coordination
 // cluster, and one per PyTorch rank for its TCPStore, which identifies the rank. Each connection
-// gets a tunnel to the server. Ports outlive the connection to a server. A connection waits up to
-// `patience` for a server, then it is closed.
+// has a tunnel to the server. Ports outlive the connection to a server. A connection waits for a
+// server for up to `patience`, then it is closed.
 //
-// Owned by the rank runner. Engine thread, unless stated otherwise.
+// Owned by the rank runner. Engine thread unless stated otherwise.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,7 +26,7 @@ struct tunnel_options {
   tls_options tls{};
   std::string token{};
   std::chrono::milliseconds patience{10'000};
-  /// Limit of concurrent tunnels, after which new connections are closed.
+  /// Maximum number of concurrent tunnels; further connections are closed.
   std::size_t tunnels_max = 2'048;
 };
 
@@ -42,14 +42,15 @@ class tunnels {
   /// Sets the server ("host:port") that the worker is attached to.
   void follow(std::string const& server);
 
-  /// Returns "127.0.0.1:port" of the attempt, or of a PyTorch rank's TCPStore, opened if needed.
-  /// @throws boost::system::system_error if the system refuses
+  /// Returns "127.0.0.1:port" of the attempt, or of a PyTorch rank's TCPStore. Opens the port if
+  /// needed.
+  /// @throws boost::system::system_error if the port cannot be opened
   /// @throws std::runtime_error if there are too many ports
   std::string open(std::uint64_t program, std::uint32_t attempt,
                    std::optional<std::uint32_t> torch_rank = {});
   /// Closes all ports and connections of the attempt, if any.
   void close(std::uint64_t program, std::uint32_t attempt);
-  /// Closes everything and waits for it. Any thread but the engine's; idempotent.
+  /// Closes everything and waits for it. Any thread except the engine thread; idempotent.
   void end();
 
  private:
@@ -65,11 +66,11 @@ class tunnels {
   std::string const key_;
   std::string server_;
   std::shared_ptr<grpc::Channel> channel_;
-  // Without a rank: of the coordination cluster; sorts first.
+  // Without a rank, the listener is for the coordination cluster; this name sorts first.
   using name = std::tuple<std::uint64_t, std::uint32_t, std::optional<std::uint32_t>>;
   std::map<name, std::shared_ptr<listener>> listeners_;
   std::size_t tunnels_ = 0;
-  // Set by begin():
+  // Set by begin().
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<coro::socket_poller> poller_;
   std::unique_ptr<coro::task_group> tasks_;

@@ -1,4 +1,4 @@
-// An upload is renamed to its hash when it is completely on disk.
+// An upload is renamed to its hash once it is completely on disk.
 #include "client/programs/upload_cache.hpp"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ std::optional<file_descriptor> upload_cache::try_lock() const {
   return {};
 }
 
-// Polls, since workers rarely share a directory.
+// Polls, because workers rarely share a directory.
 file_descriptor upload_cache::lock(std::function<bool()> const& given_up) const {
   for (;;) {
     if (auto held = try_lock()) return std::move(*held);
@@ -137,7 +137,7 @@ upload_cache::figures upload_cache::forget_old(std::string const& but) const {
       ++now.kept;
       continue;
     }
-    // A partly removed upload must not be taken for a complete one.
+    // A partly removed upload must not be mistaken for a complete upload.
     auto const aside = options_.directory / (std::string(unfinished) + e.hash);
     fs::rename(at(e.hash), aside, ignored);
     fs::remove_all(aside, ignored);

@@ -1,9 +1,9 @@
-// Uploads of programs, each unpacked once by hash and copied to ranks from there.
+// Program uploads, each unpacked once by hash and then copied to ranks.
 //
-//   uploads/lock          held while working here, also by other workers with this directory
-//   uploads/HASH/tree     the unpacked files, never modified
-//   uploads/HASH/bytes    their size; the directory's time is that of the last use
-//   uploads/new-XXXXXX    being created; removed later if its process was killed
+//     uploads/lock          locked during all work here, also by other workers with this directory
+//     uploads/HASH/tree     the unpacked files, never modified
+//     uploads/HASH/bytes    their size; the directory's time is the time of the last use
+//     uploads/new-XXXXXX    being created; removed later if its process was killed
 //
 // For this user only: ranks of --program-user see only copies. Any thread, one at a time; can block
 // on the network and the disk.
@@ -27,8 +27,8 @@ namespace muster {
 
 struct upload_cache_options {
   std::filesystem::path directory;
-  std::uint64_t bytes_max = 0;  // beyond it, the least recently used are removed
-  std::chrono::seconds age{};   // of unused uploads, which are then removed
+  std::uint64_t bytes_max = 0;  // beyond it, the least recently used uploads are removed
+  std::chrono::seconds age{};   // uploads unused for this time are removed
   tree_limits limits{};
 };
 
@@ -41,9 +41,9 @@ class upload_cache {
 
   explicit upload_cache(upload_cache_options options) : options_(std::move(options)) {}
 
-  /// Replaces each of the paths by a copy of the upload.
+  /// Replaces each of the paths with a copy of the upload.
   /// @param hash 64 hexadecimal digits
-  /// @param given_up polled while another worker holds the lock; true makes this throw
+  /// @param given_up polled while another worker holds the lock; if it returns true, this throws
   /// @throws std::exception with a readable message
   void provide(std::string const& hash, std::vector<std::filesystem::path> const& to,
                std::optional<std::pair<uid_t, gid_t>> owner, fetch_function const& fetch,
@@ -61,7 +61,7 @@ class upload_cache {
     std::size_t kept = 0;
     std::uint64_t bytes = 0;
   };
-  /// Returns nullopt if another worker holds it.
+  /// Returns nullopt if another worker holds the lock.
   std::optional<file_descriptor> try_lock() const;
   file_descriptor lock(std::function<bool()> const& given_up) const;
   void add(std::string const& hash, fetch_function const& fetch);

@@ -24,7 +24,7 @@ using clock = std::chrono::steady_clock;
 constexpr auto transfer_limit = 10min;
 constexpr auto patience = 30s;
 constexpr auto pause = 500ms;
-constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // limit of the server
+constexpr std::uint64_t archive_bytes_max = std::uint64_t{1} << 30;  // same limit as on the server
 
 bool may_pass(grpc::StatusCode c) {
   using enum grpc::StatusCode;
@@ -39,7 +39,7 @@ class download {
                      "the archive of an upload")) {
     EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr);
   }
-  /// Returns errno, or 0.
+  /// Returns errno, or 0 on success.
   int add(std::string const& bytes) {
     EVP_DigestUpdate(hash_.get(), bytes.data(), bytes.size());
     for (std::size_t at = 0; at < bytes.size();) {

@@ -1,4 +1,5 @@
-// Downloads one upload from the server's BlobService into a file. cancel(): any thread.
+// Downloads one upload from the server's BlobService into a file. cancel() may be called from any
+// thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -31,7 +32,7 @@ class upload_fetch {
   /// @param hash 64 hexadecimal digits
   /// @throws upload_unavailable
   /// @throws std::runtime_error after a permanent error
-  /// @throws std::system_error for the file
+  /// @throws std::system_error for file errors
   void run(std::string const& hash, std::filesystem::path const& to);
   /// Makes the current or the next run() fail.
   void cancel();

@@ -1,6 +1,6 @@
-// Fills working directories of ranks with an upload. A separate thread does so, since the network
-// and the disk can be slow. It works sequentially, so an upload shared by several ranks is
-// downloaded once.
+// Fills the ranks' working directories with an upload, on a separate thread, because the network
+// and the disk can be slow. Works sequentially, so an upload shared by several ranks is downloaded
+// once.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +25,7 @@ namespace muster {
 
 class uploads {
  public:
-  /// `why_not`: why the upload is not available; empty on success.
+  /// `why_not` is the reason why the upload is unavailable; empty on success.
   struct outcome {
     std::string why_not{};
     bool is_unavailable = false;  // failed with upload_unavailable
@@ -33,18 +33,18 @@ class uploads {
   struct order {
     std::uint64_t id = 0;
     std::string hash, server;
-    std::vector<std::filesystem::path> to{};  // empty: fetch in advance, after all others
+    std::vector<std::filesystem::path> to{};  // if empty, fetched last, in advance
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};       // called by the thread of this object; can throw
-    std::function<void(outcome)> done{};  // called by that thread unless forgotten
+    std::function<void()> before{};       // called on this object's thread; can throw
+    std::function<void(outcome)> done{};  // called on this object's thread, unless forgotten
   };
 
   uploads(upload_cache_options cache, tls_options tls, std::string token);
   ~uploads() { close(); }
   uploads(uploads const&) = delete;
 
-  /// Any thread, like all functions below. At most one pending order per id, bounded by the ranks
-  /// of a worker.
+  /// Any thread, like all functions below. At most one pending order per ID, limited by the number
+  /// of ranks.
   void provide(order o);
   /// Removes the order or cancels its download.
   void forget(std::uint64_t id);
@@ -55,7 +55,7 @@ class uploads {
   void run();
   outcome perform(order const& o, upload_fetch& fetch);
 
-  upload_cache cache_;  // used by the thread only
+  upload_cache cache_;  // used only by the thread
   tls_options const tls_;
   std::string const token_;
   std::mutex mutex_;  // protects the members below

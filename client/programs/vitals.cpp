@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-// Returns nullopt without permission, and 0 for a process that has ended.
+// Returns nullopt without permission, and 0 for a process that has exited.
 std::optional<std::uint64_t> read_io(std::string const& path) {
   errno = 0;
   std::ifstream in(path);

@@ -1,5 +1,5 @@
-// Resource use of ranks: CPU time, bytes read and written, page faults, including all processes
-// that they started. One walk through /proc for all ranks; processes are neither stopped nor
+// Resource use of ranks, including all processes that they started: CPU time, bytes read and
+// written, page faults. Walks through /proc once for all ranks; processes are neither stopped nor
 // signalled. Any thread.
 #pragma once
 
@@ -12,15 +12,16 @@
 namespace muster {
 
 struct vitals {
-  // State of the rank's own process: R, S, D, T or Z. T or else D, if any of its processes has it.
+  // State of the rank's first process: R, S, D, T or Z. If any of the rank's processes is in state
+  // T or else D, that state.
   char state = 0;
   std::uint64_t cpu_ms = 0, io_bytes = 0, faults = 0;
-  std::uint64_t wakeups = 0;  // of its own process's first thread
+  std::uint64_t wakeups = 0;  // of the first thread of the rank's first process
 };
 
-/// Returns vitals by rank; ranks that have ended are left out.
+/// Returns vitals by rank; omits ranks that have exited.
 /// @param pids first process of each rank, the leader of its group
-/// @param proc differs in tests
+/// @param proc path of the proc file system
 std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& pids,
                                           std::string const& proc = "/proc");
 

@@ -1,4 +1,3 @@
-// The outbox of a session, and its start and end.
 #include "client/session/client_session.hpp"
 
 #include "base/check.hpp"

@@ -1,10 +1,10 @@
 // Common base of muster::session and muster::cluster_coordinator: messages that wait to be sent,
-// numbers of function names, and the start and end of a session. Any thread adds messages; the link
-// sends them.
+// function numbers, and the start and end of a session. Any thread adds messages; the link sends
+// them.
 //
-// Users call from any thread, the session_link from the engine thread. The mutex protects
-// everything that is not const. The users and, until the end, the link keep the session alive. It
-// owns nothing of the engine, so handles may keep it indefinitely.
+// Users call from any thread, the session_link calls on the engine thread. The mutex protects all
+// members that are not const. The users and, until its end, the link own the session. The session
+// owns no part of the engine, so handles can keep the session indefinitely.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -33,9 +33,9 @@ struct session_settings {
   std::string server, token;
   tls_options tls;
   std::chrono::milliseconds connect_timeout;
-  std::size_t pending_max;  // limits for messages that wait to be sent
+  std::size_t pending_max;  // limit of messages that wait to be sent
   std::size_t pending_bytes_max;
-  bool resumable;  // whether the server keeps the session for a grace period after its stream broke
+  bool resumable;  // whether the server keeps the session for a grace period after a broken stream
 };
 
 class client_session : public std::enable_shared_from_this<client_session> {
@@ -49,28 +49,27 @@ class client_session : public std::enable_shared_from_this<client_session> {
   // Any thread.
   /// Creates and starts the link. Must be called once. The engine must outlive ended().
   void start(client_engine& engine);
-  /// Waits until the server has opened the session, at most for connect_timeout. Throws as
+  /// Waits until the server has opened the session, for at most connect_timeout. Throws as
   /// throw_if_over().
   void wait_open();
   std::string id() const;
-  /// Waits until the link has ended. Has no deadline, because the link has one or was cancelled.
+  /// Waits until the link has ended. Needs no deadline, because the link has one or was cancelled.
   void wait_ended();
 
-  // The part that the link calls: engine thread.
+  // Called by the link; engine thread.
   session_settings const& settings() const { return settings_; }
   virtual void connected() {}
-  /// Takes the oldest waiting message.
+  /// Removes and encodes the oldest waiting message.
   virtual next next_message(grpc::ByteBuffer& to);
   /// Processes a message. Returns an empty string, or a description of the server's protocol
   /// violation.
   virtual std::string take(v1::SessionResponse const& m) = 0;
   struct standing {
     bool opened, closing;
-    milliseconds
-        grace;  // how long the server keeps the session after a broken stream, once it is open
+    milliseconds grace;  // how long the server keeps the session after a broken stream
   };
   standing now() const;
-  /// Called last: no further stream will be opened. `reason` is empty after an orderly end.
+  /// Called once, last: no further stream will be opened. `reason` is empty after a normal end.
   virtual void ended(std::string const& reason) = 0;
 
  protected:
@@ -96,16 +95,16 @@ class client_session : public std::enable_shared_from_this<client_session> {
     open.set_num_workers(o.num_workers);
   }
 
-  // The following require the mutex, except async_when, which locks it.
-  /// Throws the reason if nothing can be scheduled any longer.
+  // The following members require the mutex, except async_when, which locks it.
+  /// Throws the reason if no more calls can be scheduled.
   virtual void throw_if_over() const = 0;
   /// Returns true if there is no room for further calls.
   bool full() const;
-  /// Returns the number of a function name, which is sent before the next message.
+  /// Returns the number of a function name. The name is sent before the next message.
   std::uint32_t number_of(std::string_view function);
   void append_cancel();
   void take_opened(v1::Opened const& o);
-  /// Lets the link check for waiting messages.
+  /// Makes the link check for waiting messages.
   void wake();
   /// Wakes waiting threads and coroutines, and releases the mutex.
   void changed(lock& held);
@@ -138,8 +137,8 @@ class client_session : public std::enable_shared_from_this<client_session> {
   session_settings const settings_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;                // any change that a thread can wait for
-  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that check again after any change
+  std::condition_variable changed_;                // notified of all changes that threads wait for
+  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
   std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed after the mutex is released
 
   /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
@@ -149,15 +148,15 @@ class client_session : public std::enable_shared_from_this<client_session> {
   bool writing_ = false;     // whether the link is still sending a message
   bool half_close_ = false;  // half-close the stream once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
-  std::vector<std::string_view> names_;  // by number
+  std::vector<std::string_view> names_;  // indexed by function number
 
   std::string id_;  // set once the session is open
   milliseconds grace_{0};
   bool closing_ = false;  // closed by the user; no further calls are accepted
   bool ended_ = false;
-  std::string reason_;                  // reason of the end; empty if it was orderly
-  bool signalled_ = false;              // whether the link knows that messages wait
-  std::shared_ptr<session_link> link_;  // until the link has ended
+  std::string reason_;                  // reason for the end; empty after a normal end
+  bool signalled_ = false;              // whether the link knows that messages are waiting
+  std::shared_ptr<session_link> link_;  // null after the link has ended
 };
 
 }  // namespace muster::detail

@@ -23,11 +23,11 @@ template <class T>
 class question : public std::enable_shared_from_this<question<T>> {
  public:
   using operation = std::function<coro::task<T>(ticket&)>;
-  /// Starts a coroutine on the engine thread. Throws if there are too many.
+  /// Starts a coroutine on the engine thread. Throws if too many are running.
   using starter = std::function<void(coro::task<void>)>;
 
-  /// `tickets` receives the ticket of the operation; can be null. It and the engine must outlive
-  /// the answer.
+  /// `tickets`, if not null, receives the operation's ticket. `tickets` and the engine must outlive
+  /// the operation.
   question(coro::engine_context& e, starter spawn, operation o,
            std::set<ticket*>* tickets = nullptr)
       : engine(e), spawn_(std::move(spawn)), operation_(std::move(o)), tickets_(tickets) {}
@@ -88,12 +88,12 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // while the operation runs; engine thread
+  ticket* ticket_ = nullptr;  // non-null while the operation runs; engine thread
   std::promise<T> answer_;
 };
 
-/// Blocks until the operation has ended. Throws its errors, and std::logic_error on the engine
-/// thread.
+/// Blocks until the operation has ended. Throws the operation's errors, and std::logic_error on the
+/// engine thread.
 template <class T>
 T ask(std::shared_ptr<question<T>> const& q) {
   if (q->engine.running_in_this_thread())
@@ -102,7 +102,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
-  waited.wait();  // no deadline here: every operation has its own
+  waited.wait();  // no deadline, because every operation has one
   return q->take();
 }
 

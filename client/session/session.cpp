@@ -1,6 +1,5 @@
-// A session and its stream: a client_session with a single stream whose outcomes are passed to
-// handlers at once. Keeps only the handlers of calls. Handlers run on the engine thread without the
-// mutex.
+// A client_session with a single stream, whose outcomes are passed to handlers immediately. Stores
+// only the handler of each call. Handlers run on the engine thread, without the mutex.
 #include "muster/session.hpp"
 
 #include <map>
@@ -23,13 +22,13 @@ class session::stream final : public detail::client_session {
         waits_for_open_(is_list(options.server)) {
     auto& first = waits_for_open_ ? open_ : out_.tail();
     fill_open(*first.mutable_open(), options);
-    streaming_ = true;  // there is only one stream, and scheduled calls may wait for it
+    streaming_ = true;  // scheduled calls can wait for the only stream
   }
 
  private:
-  friend class session;  // the part that users call: any thread, under the mutex
+  friend class session;  // called by users; any thread, under the mutex
 
-  // The part that the link calls: engine thread.
+  // Called by the link; engine thread.
   void connected() override { open_sent_ = false; }
   next next_message(grpc::ByteBuffer& to) override {
     if (waits_for_open_ && !now().opened) {
@@ -114,7 +113,7 @@ class session::stream final : public detail::client_session {
     changed(held);
   }
 
-  // The following requires the mutex.
+  // Requires the mutex.
   void throw_if_over() const override {
     if (ending_ || closing_) throw session_error(ending_ ? reason_ : "the session is being closed");
   }
@@ -127,7 +126,7 @@ class session::stream final : public detail::client_session {
     if (!full()) return true;
     if (when == when_full::refuse) return false;
     if (on_stream_thread()) return true;
-    // No deadline: this is the server's back-pressure. It ends with the session at the latest.
+    // No deadline, because the wait is the server's back-pressure. It ends when the session ends.
     changed_.wait(held, [this] { return ending_ || closing_ || !full(); });
     throw_if_over();
     return true;
@@ -173,20 +172,20 @@ class session::stream final : public detail::client_session {
   static constexpr std::uint64_t handler_bit = std::uint64_t{1} << 63;
 
   bool on_stream_thread() const { return engine_.context().running_in_this_thread(); }
-  /// Aborts the program if a blocking member is called on the stream thread.
+  /// Aborts the process if a blocking member is called on the stream thread.
   void check_may_wait() const {
     check(
         !on_stream_thread(),
         "a callback cannot wait, because its thread receives the answers; wait on another thread");
   }
-  /// Cancels the call unless it has ended, and waits for its end.
+  /// Cancels the gRPC call unless it has ended, and waits until it has ended.
   void abandon() {
     check_may_wait();
     {
       lock held(mutex_);
       if (link_) link_->cancel();
     }
-    wait_ended();  // a cancelled call ends at once
+    wait_ended();  // a cancelled call ends immediately
   }
 
   // Locks the mutex.
@@ -208,15 +207,15 @@ class session::stream final : public detail::client_session {
   client_engine& engine_;  // kept alive by the session object
   failure failure_;        // of the outcome that is being delivered; engine thread
   /// Whether calls wait until a server has opened the session. Needed for a list of servers,
-  /// because an inactive one does not accept them.
+  /// because an inactive server does not accept calls.
   bool const waits_for_open_;
-  v1::SessionRequest open_;  // the request that is sent to each server first
-  bool open_sent_ = false;   // whether this server was asked; engine thread
+  v1::SessionRequest open_;  // first request to each server
+  bool open_sent_ = false;   // on this server's stream; engine thread
 
-  // The mutex protects the following. Handlers on the stream thread can exceed the limits of
-  // out_, by about one entry per outcome.
+  // The mutex protects the following members. Handlers on the stream thread can exceed the limits
+  // of out_ by about one entry per outcome.
   bool ending_ =
-      false;  // no further calls are accepted; the session ends after every handler was called
+      false;  // no further calls are accepted; the session ends after every handler has been called
   /// Handlers by the low bits of the token, one per call in flight.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;

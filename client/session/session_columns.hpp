@@ -1,4 +1,4 @@
-// The columns of a session's messages, common to all kinds of sessions.
+// Message columns common to all kinds of sessions.
 #pragma once
 
 #include "client/wire.hpp"
@@ -17,8 +17,8 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
   return position;
 }
 
-/// Appends the display name and hash of the last call, at `position`; an empty name means none.
-/// Refers to a recent entry of the same message instead of repeating it.
+/// Appends the display name and hash of the last call, at `position`; an empty name means none. If
+/// the same message contains a recent equal entry, refers to that entry instead.
 inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
                          std::string_view hash) {
   constexpr int looked_at = 16;
@@ -37,8 +37,8 @@ inline void add_callable(v1::SessionRequest& m, int position, std::string_view n
   m.add_callable_of(static_cast<std::uint32_t>(size + 1));
 }
 
-/// Returns an empty string, or an error if columns of outcomes have different lengths. `resumable`
-/// means that each outcome has an ID.
+/// Returns an empty string, or an error if the outcome columns differ in length. If `resumable` is
+/// true, each outcome must have an ID.
 inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   int const n = m.token_size();
   bool const fit = m.value_size() == n && (m.encoding_size() == 0 || m.encoding_size() == n) &&
@@ -46,8 +46,8 @@ inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   return fit ? std::string() : "the server sent columns of unequal length";
 }
 
-/// Calls take(position, value, failure or null) for each outcome. Precondition: wrong_columns()
-/// returned "".
+/// Calls take(position, value, failure or null) for each outcome. Precondition: wrong_columns() has
+/// returned an empty string.
 template <class Take>
 void for_each_outcome(v1::SessionResponse const& m, Take take) {
   proto::sparse_column failures(m.failure());

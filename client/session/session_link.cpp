@@ -1,4 +1,3 @@
-// The loop over streams, and which errors end the session.
 #include "client/session/session_link.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -14,8 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds end_limit{5'000};
 
-// Returns true for a broken connection or a restarting server. The server would repeat other
-// errors.
+// Returns true for a broken connection or a restarting server. Any other error would occur again.
 bool may_pass(grpc::StatusCode code) {
   using enum grpc::StatusCode;
   return code == UNAVAILABLE || code == CANCELLED || code == INTERNAL || code == UNKNOWN ||
@@ -104,7 +102,7 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
                                 ", longer than the session's grace"
                           : "no answer from " + server + " within " + given;
   if (status.ok()) return session.closing ? std::string() : "the server ended the session";
-  // Another server can be tried, because no call was sent yet.
+  // Another server can be tried, because no call has been sent yet.
   bool const others = is_list(server) && !session.opened;
   if ((session_->settings().resumable || others) && !session.closing &&
       may_pass(status.error_code()))

@@ -1,9 +1,9 @@
-// Connects a client_session to the server through consecutive streams, and reconnects after a break
-// as long as the server keeps the session. The link keeps itself and the session alive until the
-// link has ended.
+// Connects a client_session to the server through consecutive streams. Reconnects after a break as
+// long as the server keeps the session. The link keeps itself and the session alive until the link
+// has ended.
 //
-// wake(), close() and cancel() can be called from any thread that holds the session's mutex,
-// because the session cannot end while its mutex is held. Everything else runs on the engine
+// wake(), close() and cancel() can be called from any thread that has locked the session's mutex,
+// because the session cannot end while the mutex is locked. All other code runs on the engine
 // thread.
 #pragma once
 
@@ -37,7 +37,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   void connected() override { session_->connected(); }
   next next_message(grpc::ByteBuffer& to) override { return session_->next_message(to); }
   std::string take(grpc::ByteBuffer& message) override;
-  /// Returns the reason why no other stream is tried, or nothing if one is.
+  /// Returns the reason why no further stream is tried, or nothing if another stream is tried.
   std::optional<std::string> final_reason(grpc::Status const& status) const;
   void give_up_in(std::chrono::milliseconds t);
   void give_up();
@@ -45,14 +45,14 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   client_engine& engine_;
   std::shared_ptr<client_session> const session_;
   std::unique_ptr<server_stream> stream_;
-  coro::timer deadline_;  // for opening, reconnecting or ending
+  coro::timer deadline_;  // for opening, reconnecting or closing
   coro::timer pause_;
   backoff backoff_;
   v1::SessionResponse message_;
   bool was_open_ = false;  // on this stream
-  bool ending_ = false;    // the session is being closed, within a deadline
+  bool ending_ = false;    // closing, with a running deadline
   bool gave_up_ = false;
-  std::string violation_;  // protocol violation of the server
+  std::string violation_;  // the server's protocol violation
   std::chrono::milliseconds given_{0};
 };
 

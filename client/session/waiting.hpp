@@ -25,7 +25,7 @@ namespace muster::detail {
 class waiting {
  public:
   /// Resumes the coroutine on its own executor; only the first call has an effect. May be called
-  /// from any thread without locks.
+  /// from any thread, without locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
     auto last =
@@ -47,8 +47,8 @@ class waiting {
       if (slot.is_connected())
         slot.assign([self](asio::cancellation_type) { self->resume(false); });
       auto guard = asio::make_work_guard(executor);
-      // The timer belongs to the executor's context, so it is moved along. The guard stays until
-      // post has returned, because the context may end as soon as it has no work.
+      // The timer belongs to the executor's context, so it is moved into the handler. The guard is
+      // kept until post has returned, because a context without work can end.
       self->resume_ = [timer, guard, h = std::move(handler)](bool happened) mutable {
         auto const on = guard.get_executor();
         asio::post(on, [timer = std::move(timer), guard, h = std::move(h), happened]() mutable {

@@ -9,7 +9,7 @@
 
 namespace muster::detail {
 
-inline constexpr std::uint64_t bytes_max = std::uint64_t{1} << 46;  // of an array
+inline constexpr std::uint64_t bytes_max = std::uint64_t{1} << 46;  // maximum size of an array
 
 inline std::uint64_t count_of(detail::shape const& of, std::size_t from = 0) {
   std::uint64_t n = 1;
@@ -22,7 +22,7 @@ template <class T>
 class array_rules {
  protected:
   static constexpr bool adds =
-      sizeof(T) > 1;  // otherwise it supports only assignment, read and gather
+      sizeof(T) > 1;  // if false, supports only assignment, read and gather
 
   array_rules(std::string dtype, detail::shape of)
       : dtype_(std::move(dtype)), shape_(std::move(of)), row_(count_of(shape_, 1)) {}
@@ -96,7 +96,7 @@ class array_rules {
     std::vector<std::uint64_t> places;  // ascending
     std::vector<T> rows;
   };
-  /// Returns rows in ascending order; the values of equal indices are summed.
+  /// Returns rows in ascending order; sums the values of equal indices.
   rows_to_add summed(array_view const& which, array_view const& given) const {
     auto const chosen = indices(which);
     auto const with = rows(given, chosen.size());

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::int64_t format = 1;
-constexpr std::string_view in_json = "json";  // the encoding of JSON states; pickles have none
+constexpr std::string_view in_json = "json";  // encoding of JSON states; pickled states have none
 constexpr std::string_view prefix = "checkpoint-", suffix = ".tmp";
 
 [[noreturn]] void fail(fs::path const& at) {
@@ -75,8 +75,6 @@ std::vector<std::uint64_t> checkpoints_in(fs::path const& path, bool unfinished)
   std::sort(found.begin(), found.end());
   return found;
 }
-
-// Writing.
 
 checkpoint_writer::checkpoint_writer(fs::path path) : path_(named(fs::absolute(std::move(path)))) {
   if (!fs::is_directory(path_)) {
@@ -179,8 +177,6 @@ void tidy_checkpoints(fs::path const& path, std::uint64_t newest,
   for (auto const n : checkpoints_in(path, true))
     if (n < newest) fs::remove_all(unfinished_of(path, n), none);
 }
-
-// Reading.
 
 checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
     : number_(number), folder_(folder_of(path, number)) {
@@ -326,7 +322,7 @@ found_checkpoint newest_checkpoint(fs::path const& path) {
         found.wrong.push_back(e.what());
       }
     }
-    // Otherwise the writing program has made newer ones and removed these.
+    // Otherwise, the writing program has created newer checkpoints and removed these.
     if (checkpoints_in(path) == there) return found;
   }
 }

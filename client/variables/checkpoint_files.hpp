@@ -20,8 +20,8 @@
 
 namespace muster::detail {
 
-/// Returns the numbers of all finished checkpoints, complete or not, or of the unfinished ones.
-/// Oldest first.
+/// Returns the numbers of all finished checkpoints, complete or not, or of all unfinished
+/// checkpoints. Oldest first.
 std::vector<std::uint64_t> checkpoints_in(std::filesystem::path const& path,
                                           bool unfinished = false);
 
@@ -30,7 +30,7 @@ struct saved_array {
   array_view of;
 };
 
-/// Writes the next checkpoint. Without finish() it leaves nothing. Throws std::system_error and
+/// Writes the next checkpoint. Without finish(), leaves no files. Throws std::system_error and
 /// std::filesystem::filesystem_error.
 class checkpoint_writer {
  public:
@@ -39,12 +39,12 @@ class checkpoint_writer {
   checkpoint_writer(checkpoint_writer const&) = delete;
 
   void variable(std::string const& name, shape const& of, std::string const& dtype);
-  /// Writes rows of a variable from row `begin` on, with the corresponding parts of its slots.
+  /// Writes rows of a variable, starting with row `begin`, and the corresponding parts of its
+  /// slots.
   void rows(std::string const& name, std::uint64_t begin, std::vector<saved_array> const& saved,
             std::int64_t version);
-  /// Writes the state of an object, as JSON.
   void object(std::string const& name, std::string_view state);
-  /// Returns the checkpoint's number after making it permanent.
+  /// Makes the checkpoint permanent and returns its number.
   std::uint64_t finish();
 
  private:
@@ -60,14 +60,15 @@ class checkpoint_writer {
   boost::json::object variables_, objects_;
 };
 
-/// Removes unfinished checkpoints before `newest`, and all finished ones except the newest `keep`.
+/// Removes unfinished checkpoints before `newest`, and all finished checkpoints except the newest
+/// `keep`.
 void tidy_checkpoints(std::filesystem::path const& path, std::uint64_t newest,
                       std::optional<std::uint32_t> keep);
 
-/// Reads a complete checkpoint. The constructor reads all of it to verify it.
+/// Reads a complete checkpoint. The constructor reads the whole checkpoint to verify it.
 class checkpoint_reader {
  public:
-  /// The checkpoint is incomplete or damaged; what() is the reason.
+  /// The checkpoint is incomplete or damaged. what() returns the reason.
   struct torn : std::runtime_error {
     using runtime_error::runtime_error;
   };
@@ -81,17 +82,17 @@ class checkpoint_reader {
 
     array_view view() const { return {dtype, shape, data}; }
   };
-  /// Returns rows of a variable with their slots, and its version, regardless of how it was sharded
-  /// when it was saved. Throws torn.
+  /// Returns rows of a variable with their slots, and the variable's version. The sharding of the
+  /// saved variable does not matter. Throws torn.
   std::pair<std::vector<part>, std::int64_t> rows(std::string const& name, std::uint64_t begin,
                                                   std::uint64_t end);
-  /// Throws std::invalid_argument if the variable is missing or has another shape or dtype.
+  /// Throws std::invalid_argument if the variable is missing or has a different shape or dtype.
   void check(std::string const& name, shape const& of, std::string const& dtype) const;
   /// Throws std::invalid_argument if the object is missing or its state is a Python pickle.
   void check_object(std::string const& name) const;
   /// Returns the object's state as JSON. Throws torn.
   std::string object(std::string const& name);
-  /// Returns the number of arrays of each part of the variable, including slots.
+  /// Returns the number of arrays in each part of the variable, including slots.
   std::size_t arrays_of(std::string const& name) const;
   std::uint64_t number() const { return number_; }
 
@@ -106,12 +107,13 @@ class checkpoint_reader {
 };
 
 struct found_checkpoint {
-  std::unique_ptr<checkpoint_reader> newest;  // the newest complete one, or null
-  std::vector<std::string> wrong;             // errors of newer ones
+  std::unique_ptr<checkpoint_reader> newest;  // the newest complete checkpoint, or null
+  std::vector<std::string> wrong;             // errors of newer checkpoints
 };
 found_checkpoint newest_checkpoint(std::filesystem::path const& path);
 
-/// Returns JSON as Python's json.dumps(v, sort_keys=True) does; the manifest contains its digest.
+/// Returns JSON as Python's json.dumps(v, sort_keys=True) does. The manifest contains the digest of
+/// this text.
 std::string python_json(boost::json::value const& v);
 
 }  // namespace muster::detail

@@ -83,7 +83,7 @@ std::optional<std::uint64_t> known_state::save_unless_restarted(path where, how_
     bool const has_any = !checkpoints_in(where).empty();
     std::unique_lock held(mutex_);
     if (restarted_ || (has_any && !continued_.contains(absolute(where)))) return std::nullopt;
-    auto const what = listed();  // does not contain what is recreated from here on
+    auto const what = listed();  // without variables and objects that are recreated from here on
     held.unlock();
     return write(where, keep, what);
   } catch (unavailable_error const&) {
@@ -105,7 +105,7 @@ std::uint64_t known_state::write(path where, how_many keep, all const& what) {
     auto const state = one.object.call<value>("save_state").fetch();
     if (state.encoding != encoding::json)
       throw std::invalid_argument("save_state of '" + name + "' returned a value that is not JSON");
-    if (state.bytes.size() + 2 > result_bytes_max)  // as an argument it is enclosed in brackets
+    if (state.bytes.size() + 2 > result_bytes_max)  // as an argument, it is enclosed in brackets
       throw std::invalid_argument("the state of '" + name + "' has " +
                                   std::to_string(state.bytes.size()) + " bytes, the limit is " +
                                   std::to_string(result_bytes_max - 2));
@@ -136,7 +136,7 @@ std::optional<std::uint64_t> known_state::restore(path where) {
   held.unlock();
   check(*found.newest, what);
   held.lock();
-  restarted_ = true;  // loading may fail halfway
+  restarted_ = true;  // loading can fail halfway
   held.unlock();
   load(*found.newest, what);
   held.lock();
@@ -165,7 +165,7 @@ void known_state::load(checkpoint_reader& from, all const& what) {
   for (auto const& p : pending) p->get(for_ever);
 }
 
-// Objects that were recreated during loading were not loaded.
+// Objects that were recreated during loading have not been loaded.
 void known_state::can_continue(path where, all const& loaded) {
   restarted_ = std::any_of(loaded.begin(), loaded.end(), [this](auto const& one) {
     auto const now = named_.find(one.first);

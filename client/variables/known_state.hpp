@@ -1,6 +1,6 @@
-// The state that a coordinator saves: variables that it has created or found, and objects created
-// to be saved. Also decides when saving is suspended, like python/muster/variables/known.py.
-// Thread-safe.
+// The state that a coordinator saves: variables that it has created or looked up, and objects
+// created with object_options::saved. Also decides when saving is suspended, as
+// python/muster/variables/known.py does. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ class known_state {
   void add(remote_object o, std::string const& name);
   void forget(std::uint64_t id);
 
-  /// Saves everything. Throws std::invalid_argument (a variable has no name, or an invalid `keep`),
-  /// and errors of calls and of the disk.
+  /// Saves everything. Throws std::invalid_argument if a variable has no name or `keep` is invalid,
+  /// and the errors of calls and of the disk.
   std::uint64_t save(path where, how_many keep);
-  /// Saves everything, or returns nothing if newly created values would replace those that are to
-  /// be restored.
+  /// Saves everything, or returns nothing if newly created values would replace saved values that
+  /// have not been restored.
   std::optional<std::uint64_t> save_unless_restarted(path where, how_many keep);
-  /// Restores everything from the newest complete checkpoint. Returns nothing if there is none.
-  /// Throws std::invalid_argument if none is complete or entries are missing (nothing was loaded),
-  /// and errors of calls.
+  /// Restores everything from the newest complete checkpoint. Returns nothing if there is no
+  /// checkpoint. Throws std::invalid_argument if no checkpoint is complete or entries are missing
+  /// (nothing was loaded), and the errors of calls.
   std::optional<std::uint64_t> restore(path where);
 
  private:
@@ -53,19 +53,19 @@ class known_state {
   std::uint64_t write(path where, how_many keep, all const& what);
   static void check(checkpoint_reader const& from, all const& what);
   static void load(checkpoint_reader& from, all const& what);
-  /// The following require the mutex.
+  /// The following members require the mutex.
   all const& listed() const;
   void can_continue(path where, all const& loaded);
 
-  std::mutex turn_;                             // held during saving and restoring
-  std::mutex mutex_;                            // protects the following
-  all named_;                                   // limited by the names that the program has given
-  std::map<std::uint64_t, std::string> names_;  // by their IDs
+  std::mutex turn_;                             // locked during saving and restoring
+  std::mutex mutex_;                            // protects the members below
+  all named_;                                   // limited by the names that the program has used
+  std::map<std::uint64_t, std::string> names_;  // by object ID
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;
   std::set<std::string> deleted_;
-  /// Something was lost or recreated, so that the current values must not replace the saved ones.
+  /// Something was lost or recreated, so the current values must not replace the saved values.
   bool restarted_ = false;
-  std::set<std::string> continued_;  // paths from which it was restored or to which it was saved
+  std::set<std::string> continued_;  // paths that were restored from or saved to
 };
 
 }  // namespace muster::detail

@@ -39,7 +39,7 @@ N load(char const* from, std::size_t i) {
   return n;
 }
 
-/// Calls f with a null pointer to the C++ type of a dtype. Returns false for unknown dtypes.
+/// Calls f with a null pointer to the dtype's C++ type. Returns false for unknown dtypes.
 template <class F>
 bool with_type(std::string_view dtype, F f) {
   auto const is = [&]<class N>(std::string_view name, N const* type) {
@@ -72,7 +72,7 @@ inline double number(std::string const& field, array_view const& of) {
   return n;
 }
 
-/// Returns a row or a count. Throws TypeError and ValueError.
+/// Converts a row number or a count. Throws TypeError and ValueError.
 inline std::int64_t integer(std::string const& field, array_view const& of) {
   auto const n = number(field, of);
   if (!(std::abs(n) < 9e15)) value_error(field + ": is out of range");
@@ -88,8 +88,8 @@ struct operand {
   T at(std::size_t i) const { return single ? one : load<T>(data, i); }
 };
 
-/// Returns one number as T. Throws TypeError if digits would be lost, ValueError if it is out of
-/// range.
+/// Converts one number to T. Throws TypeError if digits would be lost, and ValueError if it is out
+/// of range.
 template <class T>
 T converted(array_view const& of, std::string_view own) {
   T made{};

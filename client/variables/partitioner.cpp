@@ -24,7 +24,7 @@ std::vector<std::uint64_t> parts(shape const& of, std::uint64_t first) {
   return all;
 }
 
-/// Rounds up a number that is not negative.
+/// Rounds up a non-negative number.
 std::uint64_t ceiling(double n) {
   auto const down = static_cast<std::uint64_t>(n);
   return down + (static_cast<double>(down) < n);

@@ -1,4 +1,3 @@
-// The text of a manifest.
 #include <boost/json.hpp>
 #include <cstdio>
 #include <map>
@@ -15,7 +14,7 @@ namespace json = boost::json;
 
 void append_text(std::string& to, std::string_view text) {
   auto const escaped = [&to](unsigned n) {
-    char digits[11];  // large enough for any number, which the compiler must assume
+    char digits[11];  // large enough for any number, as the compiler must assume
     std::snprintf(digits, sizeof digits, "\\u%04x", n);
     to += digits;
   };

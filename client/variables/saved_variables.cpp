@@ -8,7 +8,7 @@ namespace muster::detail {
 namespace {
 
 constexpr std::uint64_t with_slots =
-    4;  // the array, its momentum, and as many bytes of slots as Adam has
+    4;  // the array, its momentum, and Adam's slots, which are twice as large
 constexpr std::size_t ahead_max = 2;  // pieces requested before they are written
 
 using handle = variable_core::handle;
@@ -39,7 +39,7 @@ std::int64_t integer_of(array_view const& a) {
   return n;
 }
 
-/// Writes an answer: array, then names and slots alternately, then the version. Returns the
+/// Writes an answer: the array, then names and slots alternately, then the version. Returns the
 /// version.
 std::int64_t write(checkpoint_writer& out, variable_core const& v, std::uint64_t begin,
                    value const& answer) {
@@ -78,7 +78,7 @@ void save_in_pieces(checkpoint_writer& out, variable_core const& v, std::size_t 
     }
     while (!ahead.empty()) write_one();
   } catch (closure_error const&) {
-    throw;  // the task or the snapshot is lost, so there is nothing to end
+    throw;  // the task or the snapshot is lost, so there is no snapshot to end
   } catch (...) {
     end_cut();
     throw;

@@ -6,9 +6,9 @@
 
 namespace muster::detail {
 
-/// Saves each shard between two of its calls. Precondition: out.variable() was called for it.
-/// Throws the errors of calls and of the disk, and std::invalid_argument if the answer is not that
-/// of a variable.
+/// Saves no shard in the middle of a call. Precondition: out.variable() has been called for the
+/// variable. Throws the errors of calls and of the disk, and std::invalid_argument if an answer is
+/// not valid for a variable.
 void save(checkpoint_writer& out, variable_core const& v);
 /// Precondition: from.check() succeeded. Throws the errors of calls, and torn.
 void load(checkpoint_reader& from, variable_core const& v);

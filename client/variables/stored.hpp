@@ -1,5 +1,4 @@
-// An array with the slots of its optimizers, and the methods that change it. For
-// stored_variable.cpp.
+// An array with its optimizer slots, and the methods that change it. For stored_variable.cpp.
 #pragma once
 
 #include <map>
@@ -38,7 +37,7 @@ class variable_base {
   virtual void load_rows(arguments const& a) = 0;
 };
 
-/// A slot with another shape or dtype than the variable.
+/// A slot whose shape or dtype differs from the variable's.
 struct other_slot {
   std::string dtype;
   detail::shape shape;
@@ -261,7 +260,6 @@ class stored final : public variable_base, array_rules<T> {
       for (std::uint64_t i = 0; i < count; ++i) f(own[i], detail::load<T>(with.data, i));
   }
 
-  // Optimizers.
   [[noreturn]] void refuse_steps() const {
     type_error("a variable of " + dtype_ +
                " cannot be updated by optimizers: their steps would be truncated");
@@ -302,7 +300,6 @@ class stored final : public variable_base, array_rules<T> {
     T rate_{}, epsilon_{}, b1_{}, more1_{}, b2_{}, more2_{};
   };
 
-  // Checkpoints.
   std::string saved(state const& of, std::uint64_t begin, std::uint64_t end) const {
     std::map<std::string_view, array_view> slots;
     for (auto const& [name, m] : of.moments) slots.emplace(name, rows_of(m, begin, end));

@@ -1,6 +1,6 @@
-// The class behind "muster.variable" in C++ workers: an array of one dtype with the slots of its
-// optimizers. Methods, arguments and errors are those of python/muster/variables/variable.py.
-// Arguments and results are arrays.
+// The C++ implementation of the class "muster.variable": an array of one dtype with its optimizer
+// slots. Methods, arguments and errors match python/muster/variables/variable.py. Arguments and
+// results are arrays.
 #pragma once
 
 #include "muster/object_class.hpp"
@@ -11,7 +11,7 @@ namespace muster::detail {
 /// dropped.
 inline constexpr std::size_t cuts_max = 4;
 
-/// Returns a class that every worker provides in addition to its own, or null.
+/// Returns a class that every worker provides in addition to its own classes, or null.
 class_entry const* built_in_class(std::string_view name);
 
 }  // namespace muster::detail

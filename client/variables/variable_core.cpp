@@ -30,7 +30,7 @@ void check_adds(std::string const& dtype, std::string_view method) {
                                 " can be assigned, read and gathered only");
 }
 
-/// Returns the method that does the same to rows.
+/// Returns the equivalent method for rows.
 std::string_view of_rows_of(std::string_view method) {
   return method == "assign"       ? "assign_rows"
          : method == "assign_add" ? "scatter_add"
@@ -71,8 +71,6 @@ variable_core::variable_core(std::vector<remote_object> shards, std::vector<std:
       dtype_(std::move(dtype)),
       name_(std::move(name)),
       index_(std::move(index)) {}
-
-// Shards, rows and bytes.
 
 std::uint64_t variable_core::row_bytes() const {
   std::uint64_t n = item_bytes(dtype_);
@@ -133,8 +131,6 @@ void variable_core::check_indices(indices which) const {
                               std::to_string(size) + " rows");
 }
 
-// Calls.
-
 variable_core::handle variable_core::call(std::size_t shard, std::string_view method,
                                           std::vector<array_view> const& args) const {
   auto bytes = encode(args);
@@ -194,7 +190,7 @@ variable_core::handle variable_core::gather(indices which) const {
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row_bytes() + 8));
   auto const per_piece = std::max<std::uint64_t>(1, piece_bytes / (row_bytes() + 8));
   std::vector<handle> parts;
-  std::vector<std::vector<std::size_t>> places;  // positions of the rows of each part
+  std::vector<std::vector<std::size_t>> places;  // positions of the rows in each part
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
     std::vector<std::size_t> at;
@@ -296,7 +292,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
                                 ", the argument has " + std::to_string(data.size()) + " bytes");
   bool const is_step = method == "adam_rows";
   auto const most = std::max<std::uint64_t>(1, whole_bytes_max / (row + 8));
-  if (is_step) check_step_fits(which);  // before any shard has made the step
+  if (is_step) check_step_fits(which);  // before any shard has performed the step
   std::vector<handle> parts;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<std::int64_t> here;
@@ -316,13 +312,13 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
       rows_here += data.substr(k * row, row);
       if (!is_step && here.size() == most) send();
     }
-    // All shards must count Adam's steps alike.
+    // All shards must have the same number of Adam steps.
     if (!here.empty() || is_step) send();
   }
   return all_of(std::move(parts));
 }
 
-// A step is a single call of each shard.
+// A step is a single call per shard.
 void variable_core::check_step_fits(indices which) const {
   constexpr std::uint64_t heads = 1'000;
   for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -343,7 +339,7 @@ variable_core::handle variable_core::step(std::string_view method, array_view co
   check_whole(gradient);
   check_numbers(method, more);
   std::vector<handle> parts;
-  for (std::size_t i = 0; i < shards_.size(); ++i)  // before any shard has made the step
+  for (std::size_t i = 0; i < shards_.size(); ++i)  // before any shard has performed the step
     if ((bounds_[i + 1] - bounds_[i]) * row_bytes() + 1000 > result_bytes_max)
       throw std::invalid_argument(std::string(method) + ": a shard has " +
                                   std::to_string((bounds_[i + 1] - bounds_[i]) * row_bytes()) +

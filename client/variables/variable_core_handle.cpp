@@ -1,4 +1,3 @@
-// Variables found by name, and their handles as JSON.
 #include <stdexcept>
 #include <utility>
 

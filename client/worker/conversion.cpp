@@ -1,4 +1,3 @@
-// Orders arguments, [positional…] or {"args":[…],"kwargs":{…}}, by the function's parameters.
 #include "muster/detail/conversion.hpp"
 
 #include <boost/json.hpp>
@@ -61,7 +60,7 @@ std::string_view kind_of(json::value const& v) {
   }
 }
 
-// Returns enough of the value to recognise it.
+// Returns a prefix that is long enough to recognise the value.
 std::string excerpt(json::value const& v) {
   constexpr std::size_t shown_max = 40;
   if (v.is_structured()) return {};

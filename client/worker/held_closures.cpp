@@ -109,7 +109,7 @@ std::vector<std::shared_ptr<job>> held_closures::answers_for_hello() {
     all.push_back(a.what);
     a.number = all.size();
   }
-  while (answers_.size() > all.size()) {  // the server would run these again
+  while (answers_.size() > all.size()) {  // the server would run these closures again
     answer_bytes_ -= bytes_of(*answers_.back().what);
     answers_.pop_back();
   }

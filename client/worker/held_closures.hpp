@@ -1,11 +1,12 @@
-// Closures that a worker holds and the server can still want an answer for: queued, running, or
-// finished while there was no stream. Outlives the streams. Quick functions are never held. Bounded
-// by the credits.
+// A worker's closures for which the server may still need an answer: queued, running, or finished
+// while there was no stream. Outlives the streams. Does not contain quick functions. Limited by the
+// credits.
 //
-// If the server acknowledges answers, they are kept until then. Beyond the limits of full(), no
-// closure is started. Otherwise, answers of functions that ran for `worth_keeping` are kept for
-// `answers_for`, since a connection can break while an answer is sent. Beyond the limits the oldest
-// are dropped; the server would run these closures again.
+// If the server acknowledges answers, they are kept until the acknowledgement, and no closure is
+// started beyond the limits of full(). Otherwise, answers of functions that ran for at least
+// `worth_keeping` are kept for `answers_for`, because a connection can break while an answer is
+// being sent. Beyond the limits, the oldest answers are dropped, and the server would run their
+// closures again.
 //
 // Engine thread only.
 #pragma once
@@ -26,9 +27,9 @@ class held_closures {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Returns false if the closure is already held.
+  /// Returns false if the closure has already been added.
   bool add(std::shared_ptr<job> j);
-  /// Returns whether this job is held. If not, its result must be dropped.
+  /// Returns whether this job is stored. If not, its result must be dropped.
   bool holds(job const& j) const;
   /// Records that the answer is being sent as the stream's answer `number`.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
@@ -38,17 +39,17 @@ class held_closures {
   bool full() const {
     return acknowledged_ && (answers_.size() >= answers_max || answer_bytes_ >= answer_bytes_max);
   }
-  /// Returns whether any answer waits for acknowledgement.
   bool has_unacknowledged_answers() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
-  /// Handles a stop request. Returns true and forgets the closure if it had not started. Otherwise,
-  /// the closure answers when it ends, if it is held.
+  /// Handles a stop request. If the closure has not started, removes it and returns true.
+  /// Otherwise, the closure is answered when it ends, if it is stored.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
-  /// Handles a retraction. Returns true and forgets the closure if it had not started.
+  /// Handles a retraction. If the closure has not started, removes it and returns true.
   bool give_back(std::uint64_t closure, std::uint32_t attempt);
-  /// Calls `f` once for each job that has run for `worth_reporting`, with the time since its start.
+  /// Calls `f` once for each job that has run for at least `worth_reporting`, with the time since
+  /// its start.
   template <class F>
   void report_started(clock::time_point now, F f) {
     for (auto& [closure, j] : jobs_) {
@@ -60,8 +61,8 @@ class held_closures {
     }
   }
 
-  /// Calls `f(job, waits)` for each job that gives its slot back after waiting for a value for
-  /// `slot_kept`, or that resumes. At most `most` jobs have given their slot back at a time.
+  /// Calls `f(job, waits)` for each job whose slot is released because it has waited for a value
+  /// for `slot_kept`, and for each job that resumes. At most `most` slots are released at a time.
   template <class F>
   void report_waits(clock::time_point now, std::size_t most, F f) {
     auto given = waiting();
@@ -76,25 +77,24 @@ class held_closures {
     }
   }
   std::size_t waiting() const;
-  /// Takes all slots back, for a server that does not support giving them back.
+  /// Cancels all releases of slots, for a server that does not support them.
   void clear_waits();
 
-  /// Drops closures that have not started, after the stream broke. No work is lost.
+  /// After a broken stream, drops closures that have not started. No work is lost.
   void drop_unstarted();
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
-  /// jobs that finished without a stream. Empty if the last server did not acknowledge.
+  /// jobs that finished without a stream. Empty if the last server did not acknowledge answers.
   std::vector<std::shared_ptr<job>> answers_for_hello();
   /// Returns the jobs to offer in the next hello.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
-  /// Applies the server's answer to offer(): only the positions in `kept` remain held, other
+  /// Applies the server's answer to offer(): only the positions in `kept` remain stored; all other
   /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered
-  /// (again).
-  /// @param acknowledges whether the server acknowledges answers
+  /// (again). `acknowledges`: whether the server acknowledges answers.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 
-  /// Asks all functions to stop and drops their results. Unacknowledged answers to a server that
-  /// acknowledges are kept.
+  /// Asks all functions to stop and drops their results. Keeps unacknowledged answers if the server
+  /// acknowledges answers.
   void drop_all();
 
   bool empty() const { return jobs_.empty(); }
@@ -107,7 +107,7 @@ class held_closures {
   static constexpr std::chrono::seconds answers_for{60};
   static constexpr std::chrono::milliseconds worth_keeping{100};  // minimum run time
   static constexpr std::chrono::milliseconds worth_reporting{20};
-  static constexpr std::chrono::milliseconds slot_kept{2'000};  // by a job that waits for a value
+  static constexpr std::chrono::milliseconds slot_kept{2'000};  // minimum wait for a value
 
  private:
   struct kept_answer {

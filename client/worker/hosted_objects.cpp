@@ -74,7 +74,7 @@ void hosted_objects::take(v1::ObjectOrders& orders) {
   auto const end = kept_by_number_.upper_bound(orders.answers_taken());
   for (auto it = kept_by_number_.begin(); it != end; ++it) {
     auto const k = kept_.find(it->second);
-    // An answer that was sent again has only its newest number.
+    // A resent answer has only its newest number.
     if (k != kept_.end() && k->second.number == it->first) kept_.erase(k);
   }
   kept_by_number_.erase(kept_by_number_.begin(), end);
@@ -149,7 +149,7 @@ void hosted_objects::take_calls(v1::ObjectOrders& m) {
       o->orders.push_back({name,
                            std::move(*m.mutable_method(i)),
                            {std::move(*m.mutable_args(i)), encoding_at(m.encoding(), i)}});
-      // If no thread can be started, the existing ones execute it.
+      // If no thread can be started, the existing threads execute the call.
       if (o->orders.size() > o->idle && o->threads < o->build.concurrency()) start_thread(o, false);
       o->wake.notify_one();
     }
@@ -218,7 +218,7 @@ void hosted_objects::end() {
     o->stop.request_stop();
     o->wake.notify_all();
   }
-  // No deadline: worker::run() returns when every function and method has returned.
+  // No deadline: worker::run() returns only after every function and method has returned.
   none_left_.wait(held, [this] { return threads_.empty(); });
   held.unlock();
   join_over();
@@ -234,7 +234,7 @@ void hosted_objects::run(std::shared_ptr<hosted> const& o, bool makes) {
     o->wake.wait(held, [&] { return o->gone || (o->made && !o->orders.empty()); });
     --o->idle;
     if (o->gone) {
-      // Destroyed without the lock, because it runs the user's destructor.
+      // Destroyed without the lock, because this runs the user's destructor.
       auto const last = --o->threads == 0 ? std::move(o->instance) : nullptr;
       held.unlock();
       return;

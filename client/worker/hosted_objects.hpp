@@ -1,12 +1,12 @@
-// Objects of a worker, each with its own threads, and the calls that functions and methods make to
+// A worker's objects, each with its own threads, and the calls that functions and methods make to
 // other objects.
 //
-//   ordered ──made──► ready ──dropped, or not in `kept` of a new stream──► gone
-//      └── the constructor threw, or there is no such class ──► failed
+//     ordered ──made──► ready ──dropped, or not in `kept` of a new stream──► gone
+//        └── the constructor threw, or there is no such class ──► failed
 //
-// Calls of one caller are executed in order and once. After a broken stream the server repeats
-// calls without an answer, and gets the stored answer. The user's thread adds classes before
-// begin(). After that, engine thread unless stated otherwise.
+// Calls of one caller are executed in order, each once. After a broken stream, the server resends
+// unanswered calls; a call that has been executed is answered with its stored answer. The user's
+// thread adds classes before begin(). After that, engine thread unless stated otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -33,16 +33,16 @@ namespace muster {
 
 class hosted_objects {
  public:
-  /// Limit of callers per object whose last number is stored. After it, the caller with the oldest
-  /// call is dropped.
+  /// Maximum number of callers per object whose last number is stored. At the limit, the caller
+  /// with the oldest call is dropped.
   static constexpr std::size_t callers_max = 4096;
-  /// Limit of stored failures to create an object.
+  /// Maximum number of stored construction failures.
   static constexpr std::size_t failed_max = 1000;
   static constexpr std::size_t answers_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
 
   hosted_objects() : calls_(std::make_shared<detail::object_calls>(std::string())) {}
-  /// @pre end() was called, or begin() never was.
+  /// @pre end() has been called, or begin() never was.
   ~hosted_objects() = default;
   hosted_objects(hosted_objects const&) = delete;
 
@@ -57,9 +57,8 @@ class hosted_objects {
   /// Sets the worker's identity on a new stream.
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);
-  /// Returns whether there is anything to send.
   bool reports();
-  /// Adds pending reports, as many as fit, to a message without other content.
+  /// Adds as many pending reports as fit to an otherwise empty message.
   void report(v1::WorkerMessage& to);
   bool holds_any() const { return !objects_.empty(); }
   /// Returns the calls that functions and methods make.
@@ -68,7 +67,7 @@ class hosted_objects {
   void end();
 
  private:
-  using caller = std::pair<std::uint64_t, bool>;  // number, and whether the caller is a worker
+  using caller = std::pair<std::uint64_t, bool>;  // number, and whether it is a worker
   struct order {
     detail::call_name name;
     std::string method;
@@ -82,10 +81,10 @@ class hosted_objects {
     std::stop_source stop;
     // Protected by mutex_:
     bool made = false, gone = false;
-    std::deque<order> orders;  // bounded by the server
+    std::deque<order> orders;  // limited by the server
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
-    // Engine thread: last number of each caller and its time.
+    // Engine thread: last number of each caller, and when it was used.
     std::map<caller, std::pair<std::uint64_t, std::uint64_t>> last;
     std::uint64_t clock = 0;
   };
@@ -106,17 +105,17 @@ class hosted_objects {
   void take_calls(v1::ObjectOrders& orders);
   void drop(std::uint64_t id);
   static bool is_new(hosted& o, detail::call_name const& name);
-  /// Returns false if the system has no thread left.
-  /// @pre mutex_ is held.
+  /// Returns false if the system cannot create another thread.
+  /// @pre mutex_ is locked.
   bool start_thread(std::shared_ptr<hosted> const& o, bool makes);
   void join_over();
   void ask(v1::WorkerMessage& to);
 
-  // Threads of an object:
+  // Run on the object's threads.
   void run(std::shared_ptr<hosted> const& o, bool makes);
   bool make(hosted& o);
   answer call(hosted& o, order const& next);
-  /// Any thread; lock mutex_:
+  /// Any thread; lock mutex_.
   void report_built(std::uint64_t id, failure const* why);
   void put(std::shared_ptr<answer const> a);
   void wake_stream();
@@ -125,28 +124,28 @@ class hosted_objects {
   std::shared_ptr<detail::object_calls> const calls_;
   std::function<void()> wake_;
 
-  // Engine thread:
+  // Engine thread.
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
   bool send_calls_next_ =
-      false;  // the next message is for calls, so that answers do not starve them
+      false;  // the next message contains calls, so that answers do not starve them
 
   mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
   std::map<std::uint64_t, failure> failed_;
-  std::set<std::uint64_t> built_;  // to be reported, also failed objects
-  /// Answers to send. With kept_, bounded by the calls that the server leaves unanswered.
+  std::set<std::uint64_t> built_;  // to be reported; includes failed objects
+  /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
   std::uint64_t sent_ = 0;  // number of answers over all streams
   struct sent_answer {
     std::uint64_t number = 0;
     std::shared_ptr<answer const> of{};
   };
-  std::map<key, sent_answer> kept_;  // not acknowledged
+  std::map<key, sent_answer> kept_;  // unacknowledged answers
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
-  std::list<std::thread> finished_threads_;  // finished, to be joined
+  std::list<std::thread> finished_threads_;  // to be joined
   std::condition_variable none_left_;
-  bool stream_woken_ = false;  // the stream was woken
+  bool stream_woken_ = false;
 };
 
 }  // namespace muster

@@ -1,4 +1,3 @@
-// Reports about objects on a worker's stream.
 #include <iterator>
 #include <utility>
 
@@ -11,8 +10,8 @@ void hosted_objects::report_built(std::uint64_t id, failure const* why) {
   {
     std::lock_guard held(mutex_);
     if (why) {
-      failed_[id] = *why;  // ids increase, so the first is the oldest
-      // Never evicts a failure that is not reported yet: the object would be reported as built.
+      failed_[id] = *why;  // IDs increase, so the first is the oldest
+      // Never evicts an unreported failure, because its object would be reported as built.
       for (auto it = failed_.begin(); failed_.size() > failed_max && it != failed_.end();)
         it = built_.contains(it->first) || it->first == id ? std::next(it) : failed_.erase(it);
     }
@@ -40,13 +39,13 @@ void hosted_objects::wake_stream() {
 bool hosted_objects::reports() {
   std::unique_lock held(mutex_);
   if (!out_.empty() || !built_.empty()) return true;
-  stream_woken_ = false;  // the report that it was woken for has been sent
+  stream_woken_ = false;  // the report for which it was woken has been sent
   held.unlock();
   return calls_->has_more();
 }
 
 void hosted_objects::report(v1::WorkerMessage& to) {
-  // After a message full of answers, so that answers do not starve calls.
+  // Follows a message full of answers, so that answers do not starve calls.
   if (std::exchange(send_calls_next_, false) && calls_->has_more()) return ask(to);
   std::unique_lock held(mutex_);
   for (auto const id : std::exchange(built_, {})) {
@@ -55,7 +54,7 @@ void hosted_objects::report(v1::WorkerMessage& to) {
       to.mutable_objects()->add_built(id);
       continue;
     }
-    objects_.erase(id);  // the server does not mention it again
+    objects_.erase(id);  // the server does not mention the object again
     auto& f = *to.mutable_objects()->add_failed();
     f.set_object(id);
     to_wire(failed->second, *f.mutable_failure());

@@ -1,5 +1,5 @@
-// Detects that a worker has been idle for a while. Polls, because there can be a million closures a
-// second. Owned by the worker's reconnect loop; engine thread only.
+// Detects that a worker has been idle for a given time. Polls, because there can be a million
+// closures per second. Owned by the worker's reconnect loop; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ class idle_watch {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// @param busy returns whether there is work, or was since the last call
-  /// @param idle called once, after `timeout` without work or up to a sixteenth later
+  /// @param busy returns whether there is work, or has been since the last call
+  /// @param idle called once, after `timeout` without work, or up to a sixteenth of it later
   idle_watch(coro::engine_context& engine, std::chrono::milliseconds timeout,
              std::function<bool()> busy, std::function<void()> idle)
       : timeout_(timeout), busy_(std::move(busy)), idle_(std::move(idle)), timer_(engine) {

@@ -38,7 +38,7 @@ failure failure_of_current_exception() {
     f.traceback = e.traceback();
     if (auto const* lost = dynamic_cast<dependency_lost const*>(&e))
       f.dependencies = lost->dependencies();
-  } catch (closure_error const& e) {  // from an object on a task, or a closure of another session
+  } catch (closure_error const& e) {  // from an object on a task, or from another session's closure
     f.type = boost::core::demangle(typeid(e).name());
     f.message = e.what();
     if (e.kind() == failure_kind::dependency_lost && !e.failure().dependencies.empty()) {

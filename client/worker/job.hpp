@@ -1,6 +1,6 @@
-// A call of a user's function for a closure. The engine thread fills it before it is queued, then
-// an executor thread runs it. The engine thread reads it again when it is done. `state` decides
-// which thread owns it.
+// A call of a user's function for a closure. The engine thread fills it before it is queued, an
+// executor thread runs it, and the engine thread reads the result. `state` determines which thread
+// owns it.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct registered_function {
   std::string name;
   raw_function call;
   bool quick = false;  // runs on the stream's thread
-  bool typed = false;  // parses its arguments and resolves PerWorkerValues itself
+  bool typed = false;  // parses its own arguments and resolves its own per-worker values
 };
 
 struct job {
@@ -37,13 +37,13 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
-  std::uint32_t workers = 0;         // of its job, according to the server
-  per_worker_store* kept = nullptr;  // nullptr: no PerWorkerValues involved
+  std::uint32_t workers = 0;         // number of workers in its job, according to the server
+  per_worker_store* kept = nullptr;  // null if no per-worker values are involved
   std::uint64_t builds = 0;          // handle of the value that it builds, or 0
-  std::vector<std::uint64_t> uses;   // handles of values in its arguments
+  std::vector<std::uint64_t> uses;   // handles of the values in its arguments
 
   std::atomic<phase> state = phase::queued;
-  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch: not started
+  std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch if not started
   std::stop_source stop;
   detail::wait_start waits_since{};
 
@@ -54,7 +54,7 @@ struct job {
 
   bool finished = false;        // engine thread: `ok` to `took` are valid
   bool start_reported = false;  // engine thread
-  bool slot_returned = false;   // engine thread: slot given back
+  bool slot_returned = false;   // engine thread
 };
 
 /// Calls the function. Returns true with its value in `result`, or false with the error in `why`.
@@ -62,12 +62,12 @@ struct job {
 bool call_function(registered_function const& f, context& c, value_view args, value& result,
                    failure& why) noexcept;
 
-/// Returns the failure for the exception being handled.
+/// Converts the current exception to a failure.
 /// @pre Called in a catch block.
 failure failure_of_current_exception();
 
-/// Runs the job on the calling thread: resolves the PerWorkerValues that it uses, and stores the
-/// one that it builds. Sets `ok`, and `result` or `why`.
+/// Runs the job on the calling thread. Resolves the per-worker values in its arguments, and stores
+/// the value that it builds. Sets `ok`, and `result` or `why`.
 void run_job(job& j, context& c) noexcept;
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Stacks of this process's threads, for a server that requests them (muster stacks). A short-lived
-// process samples them from outside, and a separate thread names the frames.
+// Stacks of this process's threads, requested by a server (muster stacks). A short-lived process
+// samples them from outside, and a separate thread resolves the frame names.
 //
 // Owned by a worker. take(): engine thread. `told` is called on the separate thread, or within
 // take().
@@ -15,7 +15,7 @@ namespace muster {
 
 class own_stacks {
  public:
-  /// Limit of requests in progress, after which the answer is "busy".
+  /// Maximum number of requests in progress; further requests are answered "busy".
   static constexpr int asked_max = 2;
   static constexpr std::size_t text_bytes_max = std::size_t{16} << 10;
 
@@ -24,9 +24,9 @@ class own_stacks {
   own_stacks(own_stacks const&) = delete;
 
   void take(std::uint64_t query);
-  /// Engine thread: an answer of `told` has been processed.
+  /// Engine thread. Records that an answer of `told` has been processed.
   void taken() { --asked_; }
-  /// Waits for sampling to end, a second at most. `told` is not called afterwards.
+  /// Waits for sampling to end, for at most a second. `told` is not called afterwards.
   void end();
 
  private:

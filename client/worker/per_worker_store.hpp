@@ -1,4 +1,4 @@
-// The PerWorkerValues of a worker by handle: JSON, bytes, a C++ object, or the builder's error.
+// A worker's per-worker values by handle: JSON, bytes, a C++ object, or the builder's error.
 // Outlives connections. Any thread.
 #pragma once
 
@@ -15,26 +15,26 @@
 namespace muster {
 
 struct kept_value {
-  value data;       // if neither object nor error
+  value data;       // used if there is neither an object nor an error
   std::any object;  // std::shared_ptr<T>
   std::optional<failure> error;
 };
 
 class per_worker_store {
  public:
-  /// Stores a value. The server bounds their number.
+  /// Stores a value. The server limits the number of values.
   void keep(std::uint64_t handle, kept_value v);
   void drop(std::uint64_t handle);
   /// Returns a copy, or nullopt if the handle is unknown.
   std::optional<kept_value> find(std::uint64_t handle) const;
-  /// Returns handles that have a value. Values whose builder failed are built again on request.
+  /// Returns the handles that have a value. Values whose builder failed are rebuilt on request.
   std::vector<std::uint64_t> handles() const;
 
-  /// Replaces {"$per_worker":"pw_…"} in the arguments by the JSON value if `uses` has its handle.
-  /// C++ objects are not replaced: the parameter finds them by handle.
-  /// @throws function_error INPUT, which names the value
+  /// Replaces {"$per_worker":"pw_…"} in the arguments with the JSON value if `uses` contains its
+  /// handle. Does not replace C++ objects, which the parameter finds by handle.
+  /// @throws function_error INPUT, whose message names the value
   void resolve(boost::json::value& args, std::vector<std::uint64_t> const& uses) const;
-  /// Resolves JSON text, for raw functions.
+  /// Resolves JSON text for raw functions.
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:

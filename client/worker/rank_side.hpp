@@ -1,6 +1,6 @@
-// Interface between the streams of a worker and its ranks of programs, implemented by
-// client/programs. Workers without it run no programs. Messages are documented in
-// proto/muster/v1/programs.proto. Outlives all streams; engine thread only.
+// Interface between a worker's streams and its program ranks, implemented by client/programs.
+// Workers without an implementation run no programs. See proto/muster/v1/programs.proto for the
+// messages. Outlives all streams; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -27,22 +27,22 @@ class rank_side {
   /// Applies the welcome of `server` ("host:port").
   virtual void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) = 0;
   virtual void take(v1::RankOrders const& orders) = 0;
-  /// Adds reports to a message, up to its size limit. Returns whether more are pending.
+  /// Adds reports to a message, up to its size limit. Returns whether more reports are pending.
   virtual bool report(v1::WorkerMessage& to) = 0;
   virtual bool reports() const = 0;
-  /// Returns the maximum time between messages while any rank is alive.
+  /// Returns the maximum time between messages while any rank is running.
   virtual std::chrono::milliseconds sign_of_life() const = 0;
 
   /// Stops all ranks, with their grace periods, because the worker leaves. Returns the time after
-  /// which none is alive unless its launcher hangs.
+  /// which no rank is running unless its launcher hangs.
   virtual std::chrono::milliseconds leave() = 0;
   virtual void kill() = 0;
-  /// Kills all ranks and waits for them. Called after the last stream by the thread that created
+  /// Kills all ranks and waits for them. Called after the last stream, on the thread that created
   /// this object.
   virtual void end() = 0;
-  /// Returns whether no rank is alive and all ends have been reported on this stream.
+  /// Returns whether no rank is running and all exits have been reported on this stream.
   virtual bool settled() const = 0;
-  /// Returns whether a rank is alive or about to start.
+  /// Returns whether a rank is running or about to start.
   virtual bool alive() const = 0;
 };
 

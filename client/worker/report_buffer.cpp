@@ -14,7 +14,7 @@ std::int64_t unix_ms_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-// Returns valid UTF-8, as the server requires, cut at a character boundary.
+// Returns valid UTF-8, as the server requires, truncated at a character boundary.
 std::string clean(std::string_view text, std::size_t bytes_max) {
   auto const whole = text.size();
   if (whole > bytes_max) {
@@ -133,7 +133,7 @@ void report_buffer::hand_over(latest&& p, outbox& to) {
   m.add_progress_text(std::move(p.text));
 }
 
-// Dropped lines came after the stored ones.
+// Dropped lines are newer than the stored lines.
 void report_buffer::hand_over_lines(outbox& to) {
   lines_signalled_ = false;
   for (auto& l : lines_) hand_over(std::move(l), to);

@@ -1,8 +1,8 @@
-// Log lines and progress of running functions on their way to the server. Any thread adds them; the
+// Buffers log lines and progress of running functions for the server. Any thread adds them; the
 // engine thread moves them to the current stream. Outlives the streams. Owned by the runtime.
 //
-// Functions never block. Lines that do not fit are dropped and replaced by one line with their
-// number. Only the newest progress is sent.
+// Functions never block. Lines that do not fit are dropped, and one line reports their number. Only
+// the latest progress is sent.
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,15 @@
 namespace muster {
 
 struct report_limits {
-  /// Longer lines are cut and marked as cut.
+  /// Longer lines are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Limits per closure and in total of bytes that are not yet on the wire. Beyond them, lines are
-  /// dropped and counted.
+  /// Maximum unsent bytes, per closure and in total. Beyond these limits, lines are dropped and
+  /// counted.
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   std::size_t bytes_max = std::size_t{8} << 20;
   static constexpr std::size_t line_overhead = 64;
-  /// Minimum time between progress reports, except the last of a closure.
+  /// Minimum time between progress reports, except for a closure's last report.
   std::chrono::milliseconds progress_every{100};
 };
 
@@ -48,22 +48,22 @@ class report_buffer {
   /// `wake` is called on the reporting thread when a report is added to an empty buffer.
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
-  // Any thread:
+  // Any thread.
   /// Adds each line of `text`. If `text` ends with a carriage return, its last line is unfinished:
   /// the next line of this closure and level replaces it.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
-  // Engine thread:
-  /// Starts a connection. Drops what the previous one has not sent, and frees its space. Stored
-  /// reports are sent on the new one.
+  // Engine thread.
+  /// Starts a connection. Drops everything that the previous connection has not sent and frees its
+  /// space. Stored reports are sent on the new connection.
   void open();
-  /// Moves log lines and progress into `to`. If progress is not due yet, returns when to call
-  /// again.
+  /// Moves log lines and progress into `to`. If progress is not due yet, returns the time of the
+  /// next call.
   std::optional<clock::time_point> drain(outbox& to, clock::time_point now);
-  /// Moves reports of a closure that is about to be answered into `to`.
+  /// Moves the reports of a closure that is about to be answered into `to`.
   void finish(origin const& of, outbox& to);
-  /// Frees the space of lines that are on the wire.
+  /// Frees the space of lines that have been sent.
   void sent(v1::WorkerMessage const& message);
 
  private:
@@ -99,10 +99,10 @@ class report_buffer {
   std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool lines_signalled_ = false;     // engine thread was woken for lines
-  bool progress_scheduled_ = false;  // engine thread will process progress when due
+  bool lines_signalled_ = false;     // the engine thread has been woken for lines
+  bool progress_scheduled_ = false;  // the engine thread will process progress when due
 
-  // True while lines_, progress_ or accounts_ is not empty; spares finish() the lock.
+  // True while lines_, progress_ or accounts_ is not empty; avoids locking in finish().
   std::atomic<bool> has_reports_ = false;
 };
 

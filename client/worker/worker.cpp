@@ -1,4 +1,3 @@
-// The loop that keeps a worker attached to one of its servers.
 #include "muster/worker.hpp"
 
 #include <sys/eventfd.h>
@@ -29,7 +28,7 @@
 namespace muster {
 namespace {
 
-// Jittered, so that the workers of a restarted server do not all reconnect at once.
+// Jittered, so that not all workers of a restarted server reconnect at the same time.
 constexpr std::chrono::milliseconds quick_pause{4};
 
 constexpr std::chrono::milliseconds rank_poll_interval{50};
@@ -144,10 +143,10 @@ class worker::runtime {
     }
     machines.reset();
     stacks_->end();
-    objects_->end();  // first: functions can wait for objects
+    objects_->end();  // first, because functions can wait for objects
     threads_->stop();
     if (ranks_) ranks_->end();
-    // Waits for handlers that were posted before.
+    // Waits for handlers that were posted earlier.
     std::binary_semaphore swept(0);
     engine.post([this, &swept] {
       objects_.reset();
@@ -171,7 +170,7 @@ class worker::runtime {
 
   // Handles can outlive the worker and wake it, so the callbacks check that it exists.
   void begin_objects() {
-    hello_.set_objects(true);  // also without classes: functions can call objects of others
+    hello_.set_objects(true);  // also without classes, because functions can call objects
     std::weak_ptr<client_engine> const engine = engine_;
     std::weak_ptr<hosted_objects> const there = objects_;
     auto const wake = [this, engine, there] {
@@ -221,11 +220,11 @@ class worker::runtime {
       auto const end = co_await stream.run();
       current_ = nullptr;
       if (!comes_back(end, server)) break;
-      // If closures are held for this server, dials it again after a short delay.
+      // If closures are held for this server, reconnects to it after a short delay.
       bool const hurry = hold(end);
       if (!hurry) ++n;
       in_vain = end.welcomed ? 0 : in_vain + 1;
-      // One pause per round of all servers: one of them can have just become leader.
+      // One pause per round of all servers, because one of them may just have become the leader.
       if (in_vain % options_.servers.size() != 0) continue;
       coro::timer pause(engine_->context());
       pause_ = &pause;
@@ -233,7 +232,7 @@ class worker::runtime {
       pause_ = nullptr;
     }
     held_.drop_all();
-    // A worker that leaves cleanly has no ranks left.
+    // A worker that leaves normally has no ranks left.
     coro::timer look(engine_->context());
     auto const until = std::chrono::steady_clock::now() + time_of_ranks();
     while (ranks_ && ranks_->alive() && stops_ == 1 && std::chrono::steady_clock::now() < until)
@@ -242,15 +241,15 @@ class worker::runtime {
     wake_caller();
   }
 
-  /// Stops live ranks if the worker was asked to leave, also without a server. Returns the time
-  /// until they have ended.
+  /// Stops running ranks if the worker was asked to leave, even without a server. Returns the
+  /// maximum time until they have exited.
   std::chrono::milliseconds time_of_ranks() {
     bool const stops = ranks_ && ranks_->alive() && stops_ == 1;
     return stops ? ranks_->leave() : std::chrono::milliseconds(0);
   }
 
-  // Returns whether there is work, or was since the last call. Quick functions are noticed only by
-  // the count.
+  // Returns whether there is work, or has been since the last call. Quick functions are visible
+  // only in the count.
   bool was_busy() {
     auto const before = std::exchange(received_, current_ ? current_->received() : 0);
     return received_ != before || !held_.empty() || (ranks_ && ranks_->alive()) ||
@@ -263,7 +262,7 @@ class worker::runtime {
     stop();
   }
 
-  // Logs each reason once, then once a minute, because a worker retries every few seconds.
+  // Logs each reason once, then once per minute, because a worker retries every few seconds.
   void log_unreachable(std::string const& server, std::string const& grpc_text) {
     auto const reason = unreached_reason(grpc_text);
     constexpr auto again = std::chrono::minutes(1);
@@ -300,8 +299,8 @@ class worker::runtime {
     return true;
   }
 
-  // Holds running closures until the server no longer wants them. Returns whether to dial the same
-  // server again after a short delay.
+  // Holds running closures until the server no longer needs them. Returns whether to reconnect to
+  // the same server after a short delay.
   bool hold(stream_end const& end) {
     if (end.hold == std::chrono::milliseconds(0) && end.welcomed) held_.drop_all();
     if (end.welcomed) void_at_ = std::chrono::steady_clock::now() + end.hold;
@@ -324,7 +323,7 @@ class worker::runtime {
     threads_->take_finished(finished_);
     for (auto& j : finished_) {
       if (!held_.holds(*j)) continue;
-      j->finished = true;  // without a stream, kept for the next one
+      j->finished = true;  // without a stream, kept for the next stream
       if (current_) current_->take(*j);
     }
     finished_.clear();
@@ -336,27 +335,27 @@ class worker::runtime {
   per_worker_store values_;  // outlives streams and threads
   int wake_fd_ = -1;         // eventfd that run() waits for
 
-  std::unique_ptr<rank_side> ranks_;  // nullptr: no programs
+  std::unique_ptr<rank_side> ranks_;  // null if the worker runs no programs
   std::shared_ptr<hosted_objects> objects_ = std::make_shared<hosted_objects>();
 
-  // Any thread:
+  // Any thread.
   report_buffer reports_;
   std::atomic<int> stops_ = 0;
   std::atomic<bool> done_ = false;
 
-  // Engine thread while run() runs:
+  // Engine thread while run() is running.
   std::shared_ptr<client_engine> engine_;
   std::unique_ptr<executor> threads_;
   std::unique_ptr<own_stacks> stacks_;
   std::vector<std::shared_ptr<job>> finished_;
   held_closures held_;
   worker_stream* current_ = nullptr;
-  std::uint64_t received_ = 0;  // by the current stream at the last check
+  std::uint64_t received_ = 0;  // number received on the current stream at the last check
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
   // Time at which held closures become void without a stream.
   std::chrono::steady_clock::time_point void_at_{};
-  /// Servers that have not welcomed this worker since it last tried them; at most the configured
+  /// Servers that have not accepted this worker since it last tried them; limited by the configured
   /// servers.
   struct unreached {
     unsigned tries = 0;

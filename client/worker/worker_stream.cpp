@@ -1,5 +1,5 @@
 // The life cycle of the stream: Hello, the order of writes, leaving and the end.
-// worker_stream_messages.cpp handles the messages.
+// worker_stream_messages.cpp processes the messages.
 #include "client/worker/worker_stream.hpp"
 
 #include <utility>
@@ -16,7 +16,7 @@ using steady = std::chrono::steady_clock;
 constexpr auto final_acknowledgement_timeout = std::chrono::seconds(5);
 constexpr auto rank_check_interval = std::chrono::seconds(1);
 
-// Returns whether the server would refuse the same Hello again.
+// Returns whether the server would reject the same Hello again.
 bool is_permanent(grpc::StatusCode code) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::UNAUTHENTICATED ||
          code == grpc::StatusCode::PERMISSION_DENIED;
@@ -73,7 +73,7 @@ void worker_stream::input_ended() {
 
 void worker_stream::leave() {
   if (std::exchange(leave_asked_, true)) return;
-  if (!identity_ && !greeted_) return stream_.cancel();  // the server does not know it yet
+  if (!identity_ && !greeted_) return stream_.cancel();  // the server does not know this worker yet
   out_.tail().set_drain(true);
   stream_.wake();
   begin_leaving();
@@ -88,7 +88,7 @@ void worker_stream::limit_leaving() {
   deadline_.call_at(steady::now() + worker_.options.drain_timeout, [this] { give_back(); });
 }
 
-// Lets closures run until the ranks have ended, since the worker cannot leave before that.
+// Lets closures run until the ranks have exited, because the worker cannot leave earlier.
 void worker_stream::give_back() {
   auto const now = steady::now();
   if (ranks_ && !ranks_->settled() && now < ranks_until_) {

@@ -1,10 +1,11 @@
-// One Attach stream of a worker, from connecting to its final status. Takes closures, runs quick
-// functions directly, passes others to the executor, and sends answers.
+// One Attach stream of a worker, from connecting to its final status. Receives closures, runs quick
+// functions directly, passes all other functions to the executor, and sends answers.
 //
-// Held closures outlive the stream: hello offers them, and welcome lists those that continue.
+// Held closures outlive the stream: the hello offers them, and the welcome lists those that
+// continue.
 //
-//   dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
-//       └──────────────────────┴── broken, refused, abandoned ──► lost
+//     dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
+//         └──────────────────────┴── broken, refused, abandoned ──► lost
 //
 // Owned by the worker's reconnect loop; engine thread only.
 #pragma once
@@ -32,12 +33,12 @@ namespace muster {
 
 struct stream_end {
   bool welcomed = false;
-  bool left = false;        // cleanly: all answered or given back, status OK
+  bool left = false;        // all closures were answered or returned, with status OK
   bool final = false;       // reconnecting is forbidden or pointless
   bool no_cluster = false;  // the server does not have the cluster
   std::string reason;
-  std::chrono::steady_clock::duration attached_for{};  // since welcome
-  std::chrono::milliseconds hold{};  // how long the server can still want running closures
+  std::chrono::steady_clock::duration attached_for{};  // since the welcome
+  std::chrono::milliseconds hold{};  // how long the server may still need running closures
 };
 
 class worker_stream final : stream_side {
@@ -49,36 +50,36 @@ class worker_stream final : stream_side {
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    /// For the next stream; run() counts streams, and the welcome adds what must stay the same.
+    /// Hello of the next stream. run() counts streams, and the welcome sets the fields that must
+    /// not change.
     v1::Hello& hello;
     std::vector<registered_function> const& functions;
     per_worker_store& values;
     std::function<void(std::uint64_t query)> read_stack;
   };
 
-  /// `ranks` is nullptr if the worker runs no programs. `ranks` and `objects` must outlive this
+  /// `ranks` is null if the worker runs no programs. `ranks` and `objects` must outlive this
   /// object.
   worker_stream(resources of_worker, std::string server, hosted_objects& objects,
                 rank_side* ranks = nullptr);
   worker_stream(worker_stream const&) = delete;
 
-  /// Runs the stream until it ends. Running functions stay held for the next stream. Errors are in
-  /// the result; `terminal` cancellation cancels the call.
+  /// Runs the stream until it ends. Running functions are kept for the next stream. The result
+  /// contains errors. Terminal cancellation cancels the call.
   [[nodiscard]] coro::task<stream_end> run();
 
-  /// Takes no more closures, answers held ones, then leaves. Gives unfinished ones back after
-  /// options.drain_timeout, or later if ranks of programs need time to end.
+  /// Rejects new closures, answers all held closures, then leaves. Returns unfinished closures
+  /// after options.drain_timeout, or later if program ranks need time to exit.
   void leave();
-  /// Cancels the call.
   void abandon() { stream_.cancel(); }
-  /// Returns the number of closures and start orders received.
+  /// Returns the number of received closures and start orders.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// Takes a job that an executor thread has finished.
-  /// @pre It is held.
+  /// Processes a job that an executor thread has finished.
+  /// @pre The job is held.
   void take(job const& finished);
   void take_reports();
   void take(machine const& seen);
-  /// Sends stacks of this process, requested on this stream or an earlier one.
+  /// Sends stacks of this process. The request may have arrived on an earlier stream.
   void take(v1::TaskStack stack);
   /// Wakes the stream because objects, their callers or ranks have something to send.
   void wake() {
@@ -103,25 +104,25 @@ class worker_stream final : stream_side {
   void take_acknowledgement(std::uint64_t count);
   /// Starts jobs, unless too many answers are unacknowledged.
   void begin(std::vector<std::shared_ptr<job>>& jobs);
-  /// Reports functions that have been running or waiting for a while. Repeats while any are
+  /// Reports functions that have been running or waiting for a while. Repeats while any function is
   /// running.
   void report_started();
   void report_waits(std::chrono::steady_clock::time_point now);
   void begin_leaving();
-  /// Calls give_back() once the drain timeout is over.
+  /// Calls give_back() after the drain timeout.
   void limit_leaving();
-  /// Gives back closures that are not done and kills ranks that have not ended, unless ranks still
-  /// have time: then it tries again a moment later.
+  /// Returns unfinished closures and kills ranks that have not exited. If ranks still have time,
+  /// tries again a moment later.
   void give_back();
-  /// Returns whether nothing is left to answer.
+  /// Returns whether all closures, ranks and objects have been answered.
   bool is_drained() const {
     return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
   }
   void beat();
 
   void answer(job const& j);
-  /// Adds an answer and returns the message that contains it. `why` is nullptr for a result; `took`
-  /// is the execution time.
+  /// Adds an answer and returns the message that contains it. `why` is null for a result; `took` is
+  /// the execution time.
   v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
                             failure const* why, std::chrono::steady_clock::duration took);
   void refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
@@ -135,9 +136,9 @@ class worker_stream final : stream_side {
   hosted_objects& objects_;
   rank_side* const ranks_;
   server_stream stream_;
-  std::shared_ptr<worker_identity const> identity_;  // set by welcome
-  std::uint32_t nested_max_ = 0;                     // limit of closures that wait for values
-  std::uint32_t workers_ = 0;                        // of its job, from the last message
+  std::shared_ptr<worker_identity const> identity_;  // set by the welcome
+  std::uint32_t nested_max_ = 0;                     // maximum number of waiting closures
+  std::uint32_t workers_ = 0;                        // in the job, from the last message
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;
@@ -146,25 +147,25 @@ class worker_stream final : stream_side {
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;
-  std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; bounded by the credits
+  std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; limited by the credits
   std::uint64_t received_ = 0;
-  bool send_objects_first_ = true;  // otherwise other reports are sent first
-  std::uint64_t answered_ = 0;      // on this stream, including those in hello
+  bool send_objects_first_ = true;  // whether objects are sent before other reports
+  std::uint64_t answered_ = 0;      // on this stream, including answers in the hello
 
-  /// Bounded by the credits, with one answer per closure, and by the limits of report_buffer.
+  /// Limited by the credits, with one answer per closure, and by the limits of report_buffer.
   proto::outbox<v1::WorkerMessage> out_;
   std::chrono::steady_clock::time_point written_at_{};
   std::chrono::milliseconds beat_interval_{5'000};
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;                         // hello was sent: the server can know this worker
-  bool leave_asked_ = false;                     // drain was or will be sent
+  bool greeted_ = false;                         // whether the hello has been sent
+  bool leave_asked_ = false;                     // a drain has been or will be sent
   bool leaving_ = false;                         // the server sends no more closures
-  bool awaiting_final_acknowledgement_ = false;  // all is answered but not acknowledged
-  // When leaving: time by which all ranks have ended.
+  bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
+  // While leaving: time by which all ranks have exited.
   std::chrono::steady_clock::time_point ranks_until_{};
-  coro::timer deadline_;  // for welcome, then for leaving
+  coro::timer deadline_;  // for the welcome, then for leaving
   coro::timer beats_;
   coro::timer starts_;
   coro::timer progress_;

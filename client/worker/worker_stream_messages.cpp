@@ -1,4 +1,4 @@
-// Handles messages of the server and queues answers.
+// Processes the server's messages and queues answers.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -52,8 +52,8 @@ std::string worker_stream::take(grpc::ByteBuffer& message) {
     stream_.wake();
   }
   if (m.has_objects()) {
-    // Drops new calls: a client that keeps calling would prevent the worker from leaving. Calls
-    // without an answer are lost with the task.
+    // Drops new calls, because a client that keeps calling would prevent the worker from leaving.
+    // Unanswered calls are lost with the task.
     if (leaving_ && worker_.held.empty()) m.mutable_objects()->clear_object();
     objects_.take(*m.mutable_objects());
   }
@@ -107,7 +107,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   deadline_.cancel();
   if (leave_asked_) limit_leaving();
   beat_interval_ = std::chrono::milliseconds(std::max(1u, w.heartbeat_interval_ms()));
-  // The time in which the server notices the loss of this worker, plus its reconnect grace.
+  // The time in which the server detects the loss of this worker, plus its reconnect grace.
   if (w.reconnect_grace_ms() > 0)
     hold_ = 3 * beat_interval_ + std::chrono::milliseconds(w.reconnect_grace_ms());
   if (ranks_) {
@@ -127,7 +127,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
   worker_.threads.set_waiting(worker_.held.waiting());
   log(log_level::info,
       "attached to " + server_ + " as " + identity_->job + ":" + std::to_string(identity_->index));
-  take_reports();  // sends the reports that were made without a connection
+  take_reports();  // sends reports that were made without a connection
   if (!worker_.held.empty()) report_started();
 }
 
@@ -290,7 +290,7 @@ void worker_stream::answer(job const& j) {
   bool const has_waited = j.slot_returned;
   worker_.held.answered(j, std::chrono::steady_clock::now(), answered_);
   if (has_waited) worker_.threads.set_waiting(worker_.held.waiting());
-  stream_.wake();  // a leaving worker can go once the last answer is sent
+  stream_.wake();  // a leaving worker can leave once the last answer has been sent
 }
 
 void worker_stream::take(machine const& seen) {
