@@ -63,7 +63,7 @@ def test_builder_that_always_kills_its_process_fails_dependent_calls(with_one: C
     c = with_one.coordinator()
     value = c.create_per_worker_value(build, (str(folder), 10**6))
     needs = c.schedule(same, (value,))
-    with pytest.raises(muster.InputError, match="quarantined: 4 workers were lost while they built it, the last was "
+    with pytest.raises(muster.InputError, match="quarantined: 4 workers were lost while they built it; the last was "
                                                 "worker:0"):
         c.join(DEADLINE)
     alerts = {a["rule"]: a for a in with_one.server.get("/api/v1/attention")["items"]}

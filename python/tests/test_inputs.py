@@ -247,7 +247,7 @@ def test_inputs_of_a_call_are_limited_in_number(cluster: Cluster) -> None:
     with cluster.coordinator(continue_on_error=True) as c:
         sets = c.schedule_many(lambda n: {n}, [(n,) for n in range(1000)])
         assert c.schedule(lambda s: len(set().union(*s)), args=(sets,)).fetch(30) == 1000
-        with pytest.raises(muster.InputError, match="refer to 1001 RemoteValues, the limit is 1000"):
+        with pytest.raises(muster.InputError, match="refer to 1001 RemoteValues; the limit is 1000"):
             c.schedule(len, args=([*sets, c.schedule(lambda: {1})],)).fetch(30)
 
 
@@ -334,7 +334,7 @@ def test_lost_value_is_computed_again(make_cluster: MakeCluster, tmp_path: pathl
         dropped = lambda: re.search(r'muster_values_dropped_total{reason="spill_bytes"} (\d+)', _metrics(cluster))
         until(lambda: (found := dropped()) and int(found[1]) >= 10, "values are dropped")
         assert c.schedule(total, args=(second,)).fetch(30) == int((array(64) + 1).sum())
-        assert "is computed again by" in json.dumps(cluster.server.get("/api/v1/events"))
+        assert "is being recomputed by" in json.dumps(cluster.server.get("/api/v1/events"))
         del others
 
 

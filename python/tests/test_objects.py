@@ -178,9 +178,9 @@ def test_objects_call_each_other_and_a_cycle_is_an_error(with_ps: Cluster) -> No
     c = with_ps.coordinator()
     a, b = (c.create(Counter, task=task) for task in ("ps:0", "worker:0"))
     assert a.call(b, "add", 4).fetch(20) == 4
-    with pytest.raises(muster.InputError, match="neither can end"):
+    with pytest.raises(muster.InputError, match="neither can finish"):
         a.call(b, "call", a, "add").fetch(20)
-    with pytest.raises(muster.InputError, match="neither can end"):
+    with pytest.raises(muster.InputError, match="neither can finish"):
         a.call(a, "add").fetch(20)
     assert a.call(b, "add").fetch(20) == 5, "both objects continue"
 
@@ -408,7 +408,7 @@ def test_calls_of_a_detached_object_are_sent_before_the_session_closes(with_ps: 
 
 def test_method_that_calls_its_own_object_recursively_gets_a_cycle_error(with_ps: Cluster) -> None:
     h = with_ps.coordinator().create(Counter, task="ps:0")
-    assert "neither can end" in h.flood(h, calls.CALLS_MAX + 1).fetch(60)
+    assert "neither can finish" in h.flood(h, calls.CALLS_MAX + 1).fetch(60)
 
 
 def test_large_objects_are_made_from_many_threads(with_ps: Cluster) -> None:
@@ -480,7 +480,7 @@ def test_lost_object_reports_the_reason(make_cluster: Callable[..., Cluster]) ->
 def test_object_without_a_task_goes_to_the_connected_task_with_the_fewest(make_cluster: Callable[..., Cluster]) -> None:
     cluster = make_cluster()
     c = cluster.coordinator()
-    with pytest.raises(muster.InputError, match="no connected task can hold the object"):
+    with pytest.raises(muster.InputError, match="no connected worker can create the object"):
         c.create(Counter)
     cluster.add("--processes", "2", "--index", "0")
     made = [c.create(Counter, (i,)) for i in range(4)]

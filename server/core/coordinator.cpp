@@ -27,7 +27,7 @@ coordinator::state::state(core::config c, time_point start, server_wide& w)
 }
 
 void coordinator::state::begin(time_point t) {
-  check(t >= step.now, "time does not go backwards");
+  check(t >= step.now, "time must not go backwards");
   step.now = t;
   step.fx.clear();
   places.begin_step();
@@ -80,7 +80,7 @@ void coordinator::state::on_alarm(alarm<alarm_kind> const& a) {
       return step.starts_due.push_back(closure_id{a.id});
     case alarm_kind::closure_deadline: {
       slot const c = closures.find(closure_id{a.id});
-      check(c != no_slot, "an alarm goes with its closure");
+      check(c != no_slot, "a closure's alarm must be removed with the closure");
       return life.deadline_passed(c);
     }
     case alarm_kind::job_deadline:

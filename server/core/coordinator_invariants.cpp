@@ -8,7 +8,7 @@ namespace muster::core {
 
 namespace {
 std::string broken(std::string const& what, std::uint64_t is, std::uint64_t should_be) {
-  return what + ": " + std::to_string(is) + ", counted " + std::to_string(should_be);
+  return what + ": recorded " + std::to_string(is) + ", actual " + std::to_string(should_be);
 }
 }  // namespace
 
@@ -23,7 +23,7 @@ std::string coordinator::state::leaked_place() const {
   });
   for (std::uint32_t p = 0; p < held.size(); ++p)
     if (places[p].references != held[p])
-      return broken("holders of place " + std::to_string(p), places[p].references, held[p]);
+      return broken("references to place " + std::to_string(p), places[p].references, held[p]);
   return {};
 }
 
@@ -37,16 +37,17 @@ std::string coordinator::state::miscounted_per_worker() const {
     if (v.users != users[id]) return broken("users of " + text(id), v.users, users[id]);
     for (auto const& [task, part] : v.components) {
       if (part.build != closure_id{} && closures.find(part.build) == no_slot)
-        return text(id) + " waits for a build that is gone";
+        return text(id) + " waits for a build closure that does not exist";
       auto const* w = scheduler.find(part.stream);
       bool const built = w && std::binary_search(w->built.begin(), w->built.end(), id);
       if (w && built != (part.state == value_state::ready))
-        return text(id) + " is built where nobody knows, or the other way round";
+        return text(id) +
+               ": its state on a worker does not match the worker's list of built values";
     }
     users.erase(id);
   }
   for (auto const& [id, count] : users)
-    if (count > 0) return text(id) + " is gone and somebody needs it";
+    if (count > 0) return text(id) + " does not exist, but unfinished closures need it";
   return {};
 }
 
@@ -56,28 +57,28 @@ std::string coordinator::state::misplaced_closure() const {
   closures.for_each([&](slot c, closure_record const& r) {
     auto const& s = sessions.of(r.owner);
     if (s.delivery() == delivery::build && r.worker == worker_number{})
-      wrong = "a build is with no worker";
+      wrong = "a build closure has no worker";
     if (ended(r.state()) && !s.traits().keeps_records)
-      wrong = "a finished closure of a session that keeps none is kept";
+      wrong = "a finished closure is stored although its session stores none";
     if (!s.traits().resumable) return;
     kept[r.owner] += ended(r.state());
     tokens[r.owner] += r.token != 0;
     auto const known = s.by_token.find(r.token);
     if (r.token != 0 && (known == s.by_token.end() || known->second != closures.id_of(c)))
-      wrong = text(closures.id_of(c)) + " is not known by its token";
+      wrong = text(closures.id_of(c)) + " cannot be found by its token";
   });
   for (auto const& [id, s] : sessions.all()) {
     if (s->held.size != kept[s->number])
-      return broken(text(id) + " held", s->held.size, kept[s->number]);
+      return broken("stored closures of " + text(id), s->held.size, kept[s->number]);
     if (s->by_token.size() != tokens[s->number])
-      return broken(text(id) + " tokens", s->by_token.size(), tokens[s->number]);
+      return broken("tokens of " + text(id), s->by_token.size(), tokens[s->number]);
     if (s->closed && flow.idle(*s) && !s->terminal())
-      return text(id) + " is closed, idle and still there";
-    if (s->terminal() && !flow.idle(*s)) return text(id) + " has ended and still has closures";
+      return text(id) + " is closed and idle but has not ended";
+    if (s->terminal() && !flow.idle(*s)) return text(id) + " has ended but still has closures";
     if (flow.idle(*s) && s->traits().listed && s->sealed && !s->terminal())
-      return text(id) + " has nothing left and has not ended";
+      return text(id) + " is sealed and has no unfinished closures, but has not ended";
     if (s->stopping && of(*s).waiting() > of(*s).own_errors)
-      return text(id) + " is stopping and has a queue";
+      return text(id) + " is stopping but still has waiting closures";
   }
   return wrong;
 }
@@ -106,18 +107,21 @@ std::string coordinator::state::mismatch() const {
   for (auto const& [stream, w] : registry.all()) {
     auto const& at = scheduler.of(w->number);
     if (at.stream != stream || at.open != w->open() || !at.placed)
-      return w->task->name() + " has another's slots";
+      return w->task->name() + ": the slots in the scheduler do not belong to this worker";
     if (w->away && (at.running.size == 0 || at.prefetched.size > 0))
-      return broken("waiting for " + w->task->name(), at.running.size, at.held());
+      return broken("running closures of disconnected " + w->task->name(), at.running.size,
+                    at.held());
   }
   if (scheduler.all_workers().size() != registry.all().size())
-    return "slots of a worker are left over";
+    return "the scheduler has slots of a worker that is not registered";
   std::map<session_id, std::uint64_t> repeating;
   for (auto const& [id, s] : sessions.all()) repeating[id] = s->repeating;
-  if (!values.repeats(repeating)) return "a session waits for other repeats";
+  if (!values.repeats(repeating)) return "a session's number of results to repeat is wrong";
   for (auto const& [id, s] : sessions.all())
-    if (s->full && !flow.has_reason_to_hold_back(*s)) return text(id) + " is held back for nothing";
-  if (!step.ended_inputs.empty() || !step.failed_inputs.empty()) return "an end was left untold";
+    if (s->full && !flow.has_reason_to_hold_back(*s))
+      return text(id) + " is held back without a reason";
+  if (!step.ended_inputs.empty() || !step.failed_inputs.empty())
+    return "a step has ended before all dependent closures were informed";
   return {};
 }
 

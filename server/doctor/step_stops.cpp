@@ -15,7 +15,8 @@ void step_stops::begin(core::time_point now, core::program_id program, std::uint
   end(program, {code::unavailable, "another attempt has started"});
   if (rounds_.size() >= under_way_max)
     return done(
-        muster::status{code::resource_exhausted, "too many programs are about to stop; try again"});
+        muster::status{code::resource_exhausted,
+                       "too many programs are already waiting to stop at a step; try again later"});
   auto& r = rounds_[program];
   r.attempt = attempt;
   r.query = ++last_;
@@ -53,8 +54,9 @@ void step_stops::tick(core::time_point now) {
   for (auto const& [program, r] : rounds_)
     if (r.until <= now) over.push_back(program);
   for (auto const program : over)
-    end(program, {code::unavailable,
-                  "one of its workers does not answer, or has a version without this feature"});
+    end(program,
+        {code::unavailable,
+         "one of its workers did not answer, or its version does not support stopping at a step"});
 }
 
 core::time_point step_stops::due() const {

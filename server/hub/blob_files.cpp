@@ -116,8 +116,8 @@ muster::status blob_files::finish(std::uint64_t number, std::string_view hash,
     said = keep(number, u, name);
     if (added && !said.ok()) named_.erase(std::string(name));
   } else {
-    said = {muster::code::invalid_argument,
-            "the bytes have the SHA-256 " + blob_hex_of(is) + ", not " + blob_hex_of(hash)};
+    said = {muster::code::invalid_argument, "the uploaded bytes have the SHA-256 " +
+                                                blob_hex_of(is) + ", not " + blob_hex_of(hash)};
   }
   uploads_.erase(number);
   return said;

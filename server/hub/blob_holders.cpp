@@ -16,7 +16,7 @@ constexpr int ticket_bytes = 32;
 core::holder_id blob_holders::open(holder_sink& sink, core::holder_hello hello, peer p) {
   core::holder_id id = 0;
   check(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof(id)) == 1,
-        "the system has random numbers");
+        "the system must provide random bytes");
   table_.open(id, std::move(hello));
   holders_[id] = {&sink, std::move(p)};
   return id;
@@ -54,7 +54,7 @@ std::optional<blob_holders::ticket> blob_holders::give_ticket(std::string_view n
   if (by.at.address.empty()) return {};
   std::string bytes(ticket_bytes, '\0');
   check(RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), ticket_bytes) == 1,
-        "the system has random numbers");
+        "the system must provide random bytes");
   if (!by.sink->on_ticket(bytes, name)) return {};
   return ticket{by.at, std::move(bytes)};
 }

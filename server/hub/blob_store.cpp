@@ -96,9 +96,9 @@ muster::result<blob_store::upload_id> blob_store::begin(std::string_view hash,
                                                         std::string_view name,
                                                         core::caller const& who) {
   if (uploads_.size() >= options_.uploads_max)
-    return muster::status{
-        muster::code::resource_exhausted,
-        std::to_string(uploads_.size()) + " blobs are being uploaded, the limit; try again later"};
+    return muster::status{muster::code::resource_exhausted,
+                          std::to_string(uploads_.size()) +
+                              " blobs are being uploaded, which is the limit; try again later"};
   auto const counts_for = who && who->value_bytes_max > 0 ? who : nullptr;
   if (auto room = reserve(counts_for, size.value_or(0)); !room.ok()) return room;
   auto const id = ++last_upload_;
@@ -113,11 +113,11 @@ void blob_store::append(upload_id id, std::string piece, done on_done) {
   muster::status wrong;
   if (u.size && u.got > *u.size)
     wrong = {muster::code::invalid_argument,
-             "more than the " + std::to_string(*u.size) + " bytes that were announced"};
+             "received more than the announced " + std::to_string(*u.size) + " bytes"};
   else if (u.got > table_.limits().blob_bytes_max)
-    wrong = {muster::code::out_of_range, "more than " +
+    wrong = {muster::code::out_of_range, "the blob has more than " +
                                              std::to_string(table_.limits().blob_bytes_max) +
-                                             " bytes, the limit of a blob"};
+                                             " bytes, which is the limit"};
   else if (u.got > u.reserved) {
     wrong = reserve(u.who, u.got - u.reserved);
     if (wrong.ok()) u.reserved = u.got;
@@ -131,8 +131,8 @@ void blob_store::finish(upload_id id, done on_done) {
   auto& u = uploads_.at(id);
   if (u.size && u.got < *u.size) {
     auto wrong = muster::status{muster::code::invalid_argument,
-                                std::to_string(u.got) + " bytes arrived of the " +
-                                    std::to_string(*u.size) + " that were announced"};
+                                "received only " + std::to_string(u.got) + " of the announced " +
+                                    std::to_string(*u.size) + " bytes"};
     abandon(id);
     return on_done(std::move(wrong));
   }

@@ -22,7 +22,7 @@ core::failure slow_worker() {
   return core::objects::because(
       core::failure_reason::no_room_for_call,
       {core::failure_kind::user, "muster.ResourceExhausted",
-       "its worker does not read the messages that are sent to it", "", "", 0});
+       "its worker is not reading the messages that the server sends", "", "", 0});
 }
 
 }  // namespace
@@ -55,8 +55,8 @@ muster::status object_hub::place(core::objects::object_spec& spec) const {
     return {};
   }
   return {muster::code::unavailable,
-          "task: no connected task can hold the object: none provides '" + spec.function +
-              "'; start a worker, or name a task, which can connect later",
+          "task: no connected worker can create the object, because none provides '" +
+              spec.function + "'; start such a worker, or specify a task that will connect later",
           "task"};
 }
 
@@ -122,8 +122,8 @@ void object_hub::draw(core::incarnation i, core::session_id s, core::objects::ca
                          ? std::nullopt
                          : hub_.state().held(from->second.stream, wanted->closure, wanted->attempt);
   if (!place)
-    return refuse("closure: only a function that its worker executes can read splits, and " +
-                  core::text(wanted->closure) + " is not one");
+    return refuse("closure: only a function that its worker is executing can read splits, but " +
+                  core::text(wanted->closure) + " is not running");
   wanted->stops = place->stopping;
   table_.draw(who, s, c, *wanted, hub_.state().session_of(wanted->closure), from->second.task);
 }

@@ -25,9 +25,9 @@ class worker_questions {
   /// Returns the number of a new query. At the limit, passes the error to `done` and returns 0.
   std::uint64_t expect(core::stream_id stream, handler done) {
     if (waiting_.size() >= waiting_max) {
-      done(muster::status{code::resource_exhausted, std::to_string(waiting_max) + " requests for " +
-                                                        subject_ +
-                                                        " wait for workers, the limit; try again"});
+      done(muster::status{code::resource_exhausted,
+                          std::to_string(waiting_max) + " requests for " + subject_ +
+                              " are already waiting for workers, which is the limit; try again"});
       return 0;
     }
     waiting_.emplace(++last_, waiting{stream, std::move(done)});
@@ -50,7 +50,7 @@ class worker_questions {
       }
       auto done = std::move(it->second.done);
       it = waiting_.erase(it);
-      done(muster::status{code::unavailable, "the connection of the worker broke; try again"});
+      done(muster::status{code::unavailable, "the worker's connection broke; try again"});
     }
   }
 

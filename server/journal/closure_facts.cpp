@@ -211,7 +211,7 @@ std::string first_place_violation(jobs const& all) {
       text = "the closures " + named(other, o) + " and " + named(job, c) + " have the same id";
     return text.empty();
   });
-  return text + "; 'muster data repair' gives each an id of its own";
+  return text + "; 'muster data repair' gives each closure its own id";
 }
 
 }  // namespace

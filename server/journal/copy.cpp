@@ -24,12 +24,12 @@ muster::status target_can_be_made(fs::path const& from, fs::path const& to) {
   std::error_code error;
   auto const there = fs::symlink_status(plain(to), error);
   if (fs::exists(there) && !(fs::is_directory(there) && fs::is_empty(to, error)))
-    return rocks::refused(to, "is not an empty directory; name an empty or new directory");
+    return rocks::refused(to, "is not an empty directory; specify an empty or a new directory");
   struct stat own {
   }, above{};
   if (fs::exists(there) && ::stat(to.c_str(), &own) == 0 &&
       ::stat(plain(to).parent_path().c_str(), &above) == 0 && own.st_dev != above.st_dev)
-    return rocks::refused(to, "is the mount point of a file system; name a directory inside it");
+    return rocks::refused(to, "is the mount point of a file system; specify a directory inside it");
   auto const source = from.empty() ? fs::path() : fs::weakly_canonical(from, error);
   for (auto p = fs::weakly_canonical(to, error); p.has_relative_path(); p = p.parent_path())
     if (p == source) return rocks::refused(to, "is inside " + from.string());

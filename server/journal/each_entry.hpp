@@ -22,7 +22,7 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   });
   if (!read.ok() || damaged.empty()) return read;
   std::replace(damaged.begin(), damaged.end(), '\0', ' ');
-  return {code::internal, "entry " + damaged + " cannot be read, or does not fit the others"};
+  return {code::internal, "entry " + damaged + " cannot be read, or contradicts other entries"};
 }
 
 /// Calls `take(key, entry)` for each decoded entry. A damaged entry stops the visit with INTERNAL.

@@ -67,10 +67,11 @@ muster::result<wire::Format> read_format(store const& s) {
     read = s.read({}, [&](auto, auto) { return empty = false; });
   if (!read.ok()) return read;
   if (!readable || !empty)
-    return muster::status{code::failed_precondition,
-                          readable ? "is not a server's data, or is an interrupted copy: the entry "
-                                     "of its format is missing"
-                                   : "the entry of its format cannot be read"};
+    return muster::status{
+        code::failed_precondition,
+        readable
+            ? "is not Muster server data, or is an interrupted copy: its format entry is missing"
+            : "its format entry cannot be read"};
   return f;
 }
 

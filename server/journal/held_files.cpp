@@ -118,7 +118,7 @@ muster::result<std::shared_ptr<held_files>> held_files::of(fs::path const& direc
       return std::make_shared<held_files>(std::move(files));
   }
   return muster::status{code::unavailable,
-                        directory.string() + ": its files change too fast; try again"};
+                        directory.string() + ": its files are changing too fast; try again"};
 }
 
 std::shared_ptr<held_file const> held_files::find(std::string const& name) const {

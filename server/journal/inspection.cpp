@@ -99,7 +99,7 @@ muster::status load(view const& of, contents& into) {
   if (there > loaded)
     into.notes.push_back(std::to_string(there - loaded) +
                          (there - loaded == 1 ? " entry belongs" : " entries belong") +
-                         " to missing clusters; a server ignores " +
+                         " to clusters that do not exist; a server ignores " +
                          (there - loaded == 1 ? "it" : "them"));
   return {};
 }
@@ -123,11 +123,10 @@ muster::result<contents> format_of(view const& of) {
   if (!entry)
     return problem(
         of, code::failed_precondition,
-        "is not a server's data, or is an interrupted copy: the entry of its format is missing");
+        "is not Muster server data, or is an interrupted copy: its format entry is missing");
   wire::Format f;
   if (!f.ParseFromString(*entry) || f.version() == 0)
-    return problem(of, code::internal,
-                   "its data are damaged (the entry of its format cannot be read)");
+    return problem(of, code::internal, "its data are damaged (the format entry cannot be read)");
   if (f.version() > format_known)
     return problem(of, code::failed_precondition,
                    "was written by a newer server (" + f.written_by() + ", format " +

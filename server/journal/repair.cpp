@@ -188,7 +188,7 @@ class planner_of_repair {
       if (job != core::session_id{} && !jobs_.contains(job))
         return dead(key, "its session is missing");
       if (position_in(key, 16) == 0 || e.value.function.empty())
-        unusable(key, "it names no function");
+        unusable(key, "it contains no function");
     });
   }
 
@@ -218,7 +218,7 @@ class planner_of_repair {
       auto& [next, end] = free_[m.job->cluster];  // a chunk of slots belongs to one cluster
       if (next == end) {
         if (chunks_ >= core::server_wide::chunks_max)
-          return {code::internal, of_.name() + ": there are no free ids for closures"};
+          return {code::internal, of_.name() + ": no closure ids are free"};
         next = std::uint64_t{chunks_++} * core::server_wide::chunk_size;
         end = next + core::server_wide::chunk_size;
       }
@@ -229,7 +229,7 @@ class planner_of_repair {
       own_[{m.job->id, before}] = after;
       if (named_[raw(before)] == 1) moved_[raw(before)] = after;
       plan_.report.add("gives closure " + core::text(before) + " of " + core::text(m.job->id) +
-                       " an id of its own, " + core::text(after));
+                       " its own id, " + core::text(after));
       ++plan_.moved;
     }
     for (auto& [id, job] : jobs_)
@@ -256,9 +256,9 @@ class planner_of_repair {
         } else if (auto const n = named_.find(raw(before));
                    n != named_.end() && n->second > 1 && !has(r.job, before)) {
           after = core::closure_id{place_of(before)};  // without a generation: matches no closure
-          plan_.report.add("a closure of " + core::text(r.job) + " takes the value of " +
-                           core::text(before) +
-                           ", an id of several closures: it fails if it has not run");
+          plan_.report.add(
+              "a closure of " + core::text(r.job) + " uses the value of " + core::text(before) +
+              ", which is the id of several closures: the closure fails if it has not run yet");
         }
         if (after == before) continue;
         input.closure = after;

@@ -23,9 +23,10 @@ muster::result<bool> is_fresh(fs::path const& directory) {
   std::error_code error;
   if (fs::exists(directory / "CURRENT", error)) return false;
   if (!fs::is_empty(directory, error) || error)
-    return refused(directory,
-                   error ? "cannot be read: " + error.message()
-                         : "contains other files and no data of a server; name an empty directory");
+    return refused(
+        directory,
+        error ? "cannot be read: " + error.message()
+              : "contains other files but no Muster server data; specify an empty directory");
   // Access is restricted before the directory contains data. This fails on a mounted volume with
   // another owner, which is reported elsewhere.
   (void)make_private(directory);

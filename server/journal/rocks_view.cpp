@@ -30,7 +30,7 @@ muster::status looked_at(fs::path const& directory) {
   }
   if (error) return {code::internal, directory.string() + ": cannot be read: " + error.message()};
   if (manifest) return damaged(directory, "its file CURRENT is missing");
-  return rocks::refused(directory, "contains no data of a server");
+  return rocks::refused(directory, "contains no Muster server data");
 }
 
 log_end end_of(held_file const& f) {
@@ -56,8 +56,8 @@ muster::status walk_logs(fs::path const& directory, held_files const& held, bool
                              : std::string();
     notes.push_back(name + ": the record at byte " + std::to_string(end.at) + " of " +
                     std::to_string(file->size()) + " is incomplete" + missing +
-                    ", as after a kill or a power failure; a server ignores it, and any records "
-                    "after it that were cut off");
+                    ", as happens after a kill or a power failure; a server ignores this record "
+                    "and any missing records after it");
   }
   return {};
 }

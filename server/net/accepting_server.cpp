@@ -116,7 +116,7 @@ void accepting_server::give_guarded(gate& to, accepted_socket accepted, wire spo
 }
 
 void accepting_server::adopt(int fd, std::string const& client) {
-  check(started(), "a started server adopts connections");
+  check(started(), "the server must be started before it adopts a connection");
   file_descriptor socket(fd);
   resets_.forget("fd:" + std::to_string(fd));
   auto const end = endpoint_of(fd);
@@ -126,7 +126,8 @@ void accepting_server::adopt(int fd, std::string const& client) {
 }
 
 void accepting_server::adopt_tls(int fd, std::string const& client) {
-  check(started() && tls_gate_ != nullptr, "a started server with TLS adopts connections");
+  check(started() && tls_gate_ != nullptr,
+        "the server must be started with TLS before it adopts a TLS connection");
   auto const peer = text_of(endpoint_of(fd));
   give_guarded(*tls_gate_, {file_descriptor(fd), peer, client}, wire::tls);
 }

@@ -37,7 +37,8 @@ inline std::string listen_failure(std::string_view address, boost::system::error
   namespace errc = boost::system::errc;
   auto const why = [&]() -> std::string {
     if (ec == errc::address_in_use)
-      return "another program uses the port; stop it ('ss -ltnp' lists it), or choose another port";
+      return "another program is using the port; stop it ('ss -ltnp' lists it), or choose another "
+             "port";
     if (ec == errc::address_not_available)
       return "this machine does not have the address; choose one that 'ip address' lists";
     if (ec == errc::permission_denied) return "permission denied; choose a port of 1024 or above";

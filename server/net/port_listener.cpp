@@ -221,7 +221,7 @@ muster::result<port_listener::listening> port_listener::listen(std::string const
 
 void port_listener::start() {
   auto& s = *state_;
-  check(!s.thread.joinable(), "a listener starts once");
+  check(!s.thread.joinable(), "a listener must not be started twice");
   s.thread = std::thread([&s] { s.context.run(); });
 }
 

@@ -70,13 +70,13 @@ muster::result<tls_material> load_tls(tls_paths const& paths) {
   m.key = std::move(*key);
   auto const own = key_of(m.key);
   if (!own)
-    return wrong(
-        "key", paths.key,
-        m.key.find("ENCRYPTED") == std::string::npos
-            ? "holds no private key in PEM form"
-            : "is encrypted with a password; store it without one, readable only by the server");
+    return wrong("key", paths.key,
+                 m.key.find("ENCRYPTED") == std::string::npos
+                     ? "contains no PEM private key"
+                     : "is encrypted with a password; store the key without a password, readable "
+                       "only by the server");
   if (X509_check_private_key(leaf.get(), own.get()) != 1)
-    return wrong("key", paths.key, "is not the key of the certificate " + paths.certificate);
+    return wrong("key", paths.key, "does not match the certificate " + paths.certificate);
 
   if (!paths.client_ca.empty()) {
     auto authority = read("client authority", paths.client_ca);
@@ -133,7 +133,8 @@ void tls_files::look() {
     std::lock_guard const lock(mutex_);
     current_ = std::move(fresh);
   }
-  tell_(expired, "certificate " + paths_.certificate + " was replaced; new connections get it" +
+  tell_(expired, "certificate " + paths_.certificate +
+                     " was replaced; new connections use the new certificate" +
                      (expired ? ", but it has expired" : ""));
 }
 

@@ -137,7 +137,8 @@ waiting_connections::verdict waiting_connections::refuse_header(waiting const& w
     return verdict::gone;
   }
   auto const others =
-      unlogged_ ? ", and " + std::to_string(unlogged_) + " earlier ones" : std::string();
+      unlogged_ ? "; " + std::to_string(unlogged_) + " earlier headers were refused as well"
+                : std::string();
   last_logged_ = now, unlogged_ = 0;
   rules_.complain("a PROXY header from " + text_of(w.peer) + " was refused: " + problem + others);
   return verdict::gone;

@@ -51,7 +51,7 @@ coro::task<std::string> ask(Stream& stream, std::string question) {
   auto const [error, length] = co_await asio::async_read_until(
       stream, asio::dynamic_buffer(answer, status_line_bytes_max), '\n', as_tuple);
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated)
-    co_return "it closed the connection without an answer";
+    co_return "it closed the connection without answering";
   if (error) co_return lower(error.message());
   auto const status = status_of_line(std::string_view(answer).substr(0, length));
   if (!status) co_return "the answer is not HTTP";

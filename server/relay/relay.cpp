@@ -230,7 +230,7 @@ struct relay::state {
   coro::task<void> wait_for_room() {
     while (!has_room() && !stopping) {
       warn_now_and_then(
-          "the limit of connections is reached, further ones wait in the system's queue held=" +
+          "the connection limit is reached; further connections wait in the system's queue held=" +
           std::to_string(held) + " connections=" + std::to_string(connections.size()));
       room.expires_at(clock::time_point::max());
       co_await room.async_wait(as_tuple);
@@ -260,7 +260,8 @@ struct relay::state {
                              " without_leader_ms=" + std::to_string(ms));
     } else {
       leaderless_since = clock::now();
-      options.log(true, "no server leads, new connections are held (" + why_none() + ")" + counts);
+      options.log(
+          true, "no server is the leader; new connections are held (" + why_none() + ")" + counts);
     }
   }
 

@@ -91,7 +91,7 @@ coro::task<std::string> tls_handshake(tls_stream& stream, std::string host, inne
   stream.set_verify_callback([](bool accepted, asio::ssl::verify_context&) { return accepted; });
   if (!failed) co_return "";
   if (!check.fault().empty()) co_return check.fault();
-  if (is_end(failed)) co_return "it closed the connection in the TLS handshake";
+  if (is_end(failed)) co_return "it closed the connection during the TLS handshake";
   co_return "the TLS handshake failed: " + lower(failed.message());
 }
 

@@ -56,7 +56,7 @@ agent_admission admit_agent(gate& g, std::vector<network> const& trusted,
                     core::permission::coordinate, certificate, again});
   if (v.status.ok() && v.who && !v.who->bound_to(cluster))
     return {{code::permission_denied,
-             "token '" + v.who->id + "' is not for cluster '" + cluster + "'"}};
+             "token '" + v.who->id + "' is not valid for cluster '" + cluster + "'"}};
   if (v.status.ok()) return {{}, v.who ? v.who->id : std::string()};
   if (!credential.empty()) return {v.status};
   return {{code::unauthenticated,
@@ -87,7 +87,7 @@ muster::result<hub*> pool_of_call(pools& all, stream_options const& options,
   auto const& name = main ? options.main_cluster : (*found)->cluster();
   if (who->bound_to(name) || (main && who->bound_to("default"))) return found;
   return muster::status{muster::code::permission_denied,
-                        "token '" + who->id + "' is not for cluster '" + name + "'"};
+                        "token '" + who->id + "' is not valid for cluster '" + name + "'"};
 }
 
 }  // namespace muster::server

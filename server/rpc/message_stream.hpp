@@ -73,7 +73,7 @@ class message_stream {
     using namespace boost::asio::experimental::awaitable_operators;
     deadline_.call_at(coro::timer::clock::now() + patience, [this, first, patience] {
       end({grpc::StatusCode::DEADLINE_EXCEEDED,
-           "no " + first + " within " + std::to_string(patience.count()) + " ms"});
+           "received no " + first + " within " + std::to_string(patience.count()) + " ms"});
     });
     auto reading = read_all();
     auto writing = write_all();
@@ -124,7 +124,7 @@ class message_stream {
   muster::status take_read() {
     if (read_.Length() > stream_message_bytes_max)
       return {muster::code::resource_exhausted,
-              "the message has " + std::to_string(read_.Length()) + " bytes, the limit is " +
+              "the message has " + std::to_string(read_.Length()) + " bytes; the limit is " +
                   std::to_string(stream_message_bytes_max)};
     return proto::decode(read_, message_) ? take(message_)
                                           : invalid("the message could not be decoded");
@@ -156,7 +156,8 @@ class message_stream {
 
   void encode_next() {
     auto next = out_.take_front();
-    check(proto::encode(next->message, written_), "a message is within its limits");
+    check(proto::encode(next->message, written_),
+          "an outgoing message must not exceed its size limit");
     out_.recycle(std::move(next));
   }
 

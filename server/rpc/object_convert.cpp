@@ -24,7 +24,7 @@ std::string from_wire(v1::ObjectRequests const& from, std::vector<core::objects:
   int const n = from.number_size();
   if (from.object_size() != n || from.method_size() != n || from.args_size() != n ||
       (from.encoding_size() != 0 && from.encoding_size() != n))
-    return "number, object, method, args: they must be of equal length";
+    return "number, object, method, args: must have the same length";
   for (auto const& [field, rows] :
        {std::pair("number", n), std::pair("taken", from.taken_size()),
         std::pair("wait", from.wait_size()), std::pair("create", from.create_size()),
@@ -72,7 +72,7 @@ std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::rep
   int const n = from.number_size();
   if (from.object_size() != n || from.caller_size() != n || from.of_worker_size() != n ||
       from.value_size() != n || from.encoding_size() != n)
-    return "objects: its columns must be of equal length";
+    return "objects: all columns must have the same length";
   to.resize(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) {
     auto& r = to[static_cast<std::size_t>(i)];

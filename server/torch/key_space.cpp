@@ -213,19 +213,20 @@ std::string key_space::invalid() const {
   std::size_t bytes = 0, queued = 0, awaited = 0;
   for (auto const& [key, value] : keys_) bytes += key.size() + value.size() + entry_bytes;
   for (auto const& [key, queue] : queues_) {
-    if (queue.empty()) return "an empty queue is kept";
+    if (queue.empty()) return "an empty queue is still stored";
     queued += queue.size();
     for (auto const& value : queue) bytes += key.size() + value.size() + entry_bytes;
   }
   for (auto const* all : {&waiting_, &at_barriers_})
     for (auto const& [key, line] : *all) {
-      if (line.empty()) return "a line is kept in which nobody waits";
-      if (all == &waiting_ && keys_.contains(key)) return "somebody waits for what is there";
+      if (line.empty()) return "a list of waiting clients is empty but still stored";
+      if (all == &waiting_ && keys_.contains(key))
+        return "a client is waiting for a key that exists";
       awaited += line.size();
     }
-  if (bytes != bytes_) return "bytes are miscounted";
-  if (queued != queued_) return "entries of queues are miscounted";
-  return awaited == awaited_ ? "" : "awaited keys are miscounted";
+  if (bytes != bytes_) return "the size of the key space is wrong";
+  if (queued != queued_) return "the number of queue entries is wrong";
+  return awaited == awaited_ ? "" : "the number of awaited keys is wrong";
 }
 
 }  // namespace muster::torch

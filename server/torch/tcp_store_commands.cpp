@@ -25,7 +25,7 @@ void tcp_store::carry_out(connection& c, core::time_point now) {
   switch (command_.what) {
     case op::validate:
       if (static_cast<std::uint32_t>(command_.number) != magic)
-        refuse(c, "VALIDATE: the number is not that of torch's protocol");
+        refuse(c, "VALIDATE: the number is not the magic number of PyTorch's protocol");
       return;
     case op::ping:
       c.pid = static_cast<std::uint32_t>(command_.number);
@@ -131,7 +131,7 @@ void tcp_store::check(connection& c) {
 
 void tcp_store::wait(connection& c, core::time_point now) {
   if (usage_.awaited + command_.words.size() > limits_.awaited_keys)
-    return refuse(c, "WAIT: clients wait for too many keys, the limit is " +
+    return refuse(c, "WAIT: clients are waiting for too many keys; the limit is " +
                          std::to_string(limits_.awaited_keys));
   if (c.space->keys.wait(c, command_.words, now)) c.out.push_back(0);
 }
@@ -182,8 +182,8 @@ void tcp_store::list(connection& c) {
 void tcp_store::arrive(connection& c, core::time_point now) {
   auto const key = command_.words[0];
   if (usage_.awaited >= limits_.awaited_keys)
-    return refuse(
-        c, "BARRIER: too many clients wait, the limit is " + std::to_string(limits_.awaited_keys));
+    return refuse(c, "BARRIER: too many clients are waiting; the limit is " +
+                         std::to_string(limits_.awaited_keys));
   if (!make_room(c, 1, key.size() + 20 + key_space::entry_bytes)) return;
   auto const all = c.space->keys.arrive(c, key, command_.number, now);
   if (!all) return refuse(c, "BARRIER: the value of the key is not a number");

@@ -113,9 +113,11 @@ std::string tcp_store::invalid() const {
     connections += s->connections;
   }
   if (sum.entries != usage_.entries || sum.bytes != usage_.bytes)
-    return "what all key spaces take is miscounted";
-  if (connections != connections_.size()) return "connections of key spaces are miscounted";
-  if (unfinished != unfinished_ || unread != unread_) return "memory is miscounted";
+    return "the total size of the key spaces is wrong";
+  if (connections != connections_.size())
+    return "the number of connections of the key spaces is wrong";
+  if (unfinished != unfinished_ || unread != unread_)
+    return "the memory counters do not match the connections";
   return {};
 }
 

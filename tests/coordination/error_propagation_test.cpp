@@ -145,7 +145,7 @@ TEST(error_propagation, task_overdue_before_the_first_failure_is_not_a_casualty)
   s.beat(2);
   s.advance(40s);
   EXPECT_EQ(s.code_of(poll), code::unavailable);
-  EXPECT_NE(s.message_of(poll).find("Overdue as well: /job:worker/task:1"), std::string::npos)
+  EXPECT_NE(s.message_of(poll).find("Also overdue: /job:worker/task:1"), std::string::npos)
       << s.message_of(poll);
   s.advance(20s);
   EXPECT_EQ(s.agent(1).health, agent_health::error);

@@ -6,8 +6,9 @@ namespace {
 
 constexpr auto notice = "RECEIVED_PREEMPTION_NOTICE";
 constexpr auto deaf_of_one =
-    "/job:worker/task:1 no longer receives preemption notices: a connection or the earlier server "
-    "that JAX waited with has ended. JAX does not wait again by itself; call "
+    "/job:worker/task:1 no longer receives preemption notices, because the connection or the "
+    "earlier server on which JAX was waiting is gone. JAX does not start a new wait by itself; "
+    "call "
     "muster.jax.renew_preemption_sync() in each of these tasks";
 
 struct notices : testing::Test {

@@ -135,7 +135,8 @@ TEST_F(redeclaration, that_is_malformed_changes_nothing) {
   auto const refused = s.redeclare(of(0));
   EXPECT_EQ(refused.code, code::invalid_argument);
   EXPECT_EQ(refused.message, "jobs.worker: needs at least one task");
-  EXPECT_EQ(s.redeclare(of(200'000)).message, "jobs: have 200000 tasks, the limit is 100000");
+  EXPECT_EQ(s.redeclare(of(200'000)).message,
+            "jobs: declare 200000 tasks in total; the limit is 100000");
   EXPECT_EQ(size(), 2u);
   s.stop();
   EXPECT_EQ(s.redeclare(of(3)).code, code::unavailable);

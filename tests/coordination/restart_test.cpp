@@ -26,8 +26,8 @@ TEST(restart, a_cluster_is_known_with_its_port) {
   s.listens(4'712);
   ASSERT_EQ(s.log_events(log_event_kind::port_changed).size(), 1u);
   EXPECT_EQ(s.log_events(log_event_kind::port_changed)[0].text,
-            "the cluster's port changed from 4711 to 4712; agents that use the former port do not "
-            "reach it");
+            "the cluster's port changed from 4711 to 4712; agents that use the former port cannot "
+            "reach the cluster");
 }
 
 TEST(restart, tasks_go_on_beating_under_their_incarnations) {

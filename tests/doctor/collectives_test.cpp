@@ -182,7 +182,8 @@ TEST(hang_watch, where_all_wait_in_collectives_names_nobody_and_tells_two_lines)
   EXPECT_EQ(p.watch.found()->waiting_line,
             "train.py:40 in save (rank 0) and train.py:90 in <module> (rank 1)");
   auto h = *p.watch.found();
-  EXPECT_NE(text(h).find("no rank stands out; 2 ranks wait at train.py:40 in save (rank 0) and "
+  EXPECT_NE(text(h).find("the ranks do not differ from each other; 2 ranks are waiting at "
+                         "train.py:40 in save (rank 0) and "
                          "train.py:90 in <module> (rank 1)"),
             std::string::npos)
       << text(h);

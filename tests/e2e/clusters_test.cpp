@@ -145,7 +145,7 @@ TEST(clusters, names_tasks_missing_at_a_barrier) {
   EXPECT_CONTAINS(c.run({"barriers", "cancel", "step/1"}).out, "is cancelled");
   auto const again = c.run({"barriers", "cancel", "step/1"});
   EXPECT_EQ(again.status, 1);
-  EXPECT_CONTAINS(again.err, "has ended already");
+  EXPECT_CONTAINS(again.err, "has already ended");
 }
 
 TEST(clusters, failing_a_run_ends_all_tasks_with_the_reason) {
@@ -163,7 +163,7 @@ TEST(clusters, failing_a_run_ends_all_tasks_with_the_reason) {
   EXPECT_CONTAINS(c.run({"events"}).out, "the storage is gone");
   auto const twice = c.run({"clusters", "fail", "train", "--reason", "again"});
   EXPECT_EQ(twice.status, 1);
-  EXPECT_CONTAINS(twice.err, "has ended already");
+  EXPECT_CONTAINS(twice.err, "has already ended");
 }
 
 }  // namespace

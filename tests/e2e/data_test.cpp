@@ -235,7 +235,7 @@ TEST(data, directory_of_a_newer_server_or_without_format_is_refused) {
                                              {"data", "dump", nothing},
                                              {"data", "compact", nothing},
                                              {"data", "backup", nothing, to}})
-    expect_one_line(c.run(verb), 2, nothing + ": contains no data of a server");
+    expect_one_line(c.run(verb), 2, nothing + ": contains no Muster server data");
   EXPECT_TRUE(fs::is_empty(nothing));
   expect_one_line(c.run({"data", "check"}), 2, "DIR is missing");
   expect_one_line(c.run({"data", "mend", data}), 2, "is not one of check, dump, compact");

@@ -285,9 +285,9 @@ TEST(tokens, agents_come_from_networks_that_are_listed_or_with_a_token) {
   EXPECT_NE(connects(far, {}).find("--agents-from"), std::string::npos);
   EXPECT_NE(connects(far, far.make({"--role", "viewer"})).find("viewer"), std::string::npos);
   EXPECT_EQ(connects(far, far.make({"--role", "worker"})), "");
-  EXPECT_NE(
-      connects(far, far.make({"--role", "worker", "--cluster", "other"})).find("not for cluster"),
-      std::string::npos);
+  EXPECT_NE(connects(far, far.make({"--role", "worker", "--cluster", "other"}))
+                .find("not valid for cluster"),
+            std::string::npos);
 }
 
 TEST(tokens, a_cluster_may_have_networks_of_its_own) {

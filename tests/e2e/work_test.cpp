@@ -93,7 +93,7 @@ TEST(work, timeout_counts_while_the_server_has_no_room) {
   EXPECT_EQ(f.status, 1);
   auto const id = std::string(c.get("/api/v1/jobs").at("jobs").at(0).at("id").as_string());
   EXPECT_TRUE(first_line(f.err).starts_with(
-      "waiting: " + id + " has 10 queued closures, its limit is 10; no worker is connected"))
+      "waiting: " + id + " has 10 queued closures; the limit is 10; no worker is connected"))
       << f.err;
   EXPECT_EQ(count(f.err, "waiting: "), 1u) << f.err;
   EXPECT_NE(f.err.find("after 2s500ms the server has no room for more"), std::string::npos)
@@ -123,7 +123,7 @@ TEST(work, timeout_counts_while_the_server_keeps_too_many_closures) {
   auto const f = c.run({"submit", "muster.echo", "--map", twenty, "--timeout", "2500ms"});
   EXPECT_EQ(f.status, 1);
   EXPECT_EQ(first_line(f.err),
-            "waiting: the server holds 20 closures, its limit is 20 (--closures-max)");
+            "waiting: the server holds 20 closures; the limit is 20 (--closures-max)");
   EXPECT_NE(f.err.find("delete finished jobs"), std::string::npos) << f.err;
   auto const alerts = c.get("/api/v1/attention").at("items").as_array();
   ASSERT_EQ(alerts.size(), 1u);

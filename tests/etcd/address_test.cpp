@@ -22,7 +22,7 @@ TEST(etcd_address, that_is_none_says_what_to_write) {
         "etcd://@a:1/p", "etcd://a:1:2/p", "etcd://::1:2/p", "etcd://a b:1/p"}) {
     auto const wrong = parse_address(text);
     ASSERT_FALSE(wrong) << text;
-    EXPECT_NE(wrong.error().message.find("write etcd://HOST:2379"), std::string::npos) << text;
+    EXPECT_NE(wrong.error().message.find("use etcd://HOST:2379"), std::string::npos) << text;
   }
   std::string many = "etcd://a:1";
   for (int i = 0; i < 16; ++i) many += ",a:1";

@@ -102,7 +102,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
     EXPECT_EQ(data({"check", backup}).status, 0);
     auto const refused = data({"restore", backup, here});
     EXPECT_EQ(refused.status, 2);
-    EXPECT_CONTAINS(refused.err, here + ": a server uses it: " + a.http());
+    EXPECT_CONTAINS(refused.err, here + ": a server is using it: " + a.http());
     auto const trimmed = data({"compact", here});
     EXPECT_EQ(trimmed.status, 0) << trimmed.err;
     EXPECT_CONTAINS(trimmed.out, "dropped its history up to revision");
@@ -112,7 +112,7 @@ TEST_F(data_on_etcd, goes_to_a_directory_and_back_and_lives_on) {
   }
   auto const refused = data({"restore", backup, here});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_CONTAINS(refused.err, "keys already");
+  EXPECT_CONTAINS(refused.err, "already contains");
   auto const restored = data({"restore", backup, there});
   EXPECT_EQ(restored.status, 0) << restored.err;
   EXPECT_CONTAINS(restored.out, "muster serve --store " + there);
@@ -140,7 +140,7 @@ TEST_F(data_on_etcd, what_cannot_be_is_one_clear_line) {
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
     return r.err;
   };
-  EXPECT_CONTAINS(said({"check", url("/nothing")}, 2), "/nothing: is not a server's");
+  EXPECT_CONTAINS(said({"check", url("/nothing")}, 2), "/nothing: is not Muster server");
   auto const nobody = "127.0.0.1:" + std::to_string(test::free_port());
   EXPECT_CONTAINS(said({"check", "etcd://" + nobody + "/p"}, 1),
                   "asked for entries: " + nobody + " (connection refused)");
@@ -160,7 +160,7 @@ TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_open
                                        R"(","closures":[{"function":"muster.echo","args":[1]}]})");
     auto const refused = data({"repair", here, copy});
     EXPECT_EQ(refused.status, 2);
-    EXPECT_CONTAINS(refused.err, here + ": a server uses it: " + a.http());
+    EXPECT_CONTAINS(refused.err, here + ": a server is using it: " + a.http());
     server.signal(SIGTERM);
     EXPECT_EQ(server.wait(), 0) << server.errors();
   }
@@ -168,7 +168,7 @@ TEST_F(data_on_etcd, repair_brings_back_every_job_of_a_store_that_no_server_open
   auto& p =
       box_.spawn({"serve", "--store", here, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"});
   EXPECT_NE(p.wait(), 0);
-  EXPECT_TRUE(p.says("have the same id; 'muster data repair' gives each an id of its own"));
+  EXPECT_TRUE(p.says("have the same id; 'muster data repair' gives each closure its own id"));
   auto const found = data({"check", here});
   EXPECT_EQ(found.status, 1);
   EXPECT_CONTAINS(found.err, "have the same id");

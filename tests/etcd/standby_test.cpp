@@ -267,7 +267,7 @@ TEST_F(standby, a_signal_ends_both_at_once_while_etcd_is_silent) {
     std::cout << "ends " << took.count() << " ms after SIGTERM while etcd is silent\n";
     EXPECT_LE(took, 1500ms);
   }
-  EXPECT_TRUE(a_->running().says("the server stops, and etcd does not answer"));
+  EXPECT_TRUE(a_->running().says("the server is stopping, and etcd does not answer"));
   EXPECT_TRUE(a_->running().says(members_->host(2)));
   for (std::size_t i = 0; i < 3; ++i) members_->member(i).signal(SIGCONT);
 }

@@ -82,7 +82,7 @@ TEST_F(tokens_in_etcd, tokens_are_valid_on_the_leader_and_its_successor) {
   known(a);
   auto const refused = stopped({"create", "--role", "admin"});
   EXPECT_EQ(refused.status, 2);
-  EXPECT_CONTAINS(refused.err, members_->url() + ": a server uses it: " + a);
+  EXPECT_CONTAINS(refused.err, members_->url() + ": a server is using it: " + a);
   EXPECT_EQ(refused.out, "");
 
   auto& second = serve(b);

@@ -127,7 +127,8 @@ TEST_F(clusters_of_programs, have_a_store_of_torch_that_each_attempt_begins_and_
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, "program_without_store");
   EXPECT_EQ(told[0].text,
-            "attempt 1 of 'train': rank 0 serves the TCPStore, because a worker has a version "
+            "attempt 1 of 'train': rank 0 provides the TCPStore, because the version of a worker "
+            "does not support "
             "without 'store'");
 }
 
@@ -147,10 +148,10 @@ TEST_F(clusters_of_programs, full_cluster_table_is_logged_and_the_attempt_contin
   programs.begin(sheet(4));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].kind, "program_uncoordinated");
-  EXPECT_EQ(
-      told[0].text,
-      "attempt 1 of 'train' has no coordination cluster, so process 0 serves the other ranks: 3 "
-      "programs have a coordination cluster, the limit");
+  EXPECT_EQ(told[0].text,
+            "attempt 1 of 'train' has no coordination cluster, so rank 0 provides the coordination "
+            "service for the other ranks: 3 "
+            "programs have a coordination cluster, which is the limit");
 }
 
 TEST_F(clusters_of_programs, stay_a_while_after_the_end_and_go_with_the_program) {

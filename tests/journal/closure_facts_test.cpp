@@ -303,7 +303,7 @@ TEST(closure_facts, foreign_bytes_are_rejected_with_the_entry_name) {
   auto const jobs = load_jobs(s);
   ASSERT_FALSE(jobs.has_value());
   EXPECT_EQ(jobs.error().message,
-            "entry j 0000000000000001 cannot be read, or does not fit the others");
+            "entry j 0000000000000001 cannot be read, or contradicts other entries");
 }
 
 }  // namespace closure_facts_cases

@@ -79,7 +79,7 @@ TEST(inspection, knows_jobs_and_what_does_not_fit_them) {
       "program=0 program_course=0 program_attempt=0 placement=0 dead_rank=0 attempt_record=0 ");
   write(t / "d", {{change::kind::erase, batch[1].key, {}}});
   EXPECT_REFUSED(checked(t / "d"), code::internal,
-                 "entry e 0000000000000007 0000000000 cannot be read, or does not fit");
+                 "entry e 0000000000000007 0000000000 cannot be read, or contradicts");
 }
 
 TEST(inspection, of_many_unknown_kinds_counts_all) {
@@ -127,13 +127,13 @@ TEST(inspection, rejects_directories_of_other_programs) {
   test::temporary_directory t;
   EXPECT_REFUSED(checked(t / "no"), code::failed_precondition, (t / "no").string());
   fs::create_directory(t / "d");
-  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no data of a server");
+  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no Muster server data");
   std::ofstream(t / "d/thesis.tex") << "precious";
-  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no data of a server");
+  EXPECT_REFUSED(checked(t / "d"), code::failed_precondition, "contains no Muster server data");
   EXPECT_REFUSED(checked(t / "d/thesis.tex"), code::failed_precondition, "is not a directory");
   // A foreign RocksDB, or a killed copy.
   write(t / "e", {{change::kind::put, "formats", "x"}});
-  EXPECT_REFUSED(checked(t / "e"), code::failed_precondition, "is not a server's");
+  EXPECT_REFUSED(checked(t / "e"), code::failed_precondition, "is not Muster server");
 }
 
 TEST(inspection, refuses_what_a_newer_server_wrote) {
@@ -147,7 +147,7 @@ TEST(inspection, refuses_what_a_newer_server_wrote) {
 TEST(inspection, names_the_entry_that_cannot_be_read) {
   using namespace std::string_literals;
   for (auto const& [key, text] :
-       {std::pair{"format"s, "the entry of its format"s},
+       {std::pair{"format"s, "format entry"s},
         {"c\0other\0"s, "cluster 'other'"s},
         {"k\0train\0a/b"s, "key \"a/b\" of cluster 'train'"s},
         {"t\0train\0"s + "00000001", "task \"00000001\" of cluster 'train'"s},
@@ -160,7 +160,7 @@ TEST(inspection, names_the_entry_that_cannot_be_read) {
   }
   test::temporary_directory e;
   write(e / "d", {{change::kind::put, "format", ""}});
-  EXPECT_REFUSED(checked(e / "d"), code::internal, "the entry of its format");
+  EXPECT_REFUSED(checked(e / "d"), code::internal, "format entry");
   // Inconsistent: the cluster has two tasks.
   test::temporary_directory t;
   auto batch = some_entries();

@@ -207,7 +207,7 @@ TEST_F(repair, removes_states_and_values_that_nothing_can_name) {
   value.id = core::per_worker_id{3};
   value.function = "f";
   write({value});
-  EXPECT_NE(problem().find("does not fit the others"), std::string::npos) << problem();
+  EXPECT_NE(problem().find("contradicts other entries"), std::string::npos) << problem();
   auto const done = repaired();
   EXPECT_EQ(done.removed, 3u);
   EXPECT_EQ(done.moved, 0u);

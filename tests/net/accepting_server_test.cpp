@@ -28,9 +28,10 @@ TEST(accepting_server, a_port_in_use_is_an_error_that_names_the_address) {
   second.add_port(first.address);
   auto const started = second.start();
   EXPECT_FALSE(started);
-  EXPECT_EQ(started.error, "cannot listen on " + first.address +
-                               ": another program uses the port; stop it ('ss -ltnp' lists it), or "
-                               "choose another port");
+  EXPECT_EQ(started.error,
+            "cannot listen on " + first.address +
+                ": another program is using the port; stop it ('ss -ltnp' lists it), or "
+                "choose another port");
   first.run(do_nothing());
 }
 

@@ -105,7 +105,7 @@ TEST(connection_guard, closes_a_connection_that_sends_too_much_without_a_token) 
       c.data(1, grpc_message(std::string(10'000'000, 'x')).substr(0, 16'000), 8);
       EXPECT_TRUE(c.ends()) << method;
     });
-    EXPECT_NE(s.reason().find("without a valid token"), std::string::npos) << s.reason();
+    EXPECT_NE(s.reason().find("without presenting a valid token"), std::string::npos) << s.reason();
     EXPECT_EQ(s.echo.server.guarded().before_token, 1u);
     EXPECT_EQ(s.echo.server.guarded().held_bytes, 0u);
   }

@@ -64,10 +64,10 @@ TEST_F(tls_files_test, unusable_file_is_named) {
   EXPECT_EQ(error_of({good.key, good.key, {}}),
             "certificate " + good.key + ": contains no PEM certificate");
   EXPECT_EQ(error_of({good.certificate, good.certificate, {}}),
-            "key " + good.certificate + ": holds no private key in PEM form");
+            "key " + good.certificate + ": contains no PEM private key");
   auto const other = write("other.key", authority_.issue().key_pem);
   EXPECT_EQ(error_of({good.certificate, other, {}}),
-            "key " + other + ": is not the key of the certificate " + good.certificate);
+            "key " + other + ": does not match the certificate " + good.certificate);
   EXPECT_EQ(error_of({good.certificate, good.key, good.key}),
             "client authority " + good.key + ": contains no PEM certificate");
   auto const large = write("large.pem", std::string((1 << 20) + 1, 'x'));
@@ -87,7 +87,7 @@ TEST_F(tls_files_test, a_new_pair_takes_the_place_of_the_old_once_it_is_whole) {
   write("c.key", next.key_pem);
   auto told = broken.get_future();
   ASSERT_EQ(told.wait_for(20s), std::future_status::ready);
-  EXPECT_NE(told.get().find("is not the key of the certificate"), std::string::npos);
+  EXPECT_NE(told.get().find("does not match the certificate"), std::string::npos);
   EXPECT_EQ(files.current(), before);
   write("c.pem", next.chain_pem);
   auto done = replaced.get_future();

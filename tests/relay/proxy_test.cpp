@@ -56,7 +56,7 @@ TEST_F(proxied_pair, a_worker_follows_to_the_server_that_leads) {
   EXPECT_TRUE(p.says("the leader is " + a.grpc()));
   auto const before = a.tasks().at(0).at("incarnation");
   end(first, SIGKILL);
-  EXPECT_TRUE(p.says("no server leads, new connections are held"));
+  EXPECT_TRUE(p.says("no server is the leader; new connections are held"));
   serve(b);
   EXPECT_TRUE(p.says("the leader is " + b.grpc()));
   EXPECT_TRUE(b.await_tasks(1)) << p.errors() << worker.errors();
@@ -73,7 +73,7 @@ TEST_F(proxied_pair, who_dials_while_nobody_leads_is_served_later) {
   auto& first = serve(a);
   end(first, SIGTERM);
   auto& p = proxy();
-  EXPECT_TRUE(p.says("no server leads, new connections are held"));
+  EXPECT_TRUE(p.says("no server is the leader; new connections are held"));
   EXPECT_TRUE(p.says(a.http() + ": connection refused; " + b.http() + ": "));
   auto& worker = a.program({MUSTER_BINARY, "worker", "--server", address, "--slots", "1"});
   serve(b);

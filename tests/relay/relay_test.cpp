@@ -144,7 +144,7 @@ TEST_F(relay_test, says_who_dialled_where_that_is_wanted) {
 
 TEST_F(relay_test, holds_connections_while_nobody_leads) {
   start();
-  await_line("no server leads, new connections are held");
+  await_line("no server is the leader; new connections are held");
   auto c = client();
   write(c, "early");
   EXPECT_TRUE(a.waits_for_nobody());
@@ -251,7 +251,7 @@ TEST_F(relay_test, beyond_connections_max_clients_wait_in_the_systems_queue) {
   start();
   auto first = client();
   auto s = accept(a);
-  await_line("the limit of connections is reached");
+  await_line("the connection limit is reached");
   auto second = client();
   write(second, "later");
   EXPECT_TRUE(a.waits_for_nobody());
@@ -265,7 +265,7 @@ TEST_F(relay_test, beyond_held_max_too_and_who_gives_up_makes_room) {
   options.held_max = 1;
   start();
   auto first = client();
-  await_line("the limit of connections is reached");
+  await_line("the connection limit is reached");
   auto second = client();
   write(second, "second");
   first.set_option(asio::socket_base::linger(true, 0));

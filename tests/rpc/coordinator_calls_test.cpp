@@ -288,7 +288,7 @@ TEST_F(coordinator_calls, close_forgets_and_unknown_sessions_are_not_found) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   session = "job_x";
   join();
-  EXPECT_EQ(status.error_message(), "session: 'job_x' is not the id of a session");
+  EXPECT_EQ(status.error_message(), "session: 'job_x' is not a session id");
 }
 
 TEST_F(coordinator_calls, session_without_calls_ends_after_its_grace) {

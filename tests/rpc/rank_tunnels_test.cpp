@@ -114,7 +114,7 @@ TEST_F(rank_tunnels, reach_the_store_of_torch_as_the_rank_that_they_are_of) {
   EXPECT_TRUE(tunnel.finish().ok());
   auto const beyond = hand_tunnel(server.address(), order, key_of_first, 4'096).finish();
   EXPECT_EQ(beyond.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(beyond.error_message(), "open.torch_rank: 4096, must be less than 4096");
+  EXPECT_EQ(beyond.error_message(), "open.torch_rank: must be less than 4096, got 4096");
   EXPECT_EQ(hand_tunnel(server.address(), order, key_of_second, 0).finish().error_code(),
             grpc::StatusCode::PERMISSION_DENIED);
 }
@@ -234,7 +234,7 @@ TEST_F(rank_tunnels, keys_have_a_length) {
   *m.mutable_hello() = hello_with("short");
   worker.write(m);
   EXPECT_EQ(worker.finish().error_message(),
-            "hello.programs.tunnel_key: 5 bytes, must have 16 to 64");
+            "hello.programs.tunnel_key: must have 16 to 64 bytes, got 5");
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST_F(resumable_stream, cannot_be_durable_where_nothing_is_kept_nor_without_val
   hand_session nowhere(server.address(), open);
   auto const refused = nowhere.finish();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_NE(refused.error_message().find("durable: the server stores nothing on the disk"),
+  EXPECT_NE(refused.error_message().find("durable: the server stores nothing on disk"),
             std::string::npos)
       << refused.error_message();
   open.set_hold_values(false);
@@ -256,7 +256,9 @@ TEST_F(resumable_stream, wrong_builders_are_refused_with_the_field) {
   EXPECT_EQ(refusal_of(builder(0)), "per_worker[0].token: must not be 0");
   auto other = builder(1);
   other.mutable_per_worker(0)->set_function(7);
-  EXPECT_EQ(refusal_of(other), "per_worker[0].function: number 7, the stream has named 1");
+  EXPECT_EQ(
+      refusal_of(other),
+      "per_worker[0].function: number 7, but the number of function names on this stream is 1");
 }
 
 TEST_F(resumable_stream, too_many_per_worker_values_are_a_failure_of_the_one) {
@@ -269,8 +271,9 @@ TEST_F(resumable_stream, too_many_per_worker_values_are_a_failure_of_the_one) {
   auto const refused = s.read();
   EXPECT_EQ(refused->per_worker(0).value(), 0u);
   EXPECT_EQ(refused->per_worker(0).failure().kind(), v1::INPUT);
-  EXPECT_NE(refused->per_worker(0).failure().message().find("2 per-worker values, the limit"),
-            std::string::npos)
+  EXPECT_NE(
+      refused->per_worker(0).failure().message().find("2 per-worker values, which is the limit"),
+      std::string::npos)
       << refused->per_worker(0).failure().message();
 }
 

@@ -82,7 +82,7 @@ bad_request const bad_requests[] = {
        m.add_options_of(0);
        m.add_options_of(1);
      },
-     "options_of[1]: number 1, the message has 0"},
+     "options_of[1]: number 1, but the message has only 0"},
     {"callable_of", [](auto& m) { m.add_callable_of(0); }, "callable_of: 1 entries for 2 closures"},
     {"callable_number",
      [](auto& m) {
@@ -90,11 +90,11 @@ bad_request const bad_requests[] = {
        m.add_callable_of(0);
        m.add_callable_of(2);
      },
-     "callable_of[1]: number 2, the message has 1"},
+     "callable_of[1]: number 2, but the message has only 1"},
     {"callable_no_name", [](auto& m) { m.add_callable(); },
-     "callable[0].name: 0 bytes, must have 1 to 256"},
+     "callable[0].name: must have 1 to 256 bytes, got 0"},
     {"callable_long_name", [](auto& m) { m.add_callable()->set_name(std::string(257, 'n')); },
-     "callable[0].name: 257 bytes, must have 1 to 256"},
+     "callable[0].name: must have 1 to 256 bytes, got 257"},
     {"callable_two_lines", [](auto& m) { m.add_callable()->set_name("a\nb"); },
      "callable[0].name: contains a control character"},
     {"callable_hash",
@@ -102,17 +102,18 @@ bad_request const bad_requests[] = {
        m.add_callable()->set_name("a");
        m.mutable_callable(0)->set_hash("abc");
      },
-     "callable[0].hash: 3 bytes, must have 32"},
+     "callable[0].hash: must have 32 bytes, got 3"},
     {"input_position", [](auto& m) { m.add_input()->set_position(2); },
-     "input[0].position: 2, the message has 2 closures"},
+     "input[0].position: 2, but the message has only 2 closures"},
     {"input_token",
      [](auto& m) {
        m.add_input()->set_position(1);
        m.mutable_input(0)->set_token(2);
      },
-     "input[0].token: 2 is neither held nor of an earlier closure of this message"},
+     "input[0].token: 2 belongs neither to a stored closure nor to an earlier closure of this "
+     "message"},
     {"number", [](auto& m) { m.set_function(1, 2); },
-     "function[1]: number 2, the stream has named 2"},
+     "function[1]: number 2, but the number of function names on this stream is 2"},
 };
 
 class bad_request_test : public testing::TestWithParam<bad_request> {};
@@ -183,7 +184,7 @@ TEST(schedule_convert, inputs_of_bytes_are_in_the_clients_order_and_leave_no_gap
   m.mutable_input(1)->set_offset(3);
   submission refused;
   EXPECT_EQ(from_wire(m, known, held, refused),
-            "input[1].offset: 3, must be 0 for arguments in bytes");
+            "input[1].offset: must be 0 for arguments in bytes, got 3");
 }
 
 TEST(schedule_convert, takes_open) {

@@ -270,7 +270,7 @@ TEST_F(session_logs, wrong_requests_name_the_field) {
   hand_session s(server.address(), with_lines());
   v1::GetLogsRequest r;
   get(r);
-  EXPECT_EQ(status.error_message(), "session: '' is not the id of a session");
+  EXPECT_EQ(status.error_message(), "session: '' is not a session id");
   r = of(s);
   r.set_limit(1'001);
   get(r);

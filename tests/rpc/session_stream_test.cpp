@@ -63,7 +63,7 @@ TEST(session_stream, protocol_errors_name_the_field) {
   EXPECT_EQ(status_of(server, m).error_message(), "function: 0 entries for 1 closures");
   m.add_function(0);
   m.add_args("[]");
-  EXPECT_EQ(status_of(server, m).error_message(), "function[0]: number 0, the stream has named 0");
+  EXPECT_EQ(status_of(server, m).error_message(), "function[0]: number 0, but the number of function names on this stream is 0");
 }
 
 TEST(session_stream, opens_once) {

@@ -178,7 +178,8 @@ bad_message const bad_messages[] = {
        *m.add_failure() = failure_at(0, v1::WORKER_LOST);
      },
      "failure[0].kind: kind WORKER_LOST"},
-    {"neither", [](auto& m) { m.mutable_value(1)->clear(); }, "value[1]: empty is not JSON"},
+    {"neither", [](auto& m) { m.mutable_value(1)->clear(); },
+     "value[1]: an empty value is not JSON"},
 };
 
 class bad_message_test : public testing::TestWithParam<bad_message> {};

@@ -105,7 +105,7 @@ TEST(worker_hello, what_it_still_holds_is_checked) {
   EXPECT_EQ(held_from_wire(h)->at(0).closure, core::closure_id{5});
   EXPECT_EQ(held_from_wire(h)->at(0).attempt, 3u);
   h.add_held_closure(5), h.add_held_attempt(4);
-  EXPECT_EQ(held_from_wire(h).error().message, "hello.held_closure[1]: named twice");
+  EXPECT_EQ(held_from_wire(h).error().message, "hello.held_closure[1]: listed twice");
   h.set_held_closure(1, 6);
   EXPECT_EQ(held_from_wire(h)->size(), 2u);
   h.add_held_waits(1);
@@ -117,7 +117,7 @@ TEST(worker_hello, what_it_still_holds_is_checked) {
   h.clear_held_waits();
   h.add_held_closure(7), h.add_held_attempt(1);
   EXPECT_EQ(held_from_wire(h).error().message,
-            "hello.held_closure: 3 closures, more than credits, 2");
+            "hello.held_closure: 3 closures, which exceeds credits (2)");
 }
 
 TEST(worker_hello, what_it_answers_again_is_checked) {
@@ -133,7 +133,7 @@ TEST(worker_hello, what_it_answers_again_is_checked) {
   EXPECT_EQ(answers_from_wire(h)->at(0).attempt, 2u);
   EXPECT_EQ(answers_from_wire(h)->at(0).value.view(), "1");
   a.add_closure(5), a.add_attempt(1), a.add_value("1");
-  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers.closure[1]: named twice");
+  EXPECT_EQ(answers_from_wire(h).error().message, "hello.answers.closure[1]: listed twice");
   a.set_closure(1, 7);
   auto& f = *a.add_failure();
   f.set_position(1);

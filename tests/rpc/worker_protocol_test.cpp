@@ -22,7 +22,7 @@ TEST(worker_protocol, bad_hello_ends_the_stream_with_the_field) {
   hello.set_slots(0);
   auto const status = status_of_hello(server, hello);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "hello.slots: 0, must be at least 1");
+  EXPECT_EQ(status.error_message(), "hello.slots: must be at least 1, got 0");
 }
 
 TEST(worker_protocol, unknown_cluster_is_not_found) {
@@ -110,7 +110,7 @@ offence const offences[] = {
      "failure[0].kind: unknown kind 50"},
     {"position_out_of_range",
      [](auto& m, auto& h) { answer_all(m, h), m.add_failure()->set_position(2); },
-     "failure[0].position: 2, the message has 2 closures"},
+     "failure[0].position: 2, but the message has only 2 closures"},
     {"both_value_and_failure", [](auto& m, auto& h) { answer_all(m, h), m.add_failure(); },
      "failure[0].position: 0 also has a value"},
     {"more_results_than_held",
@@ -119,7 +119,7 @@ offence const offences[] = {
        m.add_attempt(1);
        m.add_value("1");
      },
-     "which it does not hold"},
+     "which is not assigned to it"},
     {"wrong_attempt",
      [](auto& m, auto& h) {
        m.add_closure(h.closure(0));

@@ -49,7 +49,7 @@ TEST(command_reader, takes_another_for_what_the_cluster_says) {
   EXPECT_EQ(b.read(set + eighth), "SET ");
   EXPECT_EQ(b.read(text("x")), "APPEND ");
   EXPECT_EQ(b.read(byte(7) + text("/k")), "DELETE_KEY ");
-  EXPECT_EQ(a.read(byte(13)), "a command: number: 13 is not a command of numbering A");
+  EXPECT_EQ(a.read(byte(13)), "a command: number: 13 is not a command in protocol numbering A");
 }
 
 TEST(command_reader, a_key_has_a_limit) {

@@ -144,10 +144,11 @@ TEST_F(torch_sockets, say_why_a_port_cannot_be_had) {
   auto const port = serve();
   auto const again = server_->open(2, "other", {.address = "127.0.0.1", .port = port});
   ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().message,
-            "cannot listen on 127.0.0.1:" + std::to_string(port) +
-                ": another program uses the port; stop it ('ss -ltnp' lists it), or choose another "
-                "port");
+  EXPECT_EQ(
+      again.error().message,
+      "cannot listen on 127.0.0.1:" + std::to_string(port) +
+          ": another program is using the port; stop it ('ss -ltnp' lists it), or choose another "
+          "port");
   EXPECT_FALSE(server_->open(2, "other", {.address = "nowhere"}));
 }
 

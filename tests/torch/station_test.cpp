@@ -217,7 +217,7 @@ TEST(torch_tcp_store, who_sends_what_is_no_command_is_refused_and_told_of) {
   EXPECT_TRUE(s.is_refused(web));
   ASSERT_EQ(s.told.size(), 1u);
   EXPECT_EQ(s.told[0].text,
-            "a client (10.0.0.9:5): a command: number: 71 is not a command of numbering A");
+            "a client (10.0.0.9:5): a command: number: 71 is not a command in protocol numbering A");
   auto const number = begin(s, 1);
   s.send(number, say::set("/n", "no number") + say::add("/n", 1));
   EXPECT_TRUE(s.is_refused(number));

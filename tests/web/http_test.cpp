@@ -314,10 +314,11 @@ TEST_F(http, a_taken_port_is_named) {
   web_server second(options, core_engine().gateway());
   auto const bound = second.listen();
   ASSERT_FALSE(bound);
-  EXPECT_EQ(bound.error().message,
-            "cannot listen on 127.0.0.1:" + std::to_string(port()) +
-                ": another program uses the port; stop it ('ss -ltnp' lists it), or choose another "
-                "port");
+  EXPECT_EQ(
+      bound.error().message,
+      "cannot listen on 127.0.0.1:" + std::to_string(port()) +
+          ": another program is using the port; stop it ('ss -ltnp' lists it), or choose another "
+          "port");
   options.address = "no such host";
   web_server third(options, core_engine().gateway());
   EXPECT_FALSE(third.listen());

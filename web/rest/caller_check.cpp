@@ -185,7 +185,7 @@ std::optional<problem> check_cluster(web_context const& context, request const& 
   if (scope_of(context, req)->sees(cluster)) return {};
   return make_problem(
       403, muster::code::permission_denied,
-      "token '" + req.who->id + "' is not for cluster '" +
+      "token '" + req.who->id + "' is not valid for cluster '" +
           std::string(cluster.empty() ? std::string_view(context.options.main_cluster) : cluster) +
           "'",
       "cluster");

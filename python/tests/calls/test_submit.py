@@ -96,7 +96,7 @@ def test_lost_object_or_variable_cancels_no_submitted_call(make_cluster: MakeClu
             (lost.pid() if what == "object" else lost.read()).fetch(DEADLINE)
     assert [r.fetch(DEADLINE) for r in running] == [None, None] and queued.fetch(DEADLINE) == 1
     assert c.submit(one).fetch(DEADLINE) == 1
-    with pytest.raises(muster.UnavailableError, match="worker:0 is lost with its state"):
+    with pytest.raises(muster.UnavailableError, match="worker:0 was lost together with its state"):
         c.join(DEADLINE)  # the loss is raised once, as for scheduled calls
     assert c.schedule(one).fetch(DEADLINE) == 1
 

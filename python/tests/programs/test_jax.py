@@ -70,5 +70,5 @@ def test_rank_outside_of_the_collective_is_named(url: str) -> None:
     hang = until(lambda: p.refresh().get("hang"), "it is found")
     assert (hang["rank"], hang["evidence"]) == (1, "COLLECTIVE"), hang
     assert hang["line"].endswith(" in stuck") and hang["waiting_line"].endswith(" in <module>"), hang
-    assert "rank 1 on " in hang["text"] and "is not in the collective operation that the other ranks wait in" in hang["text"]
+    assert "rank 1 on " in hang["text"] and "has not entered the collective operation in which the other ranks are waiting" in hang["text"]
     p.cancel()

@@ -26,7 +26,7 @@ def test_lost_worker_is_reported_until_its_ranks_are_given_up(tmp_path: pathlib.
         worker, host, 1, 2, ["host2"])
     assert 0 < told["given_up_ms"] - time.time() * 1000 < 10_000
     assert told["text"].startswith(f"{worker} on {host} has been lost for ")
-    assert told["text"].endswith(" s (--program-lease), then attempt 2 begins on host2")
+    assert told["text"].endswith(" s (--program-lease); then attempt 2 will begin on host2")
     assert [r.get("worker_lost", False) for r in p.ranks()] == [False, True]
 
     def said(*words: str) -> str:

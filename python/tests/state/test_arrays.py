@@ -109,7 +109,7 @@ def test_large_data_can_be_stored_elsewhere() -> None:
     with pytest.raises(ValueError, match="array .*: bytes: 800, by its name there are 5"):
         arrays.decode(data, open=lambda name: memoryview(b"short"))
     at = data.index(next(iter(kept))) - 1
-    with pytest.raises(ValueError, match="name: has 31 bytes, not 32"):
+    with pytest.raises(ValueError, match="name: must have 32 bytes, got 31"):
         arrays.decode(data[:at] + b"\x1f" + data[at + 1:])
     with pytest.raises(ValueError, match="name"):
         arrays.decode(data[:at + 9])

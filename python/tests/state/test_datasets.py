@@ -239,7 +239,7 @@ def test_command_line_shows_the_progress_of_a_dataset(cluster: Cluster) -> None:
 
 def test_invalid_datasets_and_uses_are_refused(cluster: Cluster) -> None:
     c = cluster.coordinator()
-    for splits, words, said in [([], {}, "splits: required, at least one"),
+    for splits, words, said in [([], {}, "splits: required: at least one split"),
                                 ([b"x" * 70_000], {}, "the limit is 65536"),
                                 ([1], {"epochs": 2_000_000}, "epochs"),
                                 ([1], {"position": {"epoch": 0, "done": [1]}}, "position.done")]:
@@ -250,7 +250,7 @@ def test_invalid_datasets_and_uses_are_refused(cluster: Cluster) -> None:
         next(ds)
     with pytest.raises(ValueError):
         ds.epoch(2)
-    with pytest.raises(muster.InputError, match="each function can read one epoch"):
+    with pytest.raises(muster.InputError, match="a function can read only one epoch"):
         c.schedule(epochs_of, ({"deep": [ds]},)).fetch(20)
     with pytest.raises(muster.InputError):
         c.join()

@@ -15,8 +15,7 @@ bool is_id(std::string_view text) {
 status check(token const& t, time_point now) {
   if (t.id.empty() || t.id.size() > token_table::id_bytes_max)
     return wrong_field(
-        "name",
-        "must leave an id of 1 to " + std::to_string(token_table::id_bytes_max) + " characters",
+        "name", "must have 1 to " + std::to_string(token_table::id_bytes_max) + " characters",
         token_table::id_bytes_max);
   if (!is_id(t.id))
     return wrong_field("name", "'" + t.id + "' contains characters other than A-Z a-z 0-9 _ -");
@@ -41,7 +40,7 @@ status token_table::step(create_token e, time_point now) {
     return {code::already_exists, "token '" + e.token.id + "' already exists"};
   if (tokens_.size() >= tokens_max)
     return {code::resource_exhausted, "the server has " + std::to_string(tokens_.size()) +
-                                          " tokens, the limit: revoke unused tokens"};
+                                          " tokens, which is the limit; revoke unused tokens"};
   restore(std::move(e.token));
   return {};
 }
@@ -51,10 +50,10 @@ status token_table::step(revoke_token const& e, time_point now) {
   if (it == tokens_.end()) return {code::not_found, "there is no token '" + e.id + "'"};
   if (it->second->from_file)
     return {code::failed_precondition,
-            "'" + e.id + "' is in --token-file: remove it from that file"};
+            "'" + e.id + "' is defined in --token-file; remove it from that file"};
   if (it->second->role == role::admin && last_admin(e.id, now))
     return {code::failed_precondition,
-            "'" + e.id + "' is the last admin token: create another one first"};
+            "'" + e.id + "' is the last admin token; create another admin token first"};
   tokens_.erase(it);
   return {};
 }
@@ -63,7 +62,8 @@ status token_table::step(rotate_token e) {
   auto const it = tokens_.find(e.id);
   if (it == tokens_.end()) return {code::not_found, "there is no token '" + e.id + "'"};
   if (it->second->from_file)
-    return {code::failed_precondition, "'" + e.id + "' is in --token-file: change it in that file"};
+    return {code::failed_precondition,
+            "'" + e.id + "' is defined in --token-file; change it in that file"};
   auto changed = *it->second;
   changed.salt = std::move(e.salt);
   changed.digest = std::move(e.digest);

@@ -17,15 +17,15 @@ std::string why(hang const& h) {
     case hang_evidence::in_kernel:
       return "is in a system call that does not return";
     case hang_evidence::stack:
-      return "is in another place than the waiting ranks";
+      return "is at a different place in the code than the waiting ranks";
     case hang_evidence::ended:
-      return "has exited, and the other ranks wait for it";
+      return "has exited, and the other ranks are waiting for it";
     case hang_evidence::collective:
-      return "is not in the collective operation that the other ranks wait in";
+      return "has not entered the collective operation in which the other ranks are waiting";
     case hang_evidence::undecided:
       break;
   }
-  return "no rank makes progress, and no rank stands out";
+  return "no rank is making progress, and the ranks do not differ from each other";
 }
 
 std::string seconds(duration d) {
@@ -44,10 +44,10 @@ std::string text(hang const& h) {
   if (h.rank >= 0 && h.line.empty() && !h.process.empty()) said += ", " + h.process;
   if (h.waits > 0) {
     said += "; ";
-    said += std::to_string(h.waits) + (h.waits == 1 ? " rank waits" : " ranks wait");
+    said += std::to_string(h.waits) + (h.waits == 1 ? " rank is waiting" : " ranks are waiting");
     if (!h.waiting_line.empty()) said += " at " + h.waiting_line;
   }
-  return said + "; found after " + seconds(h.found - h.since);
+  return said + "; detected after " + seconds(h.found - h.since);
 }
 
 }  // namespace muster::core

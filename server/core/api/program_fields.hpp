@@ -32,14 +32,14 @@ constexpr auto fields_of(std::type_identity<hang>) {
       field(7, "barrier", &t::barrier)
           .as_bytes()
           .show(if_set)
-          .text("the barrier that the other ranks wait at"),
-      field(8, "waits", &t::waits).text("number of ranks that wait"),
+          .text("the barrier at which the other ranks are waiting"),
+      field(8, "waits", &t::waits).text("number of ranks that are waiting"),
       field(9, "waiting", &t::waiting).show(if_set).text("the first waiting rank"),
       field(10, "waiting_line", &t::waiting_line)
           .as_bytes()
           .show(if_set)
-          .text("the line that most waiting ranks are at"),
-      field(11, "since", &t::since).text("time since which no rank has made progress"),
+          .text("the code line at which most of the waiting ranks are"),
+      field(11, "since", &t::since).text("start of the period in which no rank has made progress"),
       field(12, "found", &t::found));
 }
 
@@ -92,7 +92,7 @@ constexpr auto fields_of(std::type_identity<program_spec>) {
       field(57, "step_pattern", &t::step_pattern)
           .at_most(256)
           .show(if_set)
-          .text("pattern that reads steps from the output of ranks"),
+          .text("pattern that extracts step numbers from the output of ranks"),
       field(19, "spares", &t::spares).at_most(most_uint32).show(if_set),
       field(12, "priority", &t::priority).between(-1'000'000, 1'000'000).show(if_set),
       field(21, "weight", &t::weight).between(1, 1'000).show(unless_default),

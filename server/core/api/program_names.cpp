@@ -18,13 +18,13 @@ void describe_losses(program_view& p, time_point now) {
   };
   for (auto& l : p.lost_workers) {
     l.text = l.worker + " on " + l.host + " has been lost for " + seconds(now - l.since) +
-             "; its " + (l.ranks == 1 ? "rank is" : "ranks are") + " given up in " +
-             seconds(l.given_up - now) + " (--program-lease), then ";
+             "; its " + (l.ranks == 1 ? "rank" : "ranks") + " will be given up in " +
+             seconds(l.given_up - now) + " (--program-lease); then ";
     if (l.next_attempt == 0) {
-      l.text += "the program ends";
+      l.text += "the program will end";
       continue;
     }
-    l.text += "attempt " + std::to_string(l.next_attempt) + " begins";
+    l.text += "attempt " + std::to_string(l.next_attempt) + " will begin";
     for (std::size_t i = 0; i < l.next_hosts.size(); ++i)
       l.text += (i == 0 ? " on " : ", ") + l.next_hosts[i];
   }

@@ -12,20 +12,21 @@ std::string words(std::uint64_t bytes) {
 muster::status blob_table::reserve(std::uint64_t bytes, time_point now) {
   if (bytes > limits_.blob_bytes_max)
     return {code::out_of_range,
-            "the blob has " + words(bytes) + ", the limit is " + words(limits_.blob_bytes_max)};
+            "the blob has " + words(bytes) + "; the limit is " + words(limits_.blob_bytes_max)};
   if (all_.size() >= limits_.blobs_max)
-    return {code::resource_exhausted,
-            "the server has " + std::to_string(all_.size()) + " blobs, the limit"};
+    return {code::resource_exhausted, "the server already stores " + std::to_string(all_.size()) +
+                                          " blobs, which is the limit"};
   if (bytes > limits_.bytes_max)
-    return {code::resource_exhausted,
-            "the blob has " + words(bytes) + ", --blob-bytes-max is " + words(limits_.bytes_max)};
+    return {code::resource_exhausted, "the blob has " + words(bytes) +
+                                          ", which is more than --blob-bytes-max (" +
+                                          words(limits_.bytes_max) + ")"};
   while (!fits(bytes) && !left_.empty()) drop_first(left_);
   while (!fits(bytes) && !fresh_.empty() && fresh_.begin()->first.first + limits_.fresh <= now)
     drop_first(fresh_);
   if (!fits(bytes))
-    return {code::resource_exhausted, "blobs that are in use or new take " + words(used_.used()) +
+    return {code::resource_exhausted, "blobs that are new or in use occupy " + words(used_.used()) +
                                           " of --blob-bytes-max (" + words(limits_.bytes_max) +
-                                          "), and this blob has " + words(bytes)};
+                                          "), so there is no room for a blob of " + words(bytes)};
   reserved_ += bytes, used_.add(bytes);
   return {};
 }
@@ -144,7 +145,8 @@ blob_counts blob_table::counts() const {
 std::string blob_table::invalid() const {
   std::uint64_t bytes = 0, there = 0, held = 0, idle = 0;
   for (auto const& [hash, e] : all_) {
-    if (!e.there && e.holds + e.pins == 0) return "a blob that is neither there nor held";
+    if (!e.there && e.holds + e.pins == 0)
+      return "a blob that is neither stored nor in use is still listed";
     if (!e.there) continue;
     bytes += e.size;
     ++there;
@@ -153,11 +155,14 @@ std::string blob_table::invalid() const {
     ++idle;
     auto const& line = e.left ? left_ : fresh_;
     auto const at = line.find(e.at);
-    if (at == line.end() || at->second != hash) return "a blob is not in its line";
+    if (at == line.end() || at->second != hash)
+      return "an unused blob is not in the eviction queue";
   }
   if (bytes + reserved_ != used_.used() || there != there_ || held != held_)
-    return "counts of blobs are off";
-  return idle == fresh_.size() + left_.size() ? "" : "a line names what is held or gone";
+    return "the blob counters do not match the blobs";
+  return idle == fresh_.size() + left_.size()
+             ? ""
+             : "the eviction queue contains a blob that is in use or has been deleted";
 }
 
 }  // namespace muster::core

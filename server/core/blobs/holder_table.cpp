@@ -226,15 +226,18 @@ std::string holder_table::invalid() const {
   std::uint64_t bytes = 0, outputs = 0, places = 0, copies = 0, copy_bytes = 0, listed = 0;
   for (auto const& [id, h] : holders_) listed += h.names.size();
   for (auto const& [name, p] : places_) {
-    if (p.by.empty()) return "a name of nobody";
-    if (p.by.size() > limits_.holders_max) return "too many hold a value";
-    if (p.maker != 0 && !holds(p.maker, name)) return "a maker does not hold what it has made";
-    if (!p.output && p.by.size() > 1) return "a copy of an argument";
-    if (away_since_.contains(name)) return "what is here is away";
+    if (p.by.empty()) return "a value without a holder is still listed";
+    if (p.by.size() > limits_.holders_max) return "a value has too many holders";
+    if (p.maker != 0 && !holds(p.maker, name))
+      return "the worker that created a value does not hold it";
+    if (!p.output && p.by.size() > 1) return "an argument has more than one holder";
+    if (away_since_.contains(name)) return "a value that has a holder is marked as unavailable";
     for (auto const id : p.by) {
       auto const by = holders_.find(id);
-      if (by == holders_.end() || !by->second.names.contains(name)) return "a name of nobody";
-      if (is_worker(by->second) != p.output) return "a worker's argument, or a client's output";
+      if (by == holders_.end() || !by->second.names.contains(name))
+        return "a holder does not list a value that it holds";
+      if (is_worker(by->second) != p.output)
+        return "a worker holds an argument, or a client holds an output";
     }
     bytes += p.size;
     outputs += p.output;
@@ -244,7 +247,7 @@ std::string holder_table::invalid() const {
   }
   bool const same = bytes == bytes_ && outputs == outputs_ && listed == places &&
                     copies == copies_ && copy_bytes == copy_bytes_;
-  return same ? "" : "counts are off";
+  return same ? "" : "the counters do not match the held values";
 }
 
 }  // namespace muster::core

@@ -73,7 +73,7 @@ std::uint32_t closure_book::append_failure(failure const& f) {
 }
 
 void closure_book::start(slot c, time_point at) {
-  check(records_[c].sent(), "what starts was sent");
+  check(records_[c].sent(), "a closure must be sent to a worker before it starts");
   records_[c].started = at;
   change(c, closure_phase::running, move_reason::started);
 }
@@ -85,7 +85,7 @@ void closure_book::stop(slot c) {
 void closure_book::requeue(slot c, requeue_cause why) {
   auto& r = records_[c];
   auto& t = tallies_[r.owner];
-  check(r.worker != worker_number{}, "what comes back was sent");
+  check(r.worker != worker_number{}, "only a closure that was sent to a worker can be requeued");
   if (std::exchange(answered_, no_slot) == c)
     report_attempt(c, attempt_end::failed, r.started, answered_at_);
   r.worker = {};
@@ -115,7 +115,7 @@ void closure_book::report_release(slot c, release_reason why) {
 }
 
 void closure_book::withdraw(slot c) {
-  check(records_[c].is(closure_phase::queued), "only a requeued closure is withdrawn");
+  check(records_[c].is(closure_phase::queued), "only a queued closure can be withdrawn");
   leave(records_[c]);
   report_release(c, release_reason::client);
 }
@@ -153,7 +153,7 @@ std::string closure_book::invalid() const {
   records_.for_each([&](slot c, closure_record const& r) {
     ++alive, deferred += r.deferred();
     if (!tallies_.contains(r.owner)) {
-      wrong = "a closure belongs to a session that is gone";
+      wrong = "a closure belongs to a session that does not exist";
       return;
     }
     for (auto* counted : {&live, &by_session[r.owner]}) {
@@ -164,22 +164,26 @@ std::string closure_book::invalid() const {
     }
     own_errors[r.owner] += r.own_error && !core::ended(r.phase);
     if (r.state() == closure_state::blocked && (!r.details || r.details->inputs_missing == 0))
-      wrong = text(records_.id_of(c)) + " is blocked and misses no input";
+      wrong = text(records_.id_of(c)) + " is BLOCKED although all its inputs are available";
     if ((r.is(closure_phase::running) || r.sent()) != (r.worker != worker_number{}))
-      wrong = "a running closure has no worker, or one that neither runs nor was sent has one";
+      wrong =
+          "a running closure has no worker, or a closure that is neither running nor sent has a "
+          "worker";
   });
   auto const differ = [](closure_counts const& l, closure_counts const& r) {
     return l.blocked != r.blocked || l.queued != r.queued || l.running != r.running ||
            l.sent != r.sent;
   };
-  if (alive != records_.size()) wrong = "closures are counted wrongly";
-  if (deferred != deferred_) wrong = "closures that wait for no worker are counted wrongly";
-  if (differ(live, counts_)) wrong = "unfinished closures are counted wrongly";
+  if (alive != records_.size()) wrong = "the closure count does not match the closures";
+  if (deferred != deferred_) wrong = "the count of deferred closures does not match the closures";
+  if (differ(live, counts_)) wrong = "the counts of unfinished closures do not match the closures";
   tallies_.for_each([&](session_number n, tally const& t) {
-    if (differ(by_session[n], t.counts)) wrong = "closures of a session are counted wrongly";
-    if (own_errors[n] != t.own_errors) wrong = "errors of closures' own are counted wrongly";
+    if (differ(by_session[n], t.counts))
+      wrong = "the counts of a session do not match its closures";
+    if (own_errors[n] != t.own_errors)
+      wrong = "a session's count of closures with errors of their own does not match its closures";
     if (t.keeps_order && t.counts.total() != t.closures.size())
-      wrong = "a job counts other closures than it keeps";
+      wrong = "a job's counts do not match its list of closures";
   });
   return wrong;
 }

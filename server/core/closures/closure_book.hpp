@@ -197,7 +197,7 @@ class closure_book {
 [[gnu::always_inline]] inline void closure_book::send(slot c, worker_number w, bool runs,
                                                       time_point now) {
   auto& r = records_[c];
-  check(r.phase == closure_phase::queued, "only a queued closure is dispatched");
+  check(r.phase == closure_phase::queued, "only a queued closure can be dispatched");
   r.worker = w;
   r.started = now;
   ++r.attempt;

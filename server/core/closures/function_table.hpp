@@ -43,17 +43,18 @@ class function_table {
 
   result<function_id> intern(std::string_view name) {
     if (auto const it = ids_.find(name); it != ids_.end()) return it->second;
-    if (name.empty()) return status{code::invalid_argument, "function name is empty"};
+    if (name.empty()) return status{code::invalid_argument, "the function name is empty"};
     if (name.size() > config_.function_name_bytes_max)
-      return status{code::invalid_argument, "function name has " + std::to_string(name.size()) +
-                                                " bytes, the limit is " +
+      return status{code::invalid_argument, "the function name has " + std::to_string(name.size()) +
+                                                " bytes; the limit is " +
                                                 std::to_string(config_.function_name_bytes_max)};
     for (unsigned char const c : name)
       if (c < 0x20 || c == 0x7f)
-        return status{code::invalid_argument, "function name contains a control character"};
+        return status{code::invalid_argument, "the function name contains a control character"};
     if (ids_.size() >= config_.functions_max)
-      return status{code::resource_exhausted,
-                    "the server has " + std::to_string(ids_.size()) + " function names, the limit"};
+      return status{code::resource_exhausted, "the server already knows " +
+                                                  std::to_string(ids_.size()) +
+                                                  " function names, which is the limit"};
     auto const id = function_id{static_cast<std::uint32_t>(entries_.size())};
     entries_.push_back({});
     entries_.back().name = name;

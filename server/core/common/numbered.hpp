@@ -19,7 +19,7 @@ class numbered {
   template <class... Args>
   T& open(Number n, Args&&... args) {
     if (raw(n) >= cells_.size()) cells_.resize(raw(n) + std::size_t{1});
-    check(!cells_[raw(n)], "a number is opened once");
+    check(!cells_[raw(n)], "a number must not be opened twice");
     cells_[raw(n)] = std::make_unique<T>(std::forward<Args>(args)...);
     return *cells_[raw(n)];
   }

@@ -41,7 +41,7 @@ class slot_table {
   /// REQUIRES: the object exists. This also applies to take().
   T& at(Id id) {
     auto* found = find(id);
-    check(found != nullptr, "an id in use names a thing that is there");
+    check(found != nullptr, "the object with this id must exist");
     return *found;
   }
   T const& at(Id id) const { return const_cast<slot_table*>(this)->at(id); }

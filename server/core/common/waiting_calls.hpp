@@ -19,7 +19,7 @@ class waiting_calls {
   /// REQUIRES: `call` is not parked.
   void park(call_id call, Wait w) {
     if (w.deadline != never) deadlines_.emplace(w.deadline, call);
-    check(calls_.emplace(call, std::move(w)).second, "a call is parked once");
+    check(calls_.emplace(call, std::move(w)).second, "a call must not be parked twice");
   }
 
   /// Returns null if the call is not parked.
@@ -31,7 +31,7 @@ class waiting_calls {
   /// Removes a call and returns its wait. REQUIRES: the call is parked.
   Wait take(call_id call) {
     auto node = calls_.extract(call);
-    check(!node.empty(), "only a parked call is answered");
+    check(!node.empty(), "only a parked call can be answered");
     if (node.mapped().deadline != never) deadlines_.erase({node.mapped().deadline, call});
     return std::move(node.mapped());
   }

@@ -201,7 +201,7 @@ void cluster::end_generation(time_point now, cluster_spec spec, effects& fx) {
 status cluster::give_up(time_point now, fail_cluster const& e, effects& fx) {
   auto const which =
       "generation " + std::to_string(generation_.number) + " of cluster '" + spec_.name + "' ";
-  if (closed_ || over()) return {code::failed_precondition, which + "has ended already"};
+  if (closed_ || over()) return {code::failed_precondition, which + "has already ended"};
   if (is_unused()) return {code::failed_precondition, which + "has no tasks yet"};
   current_->give_up(now, task_fault(no_task, e.code, e.message), e.refuses, fx);
   return {};

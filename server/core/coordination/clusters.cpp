@@ -13,7 +13,7 @@ clusters::clusters(limits l, std::uint64_t seed) : limits_(l), incarnations_(see
 
 clusters::entry& clusters::entry_of(cluster_id c) {
   auto const it = all_.find(c);
-  check(it != all_.end(), "the cluster exists");
+  check(it != all_.end(), "the cluster must exist");
   return it->second;
 }
 
@@ -21,14 +21,14 @@ status clusters::allowed(cluster_spec const& spec) const {
   if (stopped_) return {code::unavailable, "the server is shutting down"};
   if (auto const valid = validate(spec); !valid.ok()) return valid;
   if (spec.service_type != service_type)
-    return wrong_field("type", "service type '" + spec.service_type +
-                                   "' does not exist; the only one is '" +
-                                   std::string(service_type) + "'");
+    return wrong_field("type", "unknown service type '" + spec.service_type +
+                                   "'; the only supported type is '" + std::string(service_type) +
+                                   "'");
   std::uint64_t tasks = 0;
   for (auto const& j : spec.jobs) tasks += j.tasks;
   if (tasks > limits_.tasks_max)
     return wrong_field("jobs",
-                       "have " + std::to_string(tasks) + " tasks, the limit is " +
+                       "declare " + std::to_string(tasks) + " tasks in total; the limit is " +
                            std::to_string(limits_.tasks_max),
                        limits_.tasks_max);
   return {};

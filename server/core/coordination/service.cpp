@@ -330,15 +330,15 @@ std::string service::violated_invariant() const {
       if (b.calls[i] == call_id{}) continue;
       auto const* w = calls.find(b.calls[i]);
       if (!w || w->kind != wait_kind::barrier || w->barrier() != n || w->task != (*b.who)[i])
-        return "barrier " + b.id + " holds a call that is not parked there";
+        return "barrier " + b.id + " lists a call that is not parked at this barrier";
     }
   }
   for (task_index t = 0; t < registry_.size(); ++t)
     if (polls.of(t) != call_id{} && !calls.find(polls.of(t)))
-      return step_.task_name(t) + "'s poll is lost";
+      return step_.task_name(t) + "'s error poll is not among the parked calls";
   if (held != calls.size())
-    return std::to_string(calls.size()) + " calls are parked, " + std::to_string(held) +
-           " are waited for";
+    return std::to_string(calls.size()) +
+           " calls are parked, but barriers, keys and polls refer to " + std::to_string(held);
   return {};
 }
 

@@ -98,7 +98,7 @@ std::string task_descriptions::missing_at(barrier const& b, time_point now) cons
     text += part;
   }
   if (b.gave_up_count > 0)
-    text += ". Arrived, and stopped waiting: " + std::to_string(b.gave_up_count);
+    text += ". Arrived but no longer waiting: " + std::to_string(b.gave_up_count);
   return text;
 }
 

@@ -28,7 +28,7 @@ accepted_fact durable_records::accepted(session const& s, closure_created const*
   std::unordered_map<function_id, std::uint32_t> names;
   for (auto const* made = first; made != first + n; ++made) {
     slot const at = core_.closures.find(made->closure);
-    check(at != no_slot, "what a request brings stays for its step");
+    check(at != no_slot, "closures of a request must not be removed within its step");
     auto const& r = core_.closures[at];
     auto const [name, fresh] =
         names.try_emplace(r.function, static_cast<std::uint32_t>(f.functions.size()));

@@ -46,15 +46,16 @@ call* call_table::find(call_name const& n) {
 
 call_answer call_table::answer(call_name const& n, call_answer a) {
   auto* const c = find(n);
-  check(c && !c->answered, "a call is answered once");
+  check(c && !c->answered, "a call must not be answered twice");
   if (bytes_ - c->args.size() + a.value.size() > 2 * limits_.waiting_bytes_max)
     a = {n,
          false,
          {},
-         because(failure_reason::no_room_for_value,
-                 {failure_kind::user, "muster.ResourceExhausted",
-                  "too many answers wait for their callers, there is no room for this value", "",
-                  "", 0})};
+         because(
+             failure_reason::no_room_for_value,
+             {failure_kind::user, "muster.ResourceExhausted",
+              "too many answers are waiting for their callers, so there is no room for this value",
+              "", "", 0})};
   bytes_ = bytes_ - c->args.size() + a.value.size();
   c->args = {};
   close(c->object);

@@ -28,14 +28,15 @@ dataset::dataset(datasets::dataset_limits const& limits, datasets::dataset_spec 
 
 status dataset::check(datasets::position const& at, std::size_t splits, std::uint32_t epochs) {
   if (at.epoch > epochs)
-    return wrong_field("position.epoch", std::to_string(at.epoch) + ", the dataset has " +
+    return wrong_field("position.epoch", std::to_string(at.epoch) + ", but the dataset has only " +
                                              std::to_string(epochs) +
                                              (epochs == 1 ? " epoch" : " epochs"));
   for (std::size_t i = 0; i < at.done.size(); ++i)
     if (at.done[i] >= splits || (i > 0 && at.done[i] <= at.done[i - 1]))
       return wrong_field(
           "position.done",
-          std::to_string(at.done[i]) + ", the numbers must be those of splits, in ascending order");
+          std::to_string(at.done[i]) +
+              " is not allowed here; list the numbers of existing splits in ascending order");
   if (at.epoch == epochs && !at.done.empty())
     return wrong_field("position.done", "must be empty, because the last epoch has ended");
   return {};
@@ -53,11 +54,12 @@ void dataset::begin_at(datasets::position const& at) {
 status dataset::seek_to(datasets::position const& at, answers& out) {
   for (auto const& [closure, h] : holders_)
     if (!h.held.empty())
-      return {code::failed_precondition,
-              "a function has drawn " + std::to_string(h.held.size()) +
-                  (h.held.size() == 1 ? " split" : " splits") +
-                  std::string(
-                      " and has not ended: set the position when no function reads the dataset")};
+      return {
+          code::failed_precondition,
+          "a function has drawn " + std::to_string(h.held.size()) +
+              (h.held.size() == 1 ? " split" : " splits") +
+              std::string(
+                  " and has not ended: set the position while no function is reading the dataset")};
   for (auto& [closure, h] : holders_)
     if (!h.named) h.epoch = any_epoch;
   begin_at(at);
@@ -95,8 +97,8 @@ void dataset::draw(call_name const& name, datasets::draw_request const& r,
       out.push_back({name,
                      {},
                      "epoch: " + std::to_string(r.epoch) +
-                         ", but the function already reads epoch " + std::to_string(h.epoch) +
-                         "; each function can read one epoch"});
+                         ", but the function is already reading epoch " + std::to_string(h.epoch) +
+                         "; each function can read only one epoch"});
       return serve_all(out);
     }
     h.epoch = r.epoch;
@@ -252,14 +254,16 @@ std::string dataset::invalid() const {
     drawn += h.held.size();
     waits += h.waits;
     for (auto const& [i, passed] : h.held)
-      if (states_[i] != split_state::drawn) return "a split is held and not drawn";
+      if (states_[i] != split_state::drawn)
+        return "a split has a holder but is not in the state DRAWN";
   }
   for (auto const s : states_) done += s == split_state::done ? 1 : 0;
-  if (done != done_) return "splits are done that are not counted";
-  if (waits != parked_.size()) return "draws wait that are not counted";
-  if (!is_over() && drawn + done_ + queue_.size() != states_.size()) return "a split is lost";
+  if (done != done_) return "the number of finished splits is wrong";
+  if (waits != parked_.size()) return "the number of waiting draws is wrong";
+  if (!is_over() && drawn + done_ + queue_.size() != states_.size())
+    return "a split is neither queued, drawn nor done";
   if (is_over() && (drawn > 0 || !queue_.empty() || !parked_.empty()))
-    return "it is over, and something is left";
+    return "the dataset has ended but still has drawn splits, queued splits or waiting draws";
   return {};
 }
 

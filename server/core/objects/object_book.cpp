@@ -45,8 +45,8 @@ status object_book::check(object_spec const& s) const {
     return wrong_field("name", "a detached object needs a name, so that it can be found later");
   if (s.concurrency == 0 || s.concurrency > limits_.concurrency_max)
     return wrong_field("concurrency",
-                       std::to_string(s.concurrency) + ", must be from 1 to " +
-                           std::to_string(limits_.concurrency_max),
+                       "must be from 1 to " + std::to_string(limits_.concurrency_max) + ", got " +
+                           std::to_string(s.concurrency),
                        limits_.concurrency_max);
   if (s.args.size() > limits_.args_bytes_max)
     return wrong_field("args",
@@ -57,11 +57,11 @@ status object_book::check(object_spec const& s) const {
     return {code::already_exists, "name: object '" + s.name + "' already exists", "name"};
   if (objects_.size() >= limits_.objects_max)
     return {code::resource_exhausted,
-            "the server has " + std::to_string(objects_.size()) + " objects, the limit"};
+            "the server has " + std::to_string(objects_.size()) + " objects, which is the limit"};
   if (args_bytes_ + s.args.size() > limits_.waiting_bytes_max)
     return {code::resource_exhausted,
-            "args: " + std::to_string(args_bytes_) +
-                " bytes belong to objects that wait to be created, the limit is " +
+            "args: the arguments of objects that are waiting to be created use " +
+                std::to_string(args_bytes_) + " bytes; the limit is " +
                 std::to_string(limits_.waiting_bytes_max),
             "args", limits_.waiting_bytes_max};
   return {};
@@ -93,7 +93,7 @@ void object_book::free_name(object_id id, object const& o) {
 
 void object_book::erase(object_id id) {
   auto const it = objects_.find(id);
-  muster::check(it != objects_.end(), "an object is erased once");
+  muster::check(it != objects_.end(), "an object must not be erased twice");
   free_name(id, it->second);
   forget_args(it->second);
   task_name const t{it->second.spec.job, it->second.spec.index};

@@ -21,9 +21,9 @@ status object_table::open(session_id s, user u) {
   }
   if (u.ticket.size() < limits_.ticket_bytes_min || u.ticket.size() > limits_.ticket_bytes_max ||
       tickets_.contains(u.ticket))
-    return wrong_field("ticket", std::to_string(limits_.ticket_bytes_min) + " to " +
+    return wrong_field("ticket", "must be " + std::to_string(limits_.ticket_bytes_min) + " to " +
                                      std::to_string(limits_.ticket_bytes_max) +
-                                     " random bytes, used by no other session");
+                                     " random bytes that no other session uses");
   tickets_.emplace(u.ticket, s);
   sessions_.emplace(s, opened{std::move(u), {}});
   return {};
@@ -108,10 +108,11 @@ result<object_id> object_table::create(time_point now, session_id s, std::uint64
   auto const& at = book_.of({made.spec.job, made.spec.index});
   if (at.stream != stream_id{}) {
     if (!at.takes) {
-      built(now, at.stream, id,
-            failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "",
-                    text(task_name{made.spec.job, made.spec.index}), 0},
-            object_end::unable);
+      built(
+          now, at.stream, id,
+          failure{failure_kind::stale_handle, "", "the worker of its task does not support objects",
+                  "", text(task_name{made.spec.job, made.spec.index}), 0},
+          object_end::unable);
       return id;
     }
     made.become(now, object_state::starting);
@@ -168,7 +169,12 @@ failure object_table::refused(session_id s, object const* o, call_spec const& c)
                     shown(*o) + " belongs to token '" + o->submitter + "'", "", "", 0});
   if (c.method.empty() || c.method.size() > limits_.name_bytes_max ||
       c.args.size() > limits_.args_bytes_max)
-    return {failure_kind::input, "", "the method's name or the arguments are too long", "", "", 0};
+    return {failure_kind::input,
+            "",
+            "the method name is empty or too long, or the arguments are too large",
+            "",
+            "",
+            0};
   return o->why;
 }
 
@@ -192,14 +198,14 @@ bool object_table::take(call_name const& name, call_spec const& c) {
         out_.answers.push_back(known.answer);
       break;
     case call_table::verdict::full:
-      queue_answer(
-          {name,
-           false,
-           {},
-           because(failure_reason::no_room_for_call,
-                   {failure_kind::user, "muster.ResourceExhausted",
-                    "too many calls wait, or their arguments are too large; wait for answers first",
-                    "", "", 0})});
+      queue_answer({name,
+                    false,
+                    {},
+                    because(failure_reason::no_room_for_call,
+                            {failure_kind::user, "muster.ResourceExhausted",
+                             "too many calls are waiting, or their arguments are too large; wait "
+                             "for some answers before you call again",
+                             "", "", 0})});
       break;
     case call_table::verdict::fresh:
       return true;

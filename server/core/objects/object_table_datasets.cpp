@@ -93,7 +93,7 @@ status object_table::check(datasets::dataset_spec const& spec) const {
   if (spec.name.size() > l.name_bytes_max) return over("name", spec.name.size(), l.name_bytes_max);
   for (unsigned char const c : spec.name)
     if (c < 32) return wrong_field("name", "must not contain control characters");
-  if (spec.splits.empty()) return wrong_field("splits", "required, at least one");
+  if (spec.splits.empty()) return wrong_field("splits", "required: at least one split");
   if (spec.splits.size() > l.splits_max) return over("splits", spec.splits.size(), l.splits_max);
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < spec.splits.size(); ++i) {
@@ -103,16 +103,16 @@ status object_table::check(datasets::dataset_spec const& spec) const {
     bytes += size;
   }
   if (bytes > l.dataset_bytes_max) return over("splits, in bytes", bytes, l.dataset_bytes_max);
-  if (spec.epochs == 0) return wrong_field("epochs", "0, must be at least 1");
+  if (spec.epochs == 0) return wrong_field("epochs", "must be at least 1, got 0");
   if (spec.epochs > l.epochs_max) return over("epochs", spec.epochs, l.epochs_max);
   if (auto bad = dataset::check(spec.at, spec.splits.size(), spec.epochs); !bad.ok()) return bad;
   if (datasets_.size() >= l.datasets_max)
     return {code::resource_exhausted,
-            "the server has " + std::to_string(datasets_.size()) + " datasets, the limit"};
+            "the server has " + std::to_string(datasets_.size()) + " datasets, which is the limit"};
   if (dataset_bytes_ + bytes + spec.splits.size() * l.split_overhead > l.bytes_max)
     return {code::resource_exhausted,
-            "splits: those of all datasets have " + std::to_string(dataset_bytes_) +
-                " bytes, the limit is " + std::to_string(l.bytes_max),
+            "splits: all datasets together use " + std::to_string(dataset_bytes_) +
+                " bytes; the limit is " + std::to_string(l.bytes_max),
             "splits", l.bytes_max};
   return {};
 }
@@ -171,10 +171,10 @@ void object_table::draw(caller_id who, session_id s, call_spec const& c,
             input("muster.TicketError",
                   "the session of the handle has ended, or the handle belongs to another server")));
   if (of != s)
-    return fail(name,
-                input("", shown(it->first, d) + " belongs to " + core::text(s) +
-                              "; only functions of that session can read from it, not those of " +
-                              core::text(of)));
+    return fail(
+        name, input("", shown(it->first, d) + " belongs to " + core::text(s) +
+                            "; only functions of that session can read from it, not functions of " +
+                            core::text(of)));
   auto& drawn = drawing_[r.closure];
   if (!d.has(r.closure)) drawn.push_back(it->first);
   dataset::answers dealt;
@@ -230,7 +230,7 @@ void object_table::ask(dataset_id id, call_name const& name, session_id s, call_
                   "the session of the handle has ended, or the handle belongs to another server")));
   if (c.method == "go_to") {
     auto const at = datasets::position_from(c.args.view());
-    if (!at) return fail(name, input("", "args: not a position of a dataset"));
+    if (!at) return fail(name, input("", "args: not a valid dataset position"));
     dataset::answers dealt;
     auto done = dataset::check(*at, d.splits(), d.epochs());
     if (done.ok()) done = d.seek_to(*at, dealt);

@@ -27,10 +27,10 @@ void object_table::attached(time_point now, task_name const& t, core::incarnatio
   auto const has = at.has;
   if (!takes) {
     for (auto const id : has)
-      built(
-          now, stream, id,
-          failure{failure_kind::stale_handle, "", "its worker cannot hold objects", "", text(t), 0},
-          object_end::unable);
+      built(now, stream, id,
+            failure{failure_kind::stale_handle, "",
+                    "the worker of its task does not support objects", "", text(t), 0},
+            object_end::unable);
     return;
   }
   begin_order begin{stream, {}};
@@ -173,23 +173,26 @@ void object_table::find_due() {
 std::string object_table::invalid() const {
   for (auto const& [id, o] : book_.all()) {
     bool const over = o.state == object_state::lost || o.state == object_state::failed;
-    if (over && !o.queue.empty()) return text(id) + " is over, and calls wait for it";
-    if (over && o.why.message.empty()) return text(id) + " is over for no reason";
+    if (over && !o.queue.empty())
+      return text(id) + " is LOST or FAILED, but calls are still waiting for it";
+    if (over && o.why.message.empty()) return text(id) + " is LOST or FAILED without a reason";
     auto const unanswered = [this](call_name const& n) {
       auto const* c = calls_.find(n);
       return c && !c->answered;
     };
     auto const waits = std::count_if(o.queue.begin(), o.queue.end(), unanswered);
     if (calls_.open(id) != static_cast<std::size_t>(waits))
-      return text(id) + " has other calls than are counted";
+      return text(id) + ": the number of unanswered calls does not match its queue";
     if (!over && !o.spec.detached && !sessions_.contains(o.owner))
-      return text(id) + " has outlived its session";
+      return text(id) + " still exists after its session has ended";
   }
   for (auto const& [id, d] : datasets_) {
     if (auto bad = d.invalid(); !bad.empty()) return text(id) + ": " + bad;
-    if (!sessions_.contains(d.owner())) return text(id) + " has outlived its session";
+    if (!sessions_.contains(d.owner()))
+      return text(id) + " still exists after its session has ended";
   }
-  if (tickets_.size() != sessions_.size()) return "a session without a ticket, or the other way";
+  if (tickets_.size() != sessions_.size())
+    return "a session has no ticket, or a ticket has no session";
   return {};
 }
 

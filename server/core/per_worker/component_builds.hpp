@@ -57,7 +57,7 @@ struct per_worker_component {
   std::string quarantine_message(std::string const& worker) const {
     return "quarantined: " + std::to_string(losses) +
            (losses == 1 ? " worker was lost while it" : " workers were lost while they") +
-           " built it, the last was " + worker + (lost_by.empty() ? "" : " (" + lost_by + ")");
+           " built it; the last was " + worker + (lost_by.empty() ? "" : " (" + lost_by + ")");
   }
 };
 
@@ -227,14 +227,15 @@ class component_builds {
 
   std::string invalid() const {
     for (auto const& [id, v] : entries_) {
-      if (v.released && v.users == 0) return text(id) + " is released, unused and kept";
+      if (v.released && v.users == 0) return text(id) + " is released and unused, but still stored";
       for (auto const& [task, c] : v.components)
         if ((c.state == value_state::aborted) != (c.stream == stream_id{}))
-          return text(id) + " is aborted beside a stream, or the other way round";
+          return text(id) +
+                 " is ABORTED on a connected worker, or not ABORTED on a disconnected one";
     }
     for (auto const& [at, stream, id] : again_) {
       auto const it = entries_.find(id);
-      if (it == entries_.end()) return text(id) + " is gone and will be built again";
+      if (it == entries_.end()) return text(id) + " does not exist but is scheduled for a rebuild";
       auto const waits = [s = stream](auto const& part) {
         return part.second.stream == s && part.second.state == value_state::not_ready &&
                part.second.build == closure_id{} &&
@@ -242,7 +243,7 @@ class component_builds {
       };
       auto const& parts = it->second.components;
       if (std::none_of(parts.begin(), parts.end(), waits))
-        return text(id) + " will be built again where it is not missing";
+        return text(id) + " is scheduled for a rebuild on a worker that does not need one";
     }
     return {};
   }

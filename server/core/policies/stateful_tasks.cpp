@@ -78,7 +78,7 @@ std::size_t stateful_tasks::count_disconnected() const {
 std::string stateful_tasks::invalid() const {
   for (auto const& [task, e] : tasks_)
     if (!holds_state(task.first) || e.number == 0 || e.number > last_)
-      return task.first + " is kept as if it held state";
+      return task.first + " is listed as a stateful task but is not one, or has an invalid number";
   return {};
 }
 

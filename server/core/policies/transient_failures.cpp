@@ -42,19 +42,19 @@ void forget_before(std::deque<time_point>& reports, time_point t) {
 }  // namespace
 
 std::string transient_failures::wrong(failure const& f, known_task const& exists) const {
-  if (f.dependencies.empty()) return "it names no dependency";
+  if (f.dependencies.empty()) return "it lists no dependencies";
   if (f.dependencies.size() > config_.dependencies_max)
-    return "it names more than " + std::to_string(config_.dependencies_max) + " dependencies";
+    return "it lists more than " + std::to_string(config_.dependencies_max) + " dependencies";
   auto const& declared = config_.declared_jobs;
   for (auto const& name : f.dependencies) {
     auto const t = parse_task(name);
-    if (!t) return "'" + name + "' is not the name of a task, such as ps:1";
+    if (!t) return "'" + name + "' is not a task name such as ps:1";
     if (declared.empty() || exists(t->job, t->index)) continue;
     auto const job = std::find_if(declared.begin(), declared.end(),
                                   [&](auto const& j) { return j.first == t->job; });
     if (job == declared.end()) return "'" + name + "': the cluster has no job '" + t->job + "'";
     if (t->index >= job->second)
-      return "'" + name + "': job '" + t->job + "' has " + std::to_string(job->second) +
+      return "'" + name + "': job '" + t->job + "' has only " + std::to_string(job->second) +
              (job->second == 1 ? " task" : " tasks");
   }
   return {};
@@ -114,11 +114,11 @@ bool transient_failures::tolerates_timeout(transient_reports& all, std::uint32_t
 std::string transient_failures::invalid() const {
   for (auto const& [s, r] : sessions_) {
     if (r.dependencies.size() > config_.dependencies_max)
-      return "too many dependencies are counted";
+      return "the number of stored dependencies exceeds the limit";
     for (auto const& [name, times] : r.dependencies)
       if (times.empty() || times.size() > dependency_limit() ||
           !std::is_sorted(times.begin(), times.end()))
-        return "reports of '" + name + "' are counted wrongly";
+        return "the reports of '" + name + "' are missing, too many or out of order";
   }
   return {};
 }

@@ -47,7 +47,9 @@ class watchdog {
   time_point quiet_since() const { return quiet_since_; }
 
   std::string invalid() const {
-    return (quiet_since_ == never) == (due_ == never) ? "" : "the watchdog waits for nothing";
+    return (quiet_since_ == never) == (due_ == never)
+               ? ""
+               : "the watchdog has a deadline but no start time, or the reverse";
   }
 
  private:

@@ -36,7 +36,7 @@ bool attempts::ports_for(placement const& where, std::vector<host_number> const&
 
 std::string attempts::address(attempt& a, host const& h, std::uint16_t* port, time_point now) {
   auto const taken = ports_.take(h.address, h.first_port, h.last_port, now);
-  check(taken.has_value(), "ports are counted before they are taken");
+  check(taken.has_value(), "a free port must be available, because ports were counted before");
   if (port)
     *port = *taken;
   else
@@ -91,7 +91,7 @@ bool attempts::begin(program& p, placement const& where, std::vector<host_number
     made.seen.resources = group.resources;
     sheet->tasks.push_back({r.group, r.index, reached_at});
     made.taken = ledger_.take(h.stream, group.resources);
-    check(made.taken, "a plan is made of what there is");
+    check(made.taken, "the planned resources must be available");
     hosts_.give(n, {p.id, p.attempts, number});
     ranks_of[n].push_back(number);
     names.insert(h.name);
@@ -132,7 +132,7 @@ void attempts::started(program& p, std::uint32_t rank, std::uint32_t pid, time_p
 
 void attempts::dead(program& p, std::uint32_t rank, rank_end const& how, time_point now) {
   auto& r = p.now.ranks[rank];
-  check(r.alive, "a rank dies once");
+  check(r.alive, "the end of a rank must not be reported twice");
   r.alive = false;
   r.seen.state = state_of(how);
   r.well = how.well() && !how.lease_ran_out;

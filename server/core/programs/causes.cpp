@@ -26,14 +26,14 @@ std::string words(rank_view const& r, rank_end const& how) {
     case cause_kind::worker_lost:
       return r.worker + " was disconnected for longer than --program-lease";
     case cause_kind::worker_left:
-      return r.worker + " left and stopped it";
+      return r.worker + " left the cluster and stopped the rank";
     case cause_kind::not_started:
       return "could not be started: " + how.not_started;
     case cause_kind::out_of_memory:
-      return how.signal != 0 ? "was killed because the memory was exhausted"
-                             : "one of its processes was killed because the memory was exhausted, "
-                               "exit status " +
-                                   std::to_string(how.exit_status);
+      return how.signal != 0
+                 ? "was killed because memory was exhausted"
+                 : "one of its processes was killed because memory was exhausted; exit status " +
+                       std::to_string(how.exit_status);
     case cause_kind::signal:
       return "signal " + std::to_string(how.signal) +
              (how.signal == sigkill ? ", not sent by Muster" : "");

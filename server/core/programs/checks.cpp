@@ -59,9 +59,9 @@ status valid_env(program_spec const& spec, program_limits const& limits) {
   std::set<std::string_view> names;
   for (auto const& [name, value] : spec.env) {
     if (name.empty() || has_nul(name) || name.find('=') != std::string::npos)
-      return wrong_field("env", "'" + name + "' is not a valid name of a variable");
+      return wrong_field("env", "'" + name + "' is not a valid environment variable name");
     if (has_nul(value)) return wrong_field("env." + name, "contains a NUL byte");
-    if (!names.insert(name).second) return wrong_field("env." + name, "given twice");
+    if (!names.insert(name).second) return wrong_field("env." + name, "specified twice");
     bytes += name.size() + value.size() + 2;
   }
   return bytes > limits.env_bytes_max ? too_long("env", bytes, limits.env_bytes_max) : status{};
@@ -72,8 +72,7 @@ status valid_upload(program_spec const& spec) {
   bool const hash = spec.upload.size() == 64 &&
                     spec.upload.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hash)
-    return wrong_field("upload",
-                       "must be the SHA-256 of a blob: 64 hexadecimal digits in lower case");
+    return wrong_field("upload", "must be the SHA-256 of a blob: 64 lowercase hexadecimal digits");
   if (spec.working_dir.empty()) return {};
   return wrong_field(
       "upload",
@@ -82,11 +81,11 @@ status valid_upload(program_spec const& spec) {
 
 status valid_preload(program_spec const& spec, program_limits const& limits) {
   if (spec.preload.size() > limits.names_max)
-    return wrong_field("preload", "more than " + std::to_string(limits.names_max),
+    return wrong_field("preload", "more than " + std::to_string(limits.names_max) + " modules",
                        limits.names_max);
   for (auto const& module : spec.preload)
     if (module.empty() || module.size() > name_bytes_max || !is_module(module))
-      return wrong_field("preload", "'" + module + "' is not the name of a Python module");
+      return wrong_field("preload", "'" + module + "' is not a valid Python module name");
   return {};
 }
 
@@ -98,10 +97,11 @@ status valid_names(std::string const& field, std::vector<std::pair<std::string, 
     if (name.empty() || name.size() > name_bytes_max)
       return wrong_field(field,
                          "a name must have 1 to " + std::to_string(name_bytes_max) + " bytes");
-    if (!names.insert(name).second) return wrong_field(field, "'" + name + "' is given twice");
+    if (!names.insert(name).second) return wrong_field(field, "'" + name + "' is specified twice");
   }
   if (all.size() <= limits.names_max) return {};
-  return wrong_field(field, "more than " + std::to_string(limits.names_max), limits.names_max);
+  return wrong_field(field, "more than " + std::to_string(limits.names_max) + " names",
+                     limits.names_max);
 }
 
 // A worker receives all its orders in one message, and each order contains a command.
@@ -113,7 +113,7 @@ status valid_orders(program_spec const& spec, program_limits const& limits) {
   }
   if (sum <= limits.orders_bytes_max) return {};
   return wrong_field("command",
-                     std::to_string(sum) + " bytes for all ranks of a worker, the limit is " +
+                     std::to_string(sum) + " bytes for all ranks of one worker; the limit is " +
                          std::to_string(limits.orders_bytes_max),
                      limits.orders_bytes_max);
 }
@@ -124,23 +124,24 @@ status valid_group(program_tasks const& t, program_spec const& spec, program_lim
     return wrong_field(field, "a type must have 1 to " + std::to_string(type_bytes_max) +
                                   " characters of A-Z a-z 0-9 _ . -");
   if (t.max == 0 || t.min > t.max || t.min == 0)
-    return wrong_field(field, "min must be at least 1, and max at least min");
+    return wrong_field(field, "min must be at least 1, and max must not be less than min");
   if (t.max > limits.ranks_max)
     return wrong_field(
         field, std::to_string(t.max) + " tasks, the limit is " + std::to_string(limits.ranks_max),
         limits.ranks_max);
-  if (t.type == "chief" && t.max > 1) return wrong_field(field, "a program has at most one chief");
+  if (t.type == "chief" && t.max > 1)
+    return wrong_field(field, "a program can have at most one chief");
   if (auto wrong = valid_names(field + ".resources", t.resources, limits); !wrong.ok())
     return wrong;
   if (auto wrong = valid_names(field + ".labels", t.labels, limits); !wrong.ok()) return wrong;
   if (t.command.empty() && spec.command.empty())
-    return wrong_field("command", "required, unless each type of tasks has its own command");
+    return wrong_field("command", "required, unless every task type has its own command");
   return valid_command(field + ".command", t.command, limits);
 }
 
 status valid_ends(program_spec const& spec, program_limits const& limits) {
   if (spec.ends_with.size() > limits.names_max)
-    return wrong_field("ends_with", "more than " + std::to_string(limits.names_max),
+    return wrong_field("ends_with", "more than " + std::to_string(limits.names_max) + " names",
                        limits.names_max);
   for (auto const& named : spec.ends_with) {
     bool const known = std::any_of(spec.tasks.begin(), spec.tasks.end(), [&](auto const& t) {
@@ -149,7 +150,7 @@ status valid_ends(program_spec const& spec, program_limits const& limits) {
         if (named == t.type + ":" + std::to_string(i)) return true;
       return false;
     });
-    if (!known) return wrong_field("ends_with", "there is no task or type '" + named + "'");
+    if (!known) return wrong_field("ends_with", "there is no task or task type '" + named + "'");
   }
   return {};
 }
@@ -162,14 +163,14 @@ status valid(program_spec const& spec, program_limits const& limits) {
         "name", "at most " + std::to_string(name_bytes_max) + " characters of A-Z a-z 0-9 _ . -");
   if (auto wrong = valid_command("command", spec.command, limits); !wrong.ok()) return wrong;
   if (spec.tasks.empty())
-    return wrong_field("tasks", "required: the types of tasks and their numbers");
+    return wrong_field("tasks", "required: the task types and the number of tasks of each type");
   if (spec.tasks.size() > limits.types_max)
-    return wrong_field("tasks", "more than " + std::to_string(limits.types_max) + " types",
+    return wrong_field("tasks", "more than " + std::to_string(limits.types_max) + " task types",
                        limits.types_max);
   std::uint64_t ranks = 0;
   std::set<std::string_view> types;
   for (auto const& t : spec.tasks) {
-    if (!types.insert(t.type).second) return wrong_field("tasks." + t.type, "given twice");
+    if (!types.insert(t.type).second) return wrong_field("tasks." + t.type, "specified twice");
     if (auto wrong = valid_group(t, spec, limits); !wrong.ok()) return wrong;
     ranks += t.max;
   }
@@ -184,7 +185,7 @@ status valid(program_spec const& spec, program_limits const& limits) {
   if (!spec.working_dir.empty() && spec.working_dir.front() != '/')
     return wrong_field("working_dir", "must be an absolute path");
   if (spec.notice > duration{} && spec.notice >= spec.deadline)
-    return wrong_field("notice", "needs a deadline, and must be shorter than it");
+    return wrong_field("notice", "requires a deadline, and must be shorter than the deadline");
   if (spec.hang_after < limits.hang_after_min)
     return wrong_field("hang_after", "must be at least 1 s");
   if (spec.spares > limits.spares_max)

@@ -128,7 +128,7 @@ void controller::started(time_point now, host const& h, rank_reports::start cons
   if (!p) return;
   if (!p->spec->preload.empty())
     p->now.ranks[rank].seen.not_preloaded =
-        h.preloads ? s.not_preloaded : "the version of its worker does not support preload";
+        h.preloads ? s.not_preloaded : "its worker's version does not support preload";
   course_.started(*p, rank, s.pid, now);
 }
 

@@ -29,7 +29,7 @@ std::string closed(std::size_t count) {
 
 std::string spares_text(std::size_t count) {
   return count == 0 ? ""
-                    : "; " + counted(count, "place") + " reserved as spares of running programs";
+                    : "; " + counted(count, "place") + " reserved as spares for running programs";
 }
 
 std::string never_fits(program const& p, std::string const& fit) {
@@ -41,14 +41,14 @@ std::string never_fits(program const& p, std::string const& fit) {
     case labels:
       return "no worker that runs programs has the labels " + never.text;
     case per_worker:
-      return fit + "; even when idle, they have too little room with per_worker " +
+      return fit + "; even when idle, they have too few resources with per_worker " +
              std::to_string(p.spec->per_worker);
     case ports:
       return fit + "; even when idle, they have too few ports in --program-ports";
     case room:
       break;
   }
-  return fit + "; even when idle, they have too little room";
+  return fit + "; even when idle, they have too few resources";
 }
 
 }  // namespace
@@ -56,15 +56,15 @@ std::string never_fits(program const& p, std::string const& fit) {
 std::string controller::waits_for(program const& p) const {
   if (!p.waits()) return {};
   if (p.lacks_upload())
-    return "its upload is missing on the server, upload it again: PUT /api/v1/blobs/" +
+    return "its upload is missing on the server; upload it again with PUT /api/v1/blobs/" +
            p.spec->upload;
   auto const attached = hosts_.attached();
   if (attached.empty()) return "no worker that runs programs is connected";
   if (!p.spec->upload.empty() &&
       std::none_of(attached.begin(), attached.end(), [&](auto n) { return hosts_.at(n).unpacks; }))
     return "no worker that supports uploads is connected";
-  if (p.room.pauses) return "it starts again after a pause";
-  if (!p.room.looked) return "the server places other waiting programs first";
+  if (p.room.pauses) return "it will start again after a pause";
+  if (!p.room.looked) return "the server is placing other waiting programs first";
   if (p.room.workers == 0)
     return counted(attached.size(), "worker") + " that could run it " +
            (attached.size() == 1 ? "is" : "are") + " cordoned, draining or disconnected";
@@ -75,7 +75,7 @@ std::string controller::waits_for(program const& p) const {
                    closed(attached.size() - std::min<std::size_t>(attached.size(), p.room.workers));
   if (!p.room.fits_when_idle) return never_fits(p, fit);
   if (p.room.lacks_ports)
-    return fit + "; too few of their --program-ports are free and unused for a minute";
+    return fit + "; too few of their --program-ports are free and have been unused for a minute";
   return fit +
          (placer_.reserved_for() == p.id ? "; resources that become free are reserved for it"
                                          : "") +
@@ -276,8 +276,8 @@ result<seat> controller::seat_of(rank_name const& rank) const {
   if (rank.rank >= past->about.ranks) return no_rank(past->about.ranks);
   if (rank.rank >= past->seats.size())
     return refused(
-        "the workers of the ranks of " + attempt +
-        " are unknown: the server has restarted since, or the attempt had too many ranks");
+        "the workers that ran the ranks of " + attempt +
+        " are not known: the server has restarted since then, or the attempt had too many ranks");
   return past->seats[rank.rank];
 }
 
@@ -313,19 +313,21 @@ std::string controller::invalid() const {
       ++of_program;
       auto const& h = hosts_.at(r.on);
       if (!h.alive.contains({id, p.attempts, i}))
-        return text(id) + " has a rank that no host knows";
-      if (!ports.emplace(h.address, r.port).second) return "two ranks have one port";
-      if (!ports_.in_use(h.address, r.port)) return "a rank's port is not in use";
+        return text(id) + " has a rank that its host does not list";
+      if (!ports.emplace(h.address, r.port).second)
+        return "two ranks on one host have the same port";
+      if (!ports_.in_use(h.address, r.port))
+        return "the port of a running rank is not marked as used";
     }
-    if (of_program != p.now.alive) return text(id) + " has miscounted its ranks";
-    if (ended(p.state) && p.now.alive > 0) return text(id) + " has ended with ranks alive";
+    if (of_program != p.now.alive) return text(id) + ": the number of live ranks is wrong";
+    if (ended(p.state) && p.now.alive > 0) return text(id) + " has ended but still has live ranks";
     bool const runs = p.state == program_state::starting || p.state == program_state::running;
-    if (runs && p.now.alive == 0) return text(id) + " runs with nothing alive";
+    if (runs && p.now.alive == 0) return text(id) + " is running without a live rank";
     if (runs != (p.goal == goal::run && !p.waits() && !ended(p.state)))
-      return text(id) + " is " + std::string(name(p.state)) + " and has another goal";
+      return text(id) + " is " + std::string(name(p.state)) + ", which does not match its goal";
     alive += of_program;
   }
-  if (alive != hosts_.alive()) return "hosts have ranks that no program knows";
+  if (alive != hosts_.alive()) return "a host lists a rank that belongs to no program";
   return {};
 }
 

@@ -137,7 +137,7 @@ void course::close(program& p, time_point now) {
   bool const well = std::all_of(p.now.ranks.begin(), p.now.ranks.end(), std::mem_fn(&rank::well));
   switch (p.goal) {
     case goal::run:
-      return check(false, "an attempt whose ranks have all ended has been judged");
+      return check(false, "the outcome of an attempt must be decided before its last rank ends");
     case goal::again: {
       auto const since = about.running_since == never ? about.begun : about.running_since;
       p.quick_ends = now - since < quick ? p.quick_ends + 1 : 0;

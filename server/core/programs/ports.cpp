@@ -45,7 +45,8 @@ std::optional<std::uint16_t> port_table::take(std::string const& address, std::u
 
 void port_table::give_back(std::string const& address, std::uint16_t port, time_point now) {
   auto const m = machines_.find(address);
-  check(m != machines_.end() && m->second.until.contains(port), "a port in use is given back");
+  check(m != machines_.end() && m->second.until.contains(port),
+        "only a port that is in use can be released");
   m->second.until[port] = now + rest_;
 }
 

@@ -24,7 +24,7 @@ status program_table::room() const {
   if (all_.size() - ended_.size() < limits_.programs_max) return {};
   return {code::resource_exhausted,
           "the server has " + std::to_string(limits_.programs_max) +
-              " unfinished programs, the limit; wait for one to end",
+              " unfinished programs, which is the limit; wait until one of them has ended",
           {},
           limits_.programs_max};
 }
@@ -32,7 +32,7 @@ status program_table::room() const {
 program& program_table::add(program p) {
   auto const id = p.id;
   auto const [it, added] = all_.emplace(id, std::move(p));
-  check(added, "ids of programs are not given twice");
+  check(added, "a program id must not be used twice");
   if (!it->second.spec->idempotency_key.empty()) by_key_[key_of(it->second)] = id;
   note(it->second);
   return it->second;
@@ -57,7 +57,7 @@ void program_table::finished(program const& p, std::vector<program_id>& gone) {
 
 void program_table::forget(program_id id) {
   auto const& p = all_.at(id);
-  check(core::ended(p.state), "a program that goes on is not forgotten");
+  check(core::ended(p.state), "only a program that has ended can be removed");
   if (!p.spec->idempotency_key.empty()) by_key_.erase(key_of(p));
   ended_.erase({p.finished, id});
   all_.erase(id);

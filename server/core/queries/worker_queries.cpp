@@ -49,7 +49,8 @@ task_view view_of(engine_state const& core, task_row const& t) {
 
 result<task_view> worker_queries::find(std::string_view job, std::int64_t index) const {
   if (auto const* t = core_.registry.tasks.find(job, index)) return view_of(core_, *t);
-  return status{code::not_found, "no task " + std::string(job) + ":" + std::to_string(index)};
+  return status{code::not_found,
+                "there is no task " + std::string(job) + ":" + std::to_string(index)};
 }
 
 page<task_view, std::size_t> worker_queries::list(std::size_t after, std::size_t limit,

@@ -181,7 +181,7 @@ class closure_table {
       wide_.chunks = std::max(wide_.chunks, n + 1);
     }
     auto& r = (*this)[s];
-    check(r.owner == session_number{}, "an id is claimed once");
+    check(r.owner == session_number{}, "a closure id must not be used twice");
     r.owner = owner;
     r.generation = static_cast<std::uint32_t>(raw(id) >> 32);
     ++size_;
@@ -201,7 +201,7 @@ class closure_table {
   /// The note is kept until the slot is reused. REQUIRES: the slot is in no list.
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
-    check(r.owner != session_number{}, "a closure is released once");
+    check(r.owner != session_number{}, "a closure must not be released twice");
     auto const generation = generation_after(r.generation);
     std::destroy_at(&r);
     std::construct_at(&r);
@@ -292,7 +292,7 @@ class closure_table {
   }
   slot next_fresh() {
     if (fresh_ == fresh_end_) {
-      check(wide_.chunks < server_wide::chunks_max, "slots last as long as the server");
+      check(wide_.chunks < server_wide::chunks_max, "the server must not run out of closure ids");
       add_chunk(wide_.chunks);
       fresh_ = wide_.chunks++ * chunk_size;
       fresh_end_ = fresh_ + chunk_size;

@@ -47,7 +47,8 @@ class place_table {
   void hold(std::uint32_t id) { ++places_[id].references; }
   void release(std::uint32_t id) {
     if (id == none) return;
-    check(places_[id].references > 0, "a place is released as often as it was held");
+    check(places_[id].references > 0,
+          "a place must not be released more often than it was acquired");
     if (--places_[id].references == 0) forget(id);
   }
   place const& operator[](std::uint32_t id) const { return places_[id]; }

@@ -71,8 +71,11 @@ class exclusive_table {
 
   /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
-    if ((due_ == never) != waiting_.empty()) return "nobody looks for a worker that does nothing";
-    if (keeps.by != closure_id{} && !waits(keeps.by)) return "a worker is kept empty for nobody";
+    if ((due_ == never) != waiting_.empty())
+      return "exclusive closures are waiting but no search for an idle worker is due, or the "
+             "reverse";
+    if (keeps.by != closure_id{} && !waits(keeps.by))
+      return "a worker is reserved for a closure that is not waiting";
     return {};
   }
 

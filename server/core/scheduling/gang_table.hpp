@@ -139,14 +139,16 @@ class gang_table {
 
   /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
-    if (!forming_.empty() || !broken_.empty()) return "a gang was left half-way";
+    if (!forming_.empty() || !broken_.empty())
+      return "a gang is still being formed or dissolved at the end of a step";
     std::size_t turns = 0;
     for (auto const& [id, g] : all_) {
       turns += g.turn != 0;
       if ((g.ready == g.size) != (g.turn != 0))
-        return "gang '" + g.name + "' is ready and does not wait, or the other way round";
+        return "gang '" + g.name + "' is ready but not in the queue, or in the queue but not ready";
     }
-    return turns == waiting_.size() + oversized_.size() ? "" : "a gang waits that is not known";
+    return turns == waiting_.size() + oversized_.size() ? ""
+                                                        : "the number of queued gangs is wrong";
   }
 
  private:

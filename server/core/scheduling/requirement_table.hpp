@@ -57,7 +57,7 @@ class requirement_table {
   /// Returns true if this was the last holder, so that the number is free.
   bool release(std::uint32_t number) {
     auto& e = entries_[number - 1];
-    check(e.holders > 0, "a requirement is released by those who hold it");
+    check(e.holders > 0, "a requirement must not be released more often than it was acquired");
     if (--e.holders > 0) return false;
     numbers_.erase(numbers_.find(*e.what));
     e.what = nullptr;

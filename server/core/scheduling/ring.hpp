@@ -26,7 +26,7 @@ class ring {
 
   void push_back(T& t) {
     auto& link = link_of_(t);
-    check(!link.linked, "an element enters a ring once");
+    check(!link.linked, "an element must not be added to a ring twice");
     link = {back_, nullptr, true};
     (back_ ? link_of_(*back_).next : front_) = &t;
     back_ = &t;

@@ -152,7 +152,7 @@ void scheduler::place(worker_slots& w, std::vector<function_id> functions) {
 }
 
 void scheduler::forget(worker_slots& w) {
-  check(w.held() == 0 && !w.placed, "a worker that goes has given back what it held");
+  check(w.held() == 0 && !w.placed, "a worker must not hold closures when it is removed");
   by_number_[raw(w.number)] = nullptr;
   workers_.erase(w.stream);
 }
@@ -204,7 +204,8 @@ bool scheduler::has_free(worker_slots const& w, slot c) const {
 void scheduler::take_for_queue(worker_slots& w, closure_queue const& l) {
   for (auto const& [name, amount] : requirements_[l.requirement].resources) {
     auto const has = amount_of(w.free, name);
-    check(has != w.free.end() && has->second >= amount, "a worker has what is taken from it");
+    check(has != w.free.end() && has->second >= amount,
+          "the worker must have the requested amount of the resource");
     has->second -= amount;
   }
   reconsider(w);
@@ -234,7 +235,8 @@ void scheduler::return_lent(worker_slots& w, resource_amounts const& amounts) {
   if (amounts.empty()) return;
   for (auto const& [name, amount] : amounts) {
     auto const lent = amount_of(w.lent, name);
-    check(lent != w.lent.end() && lent->second >= amount, "what is taken back was lent");
+    check(lent != w.lent.end() && lent->second >= amount,
+          "a closure must not get back more resources than it lent");
     lent->second -= amount;
     amount_of(w.free, name)->second += amount;
   }
@@ -295,18 +297,19 @@ std::string scheduler::misplaced(worker_slots const& w) const {
     if (satisfies(w, r)) satisfied.push_back(number);
   });
   if (satisfied != w.satisfied || satisfied != w.placed->satisfied)
-    return name + " stands in the wrong placement class";
-  if (w.ready != w.wanted()) return name + " stands in the wrong ring";
-  if (w.held() > w.credits) return name + " holds more than its credits";
+    return name + " is in the wrong placement class";
+  if (w.ready != w.wanted()) return name + " is in the wrong ring";
+  if (w.held() > w.credits) return name + " has more closures than credits";
   if (w.running.size < w.slots && w.prefetched.size > 0)
-    return name + " has an idle slot and prefetched work";
+    return name + " has an idle slot but also prefetched closures";
   std::map<std::string, std::uint32_t> taken;
   std::uint32_t waiting = 0;
   for (auto const* held : {&w.running, &w.prefetched})
     for (slot c = held->front; c != no_slot; c = closures_[c].next) {
-      if (closures_[c].worker != w.number) return name + " holds what runs elsewhere";
+      if (closures_[c].worker != w.number)
+        return name + " lists a closure that belongs to another worker";
       if (closures_[c].sent() != (held == &w.prefetched))
-        return name + " works on what it does not run";
+        return name + " lists a running closure as prefetched, or the reverse";
       waiting += closures_[c].waits;
       auto const& l = queue_of(c);
       if (l.single)
@@ -315,12 +318,12 @@ std::string scheduler::misplaced(worker_slots const& w) const {
     }
   for (auto const& [resource, amount] : w.lent) taken[resource] += amount;
   if (waiting != w.yielded || w.slots <= w.yielded || w.slots > w.credits)
-    return name + " has other slots than its closures gave back";
+    return name + ": the number of slots does not match the closures that have released theirs";
   for (auto const& [resource, amount] : w.free)
     for (auto const& [declared, all] : w.resources)
       if (resource == declared && amount + taken[resource] != all)
-        return name + " has free " + resource + ": " + std::to_string(amount) + ", counted " +
-               std::to_string(all - taken[resource]);
+        return name + " has free " + resource + ": recorded " + std::to_string(amount) +
+               ", actual " + std::to_string(all - taken[resource]);
   return {};
 }
 
@@ -332,14 +335,14 @@ std::string scheduler::invalid(bool handing_out) const {
     if (r.state() == closure_state::queued && !r.deferred() && !r.sent()) ++waiting[r.owner].first;
     if (r.is(closure_phase::gathering) && !r.exclusive &&
         (!r.details || !gangs.find(r.details->gang)))
-      wrong = "a closure waits for a gang that is gone";
+      wrong = "a closure waits for a gang that does not exist";
   });
   queues_.for_each([&](session_number n, session_queue const& q) {
     std::uint32_t queued = 0, deferred = 0;
     for (auto const& l : q.queues) queued += l.queue.size, deferred += l.deferred;
     auto const [are_queued, are_deferred] = waiting[n];
     if (queued != are_queued || deferred != are_deferred || q.deferred.size != deferred)
-      wrong = text(q.id) + " has other closures in its queues than wait";
+      wrong = text(q.id) + ": the closures in its queues do not match its waiting closures";
   });
   for (auto const& [stream, w] : workers_) {
     if (auto misplaced_worker = misplaced(*w); !misplaced_worker.empty()) return misplaced_worker;
@@ -347,8 +350,8 @@ std::string scheduler::invalid(bool handing_out) const {
     for (auto const& [id, n] : in_order_)
       for (auto const& l : queues_[n].queues)
         if (l.queue.size > 0 && w->placed->can_run(l))
-          return w->job + ":" + std::to_string(w->index) + " is idle and " + text(id) +
-                 " has something for it";
+          return w->job + ":" + std::to_string(w->index) + " is idle although " + text(id) +
+                 " has a closure that it could run";
   }
   if (!wrong.empty()) return wrong;
   if (auto broken = gangs.invalid(); !broken.empty()) return broken;

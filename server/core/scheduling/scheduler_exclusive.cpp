@@ -77,14 +77,16 @@ std::string scheduler::invalid_exclusive(bool handing_out) const {
   closures_.for_each([&](slot c, closure_record const& r) {
     auto const id = closures_.id_of(c);
     if (exclusives.waits(id) != (r.exclusive && r.is(closure_phase::gathering)))
-      wrong = text(id) + " waits alone unasked";
+      wrong =
+          text(id) + ": the list of waiting exclusive closures does not match the closure's state";
     if (!r.exclusive) return;
     ++exclusive;
-    if (ended(r.state())) wrong = text(id) + " has ended and is to run alone";
+    if (ended(r.state())) wrong = text(id) + " has ended but is still marked as exclusive";
     if (!exclusives.all().contains({r.details->exclusive_since, id}))
-      wrong = text(id) + " is not listed";
+      wrong = text(id) + " is exclusive but not listed as exclusive";
   });
-  if (exclusive != exclusives.all().size()) return "closures that run alone are listed wrongly";
+  if (exclusive != exclusives.all().size())
+    return "the list of exclusive closures does not match the closures";
   for (auto const& [stream, w] : workers_) {
     auto const name = w->job + ":" + std::to_string(w->index);
     std::uint32_t exclusive_ones = 0;
@@ -93,15 +95,17 @@ std::string scheduler::invalid_exclusive(bool handing_out) const {
         exclusive_ones += closures_[c].exclusive;
     if ((exclusive_ones > 0) != ((w->shut & worker_slots::runs_exclusive) != 0) ||
         (exclusive_ones > 0 && w->held() > 1))
-      return name + " runs something beside a closure that runs alone";
+      return name +
+             " runs other closures next to an exclusive closure, or is wrongly marked as running "
+             "one";
     if (((w->shut & worker_slots::reserved_for_exclusive) != 0) !=
         (exclusives.keeps.worker == stream))
-      return name + " is kept empty and nobody knows for whom";
+      return name + ": its reservation for an exclusive closure is inconsistent";
   }
   if (handing_out && exclusives.waiting().size() <= exclusive_table::tries_max)
     for (auto const id : exclusives.waiting())
       if (empty_worker(queue_of(closures_.find(id))))
-        return text(id) + " waits beside a worker that does nothing";
+        return text(id) + " is waiting although an idle worker could run it";
   return wrong.empty() ? exclusives.invalid() : wrong;
 }
 

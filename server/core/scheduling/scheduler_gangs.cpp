@@ -98,8 +98,8 @@ status scheduler::valid_gangs(std::vector<closure_spec> const& specs) {
   }
   if (sizes.empty() || !waits_for_itself(specs)) return {};
   return wrong_field("options.gang",
-                     "a gang waits for itself: one of its closures needs, directly or indirectly, "
-                     "the result of another one");
+                     "the gang waits for itself: one of its closures needs, directly or "
+                     "indirectly, the result of another closure of the gang");
 }
 
 std::vector<std::pair<slot, worker_slots*>> scheduler::plan(gang const& g, bool idle) const {

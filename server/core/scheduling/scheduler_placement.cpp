@@ -174,11 +174,11 @@ worker_slots* scheduler::empty_worker(closure_queue const& l) const {
 
 std::string scheduler::invalid_classes() const {
   for (auto const& [key, c] : classes_) {
-    if (c->workers == 0) return "a placement class without workers is kept";
+    if (c->workers == 0) return "a placement class without workers is still stored";
     if (c->dirty != (std::find(dirty_.begin(), dirty_.end(), c.get()) != dirty_.end()))
-      return "a placement class is marked but not listed";
+      return "a placement class is marked as dirty but not listed, or the reverse";
     if (!c->dirty && !c->sessions.empty() && !(c->idle.empty() && c->prefetching.empty()))
-      return "a placement class has work and room and is not marked";
+      return "a placement class has queued work and free workers but is not marked as dirty";
   }
   return {};
 }

@@ -32,7 +32,7 @@ slot scheduler::stop_one_unreported(worker_slots& w) {
 }
 
 void scheduler::yield_slot(worker_slots& w, slot c) {
-  check(w.may_yield(), "the slots of a worker stay within its credits");
+  check(w.may_yield(), "a worker must not get more slots than credits");
   closures_[c].waits = true;
   ++w.yielded, ++w.slots;
   w.window = std::min(w.window + 1, w.credits);

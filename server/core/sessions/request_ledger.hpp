@@ -27,7 +27,7 @@ class request_ledger {
   /// Removes the closure at this position. Returns its request if this was the last closure.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
-    check(it != live_.begin(), "a closure is of a request");
+    check(it != live_.begin(), "a closure must belong to a request");
     --it;
     if (--it->second.left > 0) return {};
     request const whole{it->first, it->second.size};

@@ -37,7 +37,7 @@ session& session_table::open_own(delivery d) {
 }
 
 session& session_table::add(session s) {
-  check(s.id == next_id(), "sessions are numbered one after the other");
+  check(s.id == next_id(), "session ids must be consecutive");
   return put(std::move(s), false);
 }
 
@@ -126,19 +126,20 @@ void session_table::settle_later(session& s) {
 std::string session_table::invalid() const {
   std::size_t held_back = 0, streams = 0, finished = 0, ended = 0;
   for (auto const& [id, s] : sessions_) {
-    if (by_number_[raw(s->number)] != s.get()) return text(id) + " is not known by its number";
+    if (by_number_[raw(s->number)] != s.get()) return text(id) + " cannot be found by its number";
     if (s->traits().resumable && !s->attached && !s->closed && s->lease_alarm == never)
-      return text(id) + " has no client and no lease";
-    if (s->terminal() && !s->joins.empty()) return text(id) + " has ended and is waited for";
-    if (s->unsettled) return text(id) + " was left unsettled";
+      return text(id) + " has neither a client nor a lease";
+    if (s->terminal() && !s->joins.empty())
+      return text(id) + " has ended but calls are still waiting for it";
+    if (s->unsettled) return text(id) + " is still unsettled at the end of a step";
     held_back += s->full;
     ended += s->has_ended(), streams += s->traits().generations && !s->has_ended();
     finished += !s->traits().generations && s->terminal();
   }
   if (held_back != held_back_ || streams != streams_ || finished != finished_count_ ||
       ended != ended_count_)
-    return "sessions are counted wrongly";
-  return unsettled_.empty() ? std::string() : "a session was left unsettled";
+    return "the session counts do not match the sessions";
+  return unsettled_.empty() ? std::string() : "a session is still unsettled at the end of a step";
 }
 
 }  // namespace muster::core

@@ -23,7 +23,7 @@ class waiters {
  public:
   /// REQUIRES: size() is below config::parked_calls_max.
   void park(call_id call, waiter w) {
-    check(calls_.emplace(call, w).second, "a call is parked once");
+    check(calls_.emplace(call, w).second, "a call must not be parked twice");
     deadlines_.emplace(w.deadline, call);
     if (w.closure != closure_id{}) by_closure_[w.closure].push_back(call);
   }

@@ -29,7 +29,7 @@ std::string text(attempt_outcome const& o) {
     case attempt_end::user_error:
       return "failed: " + o.detail;
     case attempt_end::value_lost:
-      return "succeeded; its value was lost, it runs again as " + text(o.again);
+      return "succeeded, but its value was lost; it runs again as " + text(o.again);
     case attempt_end::retracted:
       return "it was returned to the queue before it started";
     case attempt_end::earlier:

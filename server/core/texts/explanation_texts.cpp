@@ -32,7 +32,8 @@ std::string text(unmet_need const& n, std::string const& function) {
   auto const what = [&]() -> std::string {
     switch (n.what) {
       case unmet_need::kind::by_name:
-        return "accepts closures that do not name it: the workers of its job hold state";
+        return "accepts closures that do not select it with the option 'task', because workers of "
+               "this role hold state";
       case unmet_need::kind::task:
         return "is task " + n.name;
       case unmet_need::kind::label:
@@ -43,11 +44,11 @@ std::string text(unmet_need const& n, std::string const& function) {
         return "has " + n.name + "=" + std::to_string(n.amount) + " free";
       case unmet_need::kind::per_worker:
         return "has built " + n.name + " yet" +
-               (n.value.empty() ? "" : "; it is built again after a pause: " + n.value);
+               (n.value.empty() ? "" : "; it will be built again after a pause: " + n.value);
     }
     return {};
   };
-  return "of " + plural(n.of, "worker") + " with '" + function + "' none " + what();
+  return "of " + plural(n.of, "worker") + " with '" + function + "', none " + what();
 }
 
 // Returns a text such as "1 is" or "2 are".
@@ -75,8 +76,8 @@ std::string how_to_start(std::string const& function) {
 }
 
 std::string held_back(worker_shortage const& l) {
-  auto said = "of the workers that could run it " + number_with_is(l.draining) + " draining and " +
-              number_with_is(l.cordoned) + " cordoned";
+  auto said = "all workers that could run it are unavailable: " + number_with_is(l.draining) +
+              " draining and " + number_with_is(l.cordoned) + " cordoned";
   if (l.cordoned > 0)
     said += ", such as " + l.cordoned_task + "; run 'muster uncordon " + l.cordoned_task + "'";
   return said;
@@ -94,7 +95,7 @@ std::string made_again(explanation const& e) {
   auto said = text(e.input) + ", whose value";
   if (place.bytes > 0) said += " of " + plural(place.bytes, "byte");
   if (!place.holders.empty()) said += " in the memory of " + list_of(place.holders);
-  return said + " was lost: " + text(place.made_by) + " has been computing it again for " +
+  return said + " was lost: " + text(place.made_by) + " has been recomputing it for " +
          ago(place.recomputing_for);
 }
 
@@ -104,7 +105,8 @@ std::string elsewhere(explanation const& e) {
   if (place.bytes > 0) said += ", " + plural(place.bytes, "byte") + ",";
   if (place.holders.empty())
     return said + " is not available now: it was in the memory of a worker";
-  return said + " is in the memory of " + list_of(place.holders) + ", not of its own worker";
+  return said + " is in the memory of " + list_of(place.holders) +
+         ", not of the worker that runs the closure";
 }
 
 std::string input_of(explanation const& e) {
@@ -138,7 +140,7 @@ std::string prefetched(explanation const& e) {
 }
 
 std::string exclusive(explanation const& e) {
-  std::string const waits = "it waits for a worker that runs nothing else";
+  std::string const waits = "it waits for a worker that runs no other closures";
   if (e.draining_worker.empty()) return waits + ".";
   return waits + "; " + e.draining_worker + " is being emptied for it and still holds " +
          plural(e.draining_closures, "closure") + ".";
@@ -214,7 +216,7 @@ std::string text_of_missing_function(std::string const& function) {
   auto const missing = "no connected worker provides '" + function + "'; ";
   return missing + (function == exec_function
                         ? how_to_start(function)
-                        : "'muster functions' lists the functions of workers");
+                        : "run 'muster functions' to list the functions that workers provide");
 }
 
 std::string text_of_versions(std::vector<std::string> const& present) {
@@ -233,8 +235,8 @@ std::string text(gang_wait const& g) {
     return std::to_string(g.size - g.ready) + " of the " + of +
            (g.size - g.ready == 1 ? " is" : " are") + " not ready to start yet";
   if (!g.possible)
-    return "the connected workers have no room for the " + of + " at one time, even when idle";
-  return "the " + of + " wait until as many slots are idle at one time";
+    return "the connected workers have no room for the " + of + " at the same time, even when idle";
+  return "the " + of + " wait until that many slots are idle at the same time";
 }
 
 std::string text(worker_shortage const& l) {
@@ -248,7 +250,7 @@ std::string text(worker_shortage const& l) {
     case closure_reason::function_absent:
       return text_of_missing_function(l.function) + "; workers that provided it have left";
     case closure_reason::workers_closed:
-      return "of the workers with '" + l.function + "' " + number_with_is(l.draining) +
+      return "no worker with '" + l.function + "' accepts closures: " + number_with_is(l.draining) +
              " draining" + (l.cordoned > 0 ? ", " + number_with_is(l.cordoned) + " cordoned" : "") +
              " and " + std::to_string(l.away) +
              (l.away == 1 ? " has lost its connection" : " have lost their connection");
@@ -256,7 +258,7 @@ std::string text(worker_shortage const& l) {
       return plural(l.starting, "worker") + " with '" + l.function +
              (l.starting == 1 ? "' connected recently and starts"
                               : "' connected recently and start") +
-             " with a delay, the first in " + ago(l.starts_in);
+             " after a delay, the first in " + ago(l.starts_in);
     case closure_reason::unsatisfiable:
       return l.need ? text(*l.need, l.function)
                     : "no connected worker has everything that the closure requires";
@@ -273,12 +275,11 @@ std::string cause(explanation const& e) {
     case closure_reason::input_not_ready:
     case closure_reason::input_read_back:
     case closure_reason::input_made_again:
-      return "it waits for " + plural(e.inputs_missing, "input") + " of " +
-             std::to_string(e.inputs) + ", among them " + input_of(e) + ".";
+      return "it waits for " + std::to_string(e.inputs_missing) + " of " + plural(e.inputs, "input") + ", including " + input_of(e) + ".";
     case closure_reason::pause:
       if (e.losses > 0)
-        return "retried in " + seconds(e.starts_in) + " after " + plural(e.losses, "lost worker") +
-               ": " + e.lost.detail + " (" + e.lost_worker + ").";
+        return "will be retried in " + seconds(e.starts_in) + " after " +
+               plural(e.losses, "lost worker") + ": " + e.lost.detail + " (" + e.lost_worker + ").";
       [[fallthrough]];
     case closure_reason::delay:
     case closure_reason::retry:
@@ -311,7 +312,7 @@ std::string text(explanation const& e) {
       return running(e) + lost;
     default:
       return ended(e) + lost + (e.released.empty() ? "" : " " + e.released + ".") +
-             (e.is_row ? " Its session keeps no further details of it." : "");
+             (e.is_row ? " Its session keeps no further details about it." : "");
   }
 }
 

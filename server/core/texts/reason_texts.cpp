@@ -45,24 +45,23 @@ std::string reason(release_reason why, config const& c) {
       return "more jobs than --jobs-kept (" + std::to_string(c.finished_jobs_max) +
              ") have finished since";
     case release_reason::bytes:
-      return "values took more memory than --value-bytes-max (" + bytes(c.value_bytes_max) +
-             (c.spill ? "), and --spill-dir could not store them"
-                      : "); --spill-dir would have kept it");
+      return "values used more memory than --value-bytes-max (" + bytes(c.value_bytes_max) +
+             (c.spill ? "), and they could not be spilled to --spill-dir"
+                      : "); a server with --spill-dir would have kept it on disk");
     case release_reason::age:
       return "it was older than --value-age (" + in_seconds(c.value_age) + ")";
     case release_reason::session_values:
-      return "its session held more values than --session-values-max (" +
+      return "its session had more values than --session-values-max (" +
              std::to_string(c.session_values_max) + ")";
     case release_reason::session_bytes:
-      return "its session's values took more than --session-value-bytes-max (" +
+      return "the values of its session used more than --session-value-bytes-max (" +
              bytes(c.session_value_bytes_max) + ")";
     case release_reason::spill_bytes:
-      return "values on the disk took more than --spill-bytes-max (" + bytes(c.spill_bytes_max) +
-             ")";
+      return "values on disk used more than --spill-bytes-max (" + bytes(c.spill_bytes_max) + ")";
     case release_reason::unreadable:
-      return "it could not be read back from --spill-dir; the log says why";
+      return "it could not be read back from --spill-dir; see the server log for the reason";
     case release_reason::holder_lost:
-      return "it was only in the memory of a worker, which was lost";
+      return "it was only in the memory of a worker that was lost";
   }
   return "?";
 }

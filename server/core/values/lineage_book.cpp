@@ -19,7 +19,7 @@ bool lineage_book::ended(closure_id user, bool again) {
     return false;
   }
   auto& of = it->second;
-  check(!of.ended, "a closure ends once");
+  check(!of.ended, "a closure must not end twice");
   of.ended = true;
   for (auto const input : of.inputs) {
     auto& n = needs_.at(input);
@@ -64,7 +64,7 @@ bool lineage_book::is_needed_now(closure_id input) const {
 }
 
 void lineage_book::keep_for_users(closure_id input) {
-  check(is_needed(input), "what nobody needs is not kept");
+  check(is_needed(input), "only a closure that others need can be kept for them");
   if (!alone_.insert(input).second) return;
   oldest_.push(input);
   oldest_.sweep_if_long([this](closure_id id) { return is_alone(id); });
@@ -91,12 +91,15 @@ std::string lineage_book::invalid() const {
     for (auto const input : of.inputs) ++(of.ended ? counted[input].again : counted[input].now);
   for (auto const& [id, n] : needs_)
     if (n.now != counted[id].now || n.again != counted[id].again)
-      return "closures that need a large input are counted wrongly";
-  if (counted.size() != needs_.size()) return "a large input is needed by nobody, or unknown";
+      return "the number of closures that need a large input is wrong";
+  if (counted.size() != needs_.size())
+    return "a large input is listed although no closure needs it, or is not listed";
   for (auto const id : alone_)
-    if (!is_needed(id)) return "a closure is kept for others that are gone";
-  if (alone_.size() > alone_max) return "too many closures are kept for others alone";
-  return less_needed_.empty() ? std::string() : "an input is looked at in its own step";
+    if (!is_needed(id)) return "a closure is kept for other closures that no longer need it";
+  if (alone_.size() > alone_max)
+    return "the number of closures that are kept only for other closures exceeds the limit";
+  return less_needed_.empty() ? std::string()
+                              : "an input was not examined in the step that released it";
 }
 
 }  // namespace muster::core

@@ -128,7 +128,7 @@ std::optional<release_reason> value_store::over_session_limit(session_number n) 
 
 slot value_store::pop_oldest_on_disk() {
   auto const id = on_disk_.front([this](closure_id i) { return is_at(i, value_place::disk); });
-  check(id != closure_id{}, "what is on the disk is known");
+  check(id != closure_id{}, "a value on disk must be listed");
   on_disk_.pop();
   return records_.find(id);
 }
@@ -225,7 +225,7 @@ std::optional<value_store::reading> value_store::read_back(value_moved const& m)
   auto node = reads_.extract(m.closure);
   if (!node) return {};
   auto& r = node.mapped();
-  check(r.sent, "only what was asked for is read back");
+  check(r.sent, "only a value that was requested can be read back");
   --reads_sent_;
   send_reads();
   if (r.orphan) moves_.push_back({move_kind::forget, m.closure, {}});
@@ -318,7 +318,7 @@ value_store::rebuilding& value_store::begin_rebuilding(closure_id id, std::uint3
 
 value_store::rebuilding value_store::end_rebuilding(closure_id id, blob const* value) {
   auto node = rebuilds_.extract(id);
-  check(!node.empty(), "a closure runs again for somebody");
+  check(!node.empty(), "a recomputation must have been started by a closure that needs the value");
   slot const c = records_.find(id);
   if (value && c != no_slot && records_[c].where == value_place::gone) {
     records_[c].where = value_place::memory;
@@ -356,41 +356,44 @@ std::string value_store::invalid() const {
     b.live += r.state() == closure_state::succeeded && r.where != value_place::gone;
     if (r.where == value_place::memory) return;
     auto const id = records_.id_of(c);
-    if (r.state() != closure_state::succeeded) wrong = text(id) + " has no value, and it is away";
+    if (r.state() != closure_state::succeeded)
+      wrong = text(id) + " has not succeeded but is marked as having a value elsewhere";
     if ((r.where == value_place::gone) != release_notes_.contains(id) ||
         (r.where != value_place::gone) != spilled_.contains(id)) {
-      wrong = text(id) + " is elsewhere, unknown to the store";
+      wrong = text(id) + " has a value that is on disk or released, but the store does not list it";
       return;
     }
     if (r.where == value_place::gone) ++gone;
     if (r.where == value_place::writing) writing += r.value.size();
     if (r.where != value_place::disk) return;
     disk += spilled_.at(id), b.disk += spilled_.at(id), ++on_disk;
-    if (r.value) wrong = text(id) + " is on the disk and in memory";
+    if (r.value) wrong = text(id) + " has its value both on disk and in memory";
   });
   if (!wrong.empty()) return wrong;
   for (auto const& [id, read] : reads_) {
     sent += read.sent;
-    if (!read.orphan && !spilled_.contains(id)) return text(id) + " is read from nowhere";
+    if (!read.orphan && !spilled_.contains(id))
+      return text(id) + " is being read but is not on disk";
   }
   if (memory != bytes() || writing != writing_bytes_ || disk != disk_bytes() ||
       on_disk != on_disk_count_ || blobs != blob_bytes_ || gone != release_notes_.size() ||
       sent != reads_sent_)
-    return "the books of values do not match the closures";
+    return "the value counters do not match the closures";
   if (for_retry != retry_bytes_ || for_retry > config_.retry_bytes_max)
-    return "arguments that are kept for a retry are counted wrongly";
-  if (arguments != arguments_bytes_) return "kept arguments are counted wrongly";
+    return "the size of the arguments that are kept for retries is wrong";
+  if (arguments != arguments_bytes_) return "the size of the kept arguments is wrong";
   for (auto const& [id, again] : rebuilds_) {
     slot const b = records_.find(again.by);
-    if (b == no_slot || records_[b].token != raw(id)) return text(id) + " is made again by nobody";
+    if (b == no_slot || records_[b].token != raw(id))
+      return text(id) + " is marked as being recomputed, but no closure recomputes it";
   }
   if (!reads_waiting_.empty() && sent < reads_max)
-    return "a value waits to be read and its turn has come";
+    return "a value is waiting to be read although a read could start";
   holders_.for_each([&](session_number n, holder const& h) {
     auto const& b = books[n];
     if (b.memory != h.bytes || b.disk != h.spilled_bytes || b.live != h.live ||
         b.blobs != h.blob_bytes)
-      wrong = "a session counts other values than it has";
+      wrong = "a session's counters do not match its values";
   });
   return wrong;
 }

@@ -114,13 +114,13 @@ void task_rows::recount(task_row const& t) {
 
 void task_rows::uncount(task_row const& t) {
   auto const it = tallies_.find(t.job);
-  check(it != tallies_.end(), "a row is counted");
+  check(it != tallies_.end(), "a row must be counted");
   auto& tally = it->second;
   --tally.rows;
   tally.occupied -= t.state != task_state::disconnected;
   if (t.spec.group == 0 || t.spec.index >= 0) return;
   auto const found = tally.groups.find(t.spec.group);
-  check(found != tally.groups.end(), "a row is counted in its group");
+  check(found != tally.groups.end(), "a row must be counted in its group");
   auto& g = found->second;
   tally.missing -= g.missing();
   --g.rows;
@@ -149,7 +149,7 @@ std::string task_rows::invalid() const {
       missing += g.missing();
     }
     if (!same || missing != tally.missing)
-      return "the tasks of job " + job + " are counted wrongly";
+      return "the counts of job " + job + " do not match its tasks";
   }
   return {};
 }
@@ -243,7 +243,7 @@ void task_rows::forget_incarnation(task_row const& t) {
 }
 
 void task_rows::erase(task_row& t) {
-  check(!t.worker, "the row of an attached task stays");
+  check(!t.worker, "the row of a task must not be erased while its worker is attached");
   report_change(t, true);
   forget_incarnation(t);
   --counts_[static_cast<std::size_t>(t.state)];

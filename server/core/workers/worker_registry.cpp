@@ -26,15 +26,18 @@ std::string worker_registry::invalid() const {
   for (auto const& [stream, w] : workers_) {
     auto const name = w->task->name();
     if (w->stream != stream) return "a worker is listed under another stream";
-    if (w->task->worker != w.get()) return "a worker is not the one its task names";
-    if (!w->task->present()) return "an attached task is not present";
-    if (w->counted != w->serves()) return name + " is counted wrongly";
-    if (w->away != (w->alarm != never)) return name + " is away and nobody waits for it";
-    if (w->away && w->task->state != task_state::late) return "an away task is not late";
+    if (w->task->worker != w.get()) return "a worker's task refers to another worker";
+    if (!w->task->present()) return "a task with an attached worker is not marked as present";
+    if (w->counted != w->serves())
+      return name + " is counted as serving but is not, or the reverse";
+    if (w->away != (w->alarm != never))
+      return name + " is disconnected without a timeout, or connected with one";
+    if (w->away && w->task->state != task_state::late)
+      return "a disconnected task is not in the state LATE";
   }
   for (auto const& [key, t] : tasks.rows())
     if (t->present() != (t->worker != nullptr))
-      return t->name() + " is present without a worker, or the other way round";
+      return t->name() + " is present without a worker, or has a worker but is not present";
   return tasks.invalid();
 }
 

@@ -56,7 +56,7 @@ void activity_log::open(worker_number w, std::string const& job, std::int64_t in
                         std::uint32_t slots) {
   if (raw(w) >= workers_.size()) workers_.resize(raw(w) + std::size_t{1});
   auto& s = workers_[raw(w)];
-  check(!s.at, "a worker has one lane");
+  check(!s.at, "a worker must not get a second lane");
   auto& l = lane_of({job, index}, now).second;
   s = {};
   s.at = &l;
@@ -256,21 +256,21 @@ std::string activity_log::invalid() const {
   for (auto const& s : workers_) {
     if (s.at) ++workers[s.at];
     if (s.sum && (!s.at || chunks_.empty() || s.number < chunks_.front().first))
-      return "a sum grows in a span that is gone";
+      return "a sum is being added to a span that was removed";
   }
   for (auto const& l : lanes_)
-    if (workers[&l.second] != l.second.workers) return "workers of a lane are counted wrongly";
+    if (workers[&l.second] != l.second.workers) return "a lane's number of workers is wrong";
   for (auto const& [since, number] : closed_)
     if (auto const it = by_number_.find(number);
         it == by_number_.end() || it->second->second.workers > 0)
-      return "a lane that is served is to be forgotten";
-  if (by_number_.size() != lanes_.size()) return "a lane has no number, or two";
+      return "a lane that has a worker is scheduled for removal";
+  if (by_number_.size() != lanes_.size()) return "a lane has no number, or two numbers";
   auto at = chunks_.empty() ? next_ : chunks_.front().first;
   for (auto const& c : chunks_) {
     if (c.first != at) return "spans are missing between chunks";
     at += c.used;
   }
-  return at == next_ ? std::string() : "spans are counted wrongly";
+  return at == next_ ? std::string() : "the number of spans is wrong";
 }
 
 }  // namespace muster::history

@@ -20,7 +20,8 @@ std::uint32_t microseconds(duration d) {
 void lateness::note(coordination::barrier_instance which,
                     std::shared_ptr<coordination::participants const> who,
                     std::span<time_point const> came, time_point ended) {
-  check(came.size() == who->size() && came.size() > 1, "a meeting has everybody's time");
+  check(came.size() == who->size() && came.size() > 1,
+        "every participant of a barrier must have an arrival time");
   if (who->back() >= by_task_.size()) by_task_.resize(who->back() + std::size_t{1});
   if (meetings_.size() == meetings_max) {
     add(meetings_.front(), -1, by_task_);
@@ -82,10 +83,11 @@ duration lateness::latest(coordination::task_index t) const {
 }
 
 std::string lateness::violated_invariant() const {
-  if (meetings_.size() > meetings_max) return "more meetings are remembered than allowed";
+  if (meetings_.size() > meetings_max) return "the number of stored barriers exceeds the limit";
   std::vector<sums> again(by_task_.size());
   for (auto const& m : meetings_) add(m, 1, again);
-  return again == by_task_ ? std::string() : "the lateness of a task is added up wrongly";
+  return again == by_task_ ? std::string()
+                           : "the sums of a task's lateness do not match the stored barriers";
 }
 
 }  // namespace muster::history

@@ -12,7 +12,7 @@ namespace {
 
 job_view view_of(coordinator const& core, session_id id) {
   auto v = core.sessions().find(id);
-  check(v.has_value(), "what is listed is known");
+  check(v.has_value(), "a listed session must exist");
   return std::move(*v);
 }
 

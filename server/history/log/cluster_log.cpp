@@ -102,12 +102,12 @@ struct words {
         i.set ? "a preemption notice was set, and " + i.tasks + (one ? " does" : " do") +
                     " not receive it, so the others cannot pass PREEMPTION_SYNC_BARRIER"
               : i.tasks + " no longer " + (one ? "receives" : "receive") +
-                    " preemption notices: a connection or the earlier server that JAX waited "
-                    "with has ended";
+                    " preemption notices, because the connection or the earlier server on which "
+                    "JAX was waiting is gone";
     return {i.set ? severity::error : severity::warning, kind::notice_unheard, cluster, i.task,
             what +
-                ". JAX does not wait again by itself; call muster.jax.renew_preemption_sync() in "
-                "each of these tasks"};
+                ". JAX does not start a new wait by itself; call "
+                "muster.jax.renew_preemption_sync() in each of these tasks"};
   }
   cluster_event operator()(incidents::port_changed const& i) const {
     return {severity::warning,
@@ -115,7 +115,8 @@ struct words {
             cluster,
             {},
             "the cluster's port changed from " + std::to_string(i.from) + " to " +
-                std::to_string(i.to) + "; agents that use the former port do not reach it"};
+                std::to_string(i.to) +
+                "; agents that use the former port cannot reach the cluster"};
   }
 };
 

@@ -31,14 +31,14 @@ struct words {
 
   log_event operator()(incidents::worker_start_delayed const& i) const {
     return {kind::worker_start_delayed, i.task,
-            "gets its first closure after a start delay of " + whole_seconds(i.delay)};
+            "will get its first closure after a start delay of " + whole_seconds(i.delay)};
   }
   log_event operator()(incidents::worker_away const& i) const {
     return {kind::worker_away, i.task,
             i.why + "; " + std::to_string(i.running) +
                 (i.running == 1 ? " closure that it may be running waits"
                                 : " closures that it may be running wait") +
-                " for its return"};
+                " for it to return"};
   }
   log_event operator()(incidents::worker_returned const& i) const {
     return {kind::worker_returned, i.task,
@@ -66,28 +66,28 @@ struct words {
   }
   log_event operator()(incidents::state_lost const& i) const {
     return {kind::dependency_lost, i.task,
-            "its state is lost (" + i.why + "); " + std::to_string(i.sessions) +
+            "its state was lost (" + i.why + "); " + std::to_string(i.sessions) +
                 (i.sessions == 1 ? " session" : " sessions") + " that relied on it ended"};
   }
   log_event operator()(incidents::closure_exclusive const& i) const {
     return {kind::closure_exclusive, text(i.closure),
             i.function + " has lost " + std::to_string(i.workers_lost) +
-                (i.workers_lost == 1 ? " worker" : " workers") + ", the last was " + i.worker +
-                "; from now on it runs alone on its worker"};
+                (i.workers_lost == 1 ? " worker" : " workers") + "; the last was " + i.worker +
+                ". From now on, the closure runs alone on its worker"};
   }
   log_event operator()(incidents::builder_quarantined const& i) const {
     auto const what = i.name.empty() ? text(i.value) : "'" + i.name + "'";
     return {kind::builder_quarantined, text(i.value),
             "the builder of per-worker value " + what + " has lost " +
                 std::to_string(i.workers_lost) + (i.workers_lost == 1 ? " worker" : " workers") +
-                " in a row, the last was " + i.worker + " (" + i.why +
-                "); it is built again after " + whole_seconds(i.again_in) +
-                (i.fails ? ", until then the calls that need it fail" : "")};
+                " in a row; the last was " + i.worker + " (" + i.why +
+                "). The value will be built again after " + whole_seconds(i.again_in) +
+                (i.fails ? "; until then, calls that need it fail" : "")};
   }
   log_event operator()(incidents::no_progress const& i) const {
-    auto said = "nothing finished for " + whole_seconds(i.quiet) + ": " +
+    auto said = "no closure has finished for " + whole_seconds(i.quiet) + ": " +
                 std::to_string(i.running) +
-                (i.running == 1 ? " closure runs, " : " closures run, ") +
+                (i.running == 1 ? " closure is running, " : " closures are running, ") +
                 std::to_string(i.queued) + (i.queued == 1 ? " is queued" : " are queued");
     char const* before = "; the oldest: ";
     for (auto const& c : i.oldest) {
@@ -101,7 +101,7 @@ struct words {
     return {
         kind::spill_failed, "values",
         i.error +
-            "; values stay in memory up to --value-bytes-max, then the oldest ones are dropped"};
+            "; values stay in memory up to --value-bytes-max, then the oldest values are dropped"};
   }
   log_event operator()(incidents::value_unreadable const& i) const {
     return {kind::spill_failed, text(i.closure), i.error};
@@ -109,7 +109,7 @@ struct words {
   log_event operator()(incidents::closure_runs_again const& i) const {
     return {kind::values_dropped, text(i.closure),
             released(i.closure, i.why, i.ago, limits) +
-                "; it is still needed and is computed again by " + text(i.by)};
+                "; it is still needed and is being recomputed by " + text(i.by)};
   }
   log_event operator()(incidents::session_failed const& i) const {
     auto said = i.name.empty() ? "failed: " : i.name + " failed: ";

@@ -34,7 +34,9 @@ class log_event_pace {
   std::uint64_t take_suppressed_count() { return std::exchange(left_out_, 0); }
 
   std::string invalid() const {
-    return logged_in_interval_ <= singly ? "" : "too many log events were made";
+    return logged_in_interval_ <= singly
+               ? ""
+               : "the number of logged events exceeds the limit of the interval";
   }
 
  private:

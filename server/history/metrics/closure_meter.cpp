@@ -81,9 +81,10 @@ void closure_meter::set_full(session_id s, bool full, time_point now) {
 
 std::string closure_meter::invalid() const {
   if (full_.empty() != (metrics_.full_since == never))
-    return "the time of a full queue does not run while one is full, or runs while none is";
+    return "the full-queue timer is stopped while a queue is full, or running while no queue is "
+           "full";
   if (metrics_.queue_wait.count() < metrics_.execution.count())
-    return "more attempts were answered than sent";
+    return "the number of answered attempts exceeds the number of sent attempts";
   return {};
 }
 

@@ -175,25 +175,26 @@ std::string ended_rows::invalid() const {
     for (std::uint32_t i = 0; i < c->used; ++i)
       failed += c->rows[i].ended_as() != closure_state::succeeded;
     if (texts != c->text_bytes || failed != c->failures.size())
-      return "the failures of rows are counted wrongly";
+      return "the failure counts do not match the stored rows";
     bytes += chunk_bytes() + texts;
   }
-  if (bytes != bytes_.used()) return "the bytes of rows are counted wrongly";
-  if (too_many_bytes()) return "rows take too many bytes";
+  if (bytes != bytes_.used()) return "the byte count does not match the stored rows";
+  if (too_many_bytes()) return "the stored rows exceed the byte limit";
   std::string wrong;
   sessions_.for_each([&](row_owner n, of_session const& s) {
     for (auto const p : {newest, failures}) {
       std::uint32_t in_ring = 0;
       for (auto at = s.rings[p].front; at != none; at = chunks_[at]->next, ++in_ring)
-        if (chunks_[at]->owner != n || chunks_[at]->in != p) wrong = "a chunk of rows is astray";
-      if (in_ring != s.rings[p].chunks) wrong = "the chunks of a session are counted wrongly";
+        if (chunks_[at]->owner != n || chunks_[at]->in != p)
+          wrong = "a chunk of rows is in the list of another session";
+      if (in_ring != s.rings[p].chunks) wrong = "a session's number of chunks is wrong";
       linked += in_ring;
     }
     auto const back = s.rings[newest].back;
     if (s.free != (back == none ? 0 : chunk_rows - chunks_[back]->used))
-      wrong = "the room for rows is counted wrongly";
+      wrong = "a session's number of free rows is wrong";
   });
-  if (linked != chunks) return "a chunk of rows belongs to nobody";
+  if (linked != chunks) return "a chunk of rows belongs to no session";
   return wrong;
 }
 

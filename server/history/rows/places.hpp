@@ -39,7 +39,7 @@ class places {
   void hold(std::uint32_t n) { ++all_[n].references; }
   void release(std::uint32_t n) {
     if (n == none) return;
-    check(all_[n].references > 0, "a place is released as often as it was held");
+    check(all_[n].references > 0, "a place must not be released more often than it was acquired");
     if (--all_[n].references > 0) return;
     all_[n] = {};
     free_.push_back(n);

@@ -19,12 +19,11 @@ void history_reader::start(history_store const& store) {
 muster::status history_reader::ask(question q) {
   if (!there_)
     return {code::failed_precondition,
-            "this server keeps no history; start it with --data-dir or --history-dir"};
+            "this server does not store history; start it with --data-dir or --history-dir"};
   if (waiting_.fetch_add(1) >= questions_max) {
     --waiting_;
-    return {code::resource_exhausted,
-            "more than " + std::to_string(questions_max) +
-                " queries of the history are waiting; try again in a second"};
+    return {code::resource_exhausted, "more than " + std::to_string(questions_max) +
+                                          " history queries are waiting; try again in a second"};
   }
   std::vector<question> one;
   one.push_back(std::move(q));

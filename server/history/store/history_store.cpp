@@ -100,7 +100,7 @@ muster::result<std::unique_ptr<history_store>> history_store::open(fs::path cons
   std::error_code error;
   if (how == access::read && !fs::exists(directory / "CURRENT", error))
     return muster::status{code::not_found,
-                          directory.string() + ": the directory contains no history"};
+                          directory.string() + ": this directory does not contain a history"};
   if (int const e = how == access::write ? make_private_directory(directory) : 0; e != 0)
     return muster::status{code::failed_precondition,
                           directory.string() + ": cannot be created: " + reason_of(e)};

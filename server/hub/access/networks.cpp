@@ -45,7 +45,7 @@ muster::result<network> parse_network(std::string_view text) {
     return muster::status{
         code::invalid_argument,
         "'" + std::string(text) +
-            "' is not a network; write, for example, 10.0.0.0/8, 192.168.1.7 or fd00::/8"};
+            "' is not a network; use, for example, 10.0.0.0/8, 192.168.1.7 or fd00::/8"};
   };
   auto const slash = std::min(text.find('/'), text.size());
   bool v4 = false;

@@ -32,7 +32,8 @@ muster::result<core::token> parse_line(std::string const& line, std::size_t numb
   auto const role = enumerator_named<core::role>(role_name);
   if (!role) return wrong(number, "must begin with a role: viewer, submitter, worker or admin");
   if (credential.size() < credential_bytes_min || credential.size() > credential_bytes_max)
-    return wrong(number, "the token has " + std::to_string(credential.size()) + " bytes, not " +
+    return wrong(number, "the token has " + std::to_string(credential.size()) +
+                             " bytes; the allowed range is " +
                              std::to_string(credential_bytes_min) + " to " +
                              std::to_string(credential_bytes_max));
   core::token t;
@@ -67,7 +68,7 @@ muster::result<std::vector<core::token>> parse_token_file(std::string_view text)
     auto t = parse_line(line, number);
     if (!t) return t.error();
     if (!ids.insert(t->id).second)
-      return wrong(number, "an earlier line has a token with the same id");
+      return wrong(number, "an earlier line defines a token with the same id");
     all.push_back(std::move(*t));
   }
   return all;

@@ -130,10 +130,11 @@ void token_keeper::on_deadline() {
                           "access_refused",
                           {},
                           r.address.empty() ? std::string("other addresses") : r.address,
-                          std::to_string(n) + " in a minute: " + std::to_string(r.without) +
-                              " without a token, " + std::to_string(r.wrong) +
-                              " with a wrong one, " + std::to_string(r.forbidden) +
-                              " that their role does not allow; the last one: " + r.last});
+                          "requests refused within a minute: " + std::to_string(n) + " (" +
+                              std::to_string(r.without) + " without a token, " +
+                              std::to_string(r.wrong) + " with a wrong token, " +
+                              std::to_string(r.forbidden) +
+                              " that their role does not allow); the last one: " + r.last});
     }
   }
   arm();

@@ -19,7 +19,7 @@ constexpr std::size_t secret_bytes = 32, salt_bytes = 16;
 std::string random_bytes(std::size_t n) {
   std::string bytes(n, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(n)) != 1)
-    throw std::runtime_error("the system gives no random bytes");
+    throw std::runtime_error("the system cannot provide random bytes");
   return bytes;
 }
 

@@ -88,13 +88,14 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
   // Remove the cluster of the previous attempt, so that new ranks do not use it by mistake.
   end_store(sheet.program);
   if (!of(sheet.program).empty()) dependencies_.remove(of(sheet.program));
-  dependencies_.tell(
-      {core::coordination::severity::warning,
-       "program_uncoordinated",
-       core::text(sheet.program),
-       {},
-       "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
-           "' has no coordination cluster, so process 0 serves the other ranks: " + done.message});
+  dependencies_.tell({core::coordination::severity::warning,
+                      "program_uncoordinated",
+                      core::text(sheet.program),
+                      {},
+                      "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
+                          "' has no coordination cluster, so rank 0 provides the coordination "
+                          "service for the other ranks: " +
+                          done.message});
 }
 
 void program_clusters::begin_store(core::attempt_sheet const& sheet) {
@@ -103,13 +104,13 @@ void program_clusters::begin_store(core::attempt_sheet const& sheet) {
                         static_cast<std::uint32_t>(spec_for(sheet).size()));
   end_store(sheet.program);
   if (sheet.spec->store == core::store_place::rank0) return;
-  dependencies_.tell(
-      {core::coordination::severity::warning,
-       "program_without_store",
-       core::text(sheet.program),
-       {},
-       "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
-           "': rank 0 serves the TCPStore, because a worker has a version without 'store'"});
+  dependencies_.tell({core::coordination::severity::warning,
+                      "program_without_store",
+                      core::text(sheet.program),
+                      {},
+                      "attempt " + std::to_string(sheet.attempt) + " of '" + sheet.spec->name +
+                          "': rank 0 provides the TCPStore, because the version of a worker does "
+                          "not support 'store'"});
 }
 
 void program_clusters::end_store(core::program_id program) {
@@ -119,11 +120,12 @@ void program_clusters::end_store(core::program_id program) {
 muster::status program_clusters::declare(core::attempt_sheet const& sheet) {
   auto spec = spec_for(sheet);
   if (spec.jobs.empty())
-    return {code::failed_precondition, "it has no tasks that take part in training"};
+    return {code::failed_precondition, "it has no tasks that participate in training"};
   if (auto const known = all_.state().find(spec.name)) return all_.renew(*known, std::move(spec));
   if (count() >= limits_.clusters_max)
-    return {code::resource_exhausted, std::to_string(limits_.clusters_max) +
-                                          " programs have a coordination cluster, the limit"};
+    return {code::resource_exhausted,
+            std::to_string(limits_.clusters_max) +
+                " programs have a coordination cluster, which is the limit"};
   auto const made = all_.create(std::move(spec));
   return made ? muster::status{} : made.error();
 }

@@ -9,7 +9,7 @@ constexpr std::size_t hosts_max = 16;
 
 muster::status bad(std::string const& what) {
   return {code::invalid_argument,
-          what + "; write etcd://HOST:2379[,HOST:2379...]/PREFIX, or etcds:// for TLS"};
+          what + "; use etcd://HOST:2379[,HOST:2379...]/PREFIX, or etcds:// for TLS"};
 }
 
 bool is_host_and_port(std::string_view text) {
@@ -40,15 +40,17 @@ muster::result<address> parse_address(std::string_view text) {
   auto hosts = text.substr(0, slash);
   auto prefix = text.substr(slash);
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
-  if (prefix.empty()) return bad("the store has no prefix, which separates it from other keys");
+  if (prefix.empty())
+    return bad(
+        "the store address has no prefix, which separates the keys of Muster from other keys");
   a.prefix = prefix;
   if (auto const at = hosts.rfind('@'); at != std::string_view::npos) {
     a.user = hosts.substr(0, at);
     hosts.remove_prefix(at + 1);
-    if (a.user.empty()) return bad("the store's user has no name");
+    if (a.user.empty()) return bad("the user name in the store address is empty");
     if (a.user.find(':') != std::string::npos)
       return bad(
-          "all users of this machine could read a password in the address: use "
+          "a password in the store address would be visible to all users of this machine: use "
           "--store-password-file");
   }
   for (bool more = true; more;) {
@@ -60,7 +62,7 @@ muster::result<address> parse_address(std::string_view text) {
     hosts.remove_prefix(comma + (more ? 1 : 0));
   }
   if (a.hosts.size() > hosts_max)
-    return bad("the store has more than " + std::to_string(hosts_max) + " addresses");
+    return bad("the store address has more than " + std::to_string(hosts_max) + " hosts");
   return a;
 }
 

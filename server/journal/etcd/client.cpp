@@ -61,7 +61,7 @@ std::string reason(grpc::Status const& s) {
   auto const& text = s.error_message();
   auto const has = [&](char const* part) { return text.find(part) != std::string::npos; };
   if (has("onnection refused")) return "connection refused";
-  if (has("DNS resolution failed")) return "its host name cannot be resolved";
+  if (has("DNS resolution failed")) return "its host name could not be resolved";
   bool const silent = s.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
                       s.error_code() == grpc::StatusCode::CANCELLED || has("handshaker shutdown") ||
                       has("Timeout occurred");
@@ -220,7 +220,7 @@ grpc::Status client::once(milliseconds limit, attempt const& f) {
 // older than acknowledged writes (etcd issue 20418).
 grpc::Status client::judge(std::int64_t revision) {
   if (revision < required_)
-    return {grpc::StatusCode::UNAVAILABLE, "its answer of revision " + std::to_string(revision) +
+    return {grpc::StatusCode::UNAVAILABLE, "its answer for revision " + std::to_string(revision) +
                                                " is older than revision " +
                                                std::to_string(required_)};
   required_ = revision;

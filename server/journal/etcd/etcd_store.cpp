@@ -146,7 +146,7 @@ muster::status etcd_store::commit(operations ops) {
                            found[0].response_range().kvs(0).create_revision() == term_.created &&
                            found[0].response_range().kvs(0).version() == term_.version + 1;
       if (!answer.succeeded() && !earlier)
-        options_.over("its key was removed from etcd, so another server may lead");
+        options_.over("its key was removed from etcd, so another server may be the leader");
       ++term_.version;
       revision_ = answer.header().revision();
       client_.require(revision_);
@@ -202,7 +202,7 @@ muster::status etcd_store::do_all(std::vector<operations> parts, bool until_done
     auto wait = clock::duration(retry_pause);
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (told[i].ok() && !answers[i].succeeded())
-        options_.over("its key was removed from etcd, so another server may lead");
+        options_.over("its key was removed from etcd, so another server may be the leader");
       if (told[i].ok()) client_.require(answers[i].header().revision());
       if (told[i].ok()) continue;
       if (out_of_space(told[i])) {
@@ -272,9 +272,10 @@ void etcd_store::hurry() {
 }
 
 muster::status etcd_store::not_written() const {
-  return {code::unavailable,
-          "the server stops, and etcd does not answer: unacknowledged changes are not stored; " +
-              client_.asked("to write")};
+  return {
+      code::unavailable,
+      "the server is stopping, and etcd does not answer: unacknowledged changes are not stored; " +
+          client_.asked("to write")};
 }
 
 void etcd_store::written(std::size_t bytes) {
@@ -326,7 +327,7 @@ muster::status etcd_store::scan(std::string from, std::string const& end, bool k
 muster::result<std::string> etcd_store::whole(std::string_view key, std::string_view value) const {
   if (value.starts_with('=')) return std::string(value.substr(1));
   auto const number = referenced(value);
-  if (!number) return damaged(name_of(key).text() + " has an unknown form");
+  if (!number) return damaged(name_of(key).text() + " has an unknown format");
   std::string all;
   std::size_t pieces = 0;
   bool mine = false;

@@ -91,7 +91,7 @@ muster::status etcd_view::fill(client& c, watcher const& watch, lost_values lost
   if (auto const s = c.require_all_acknowledged(first_limit, "for entries"); !s.ok()) {
     if (s.code == code::unavailable) return s;
     notes_.push_back("etcd does not report how recent its answers are (" + s.message +
-                     "), so the newest entries can be missing");
+                     "), so the newest entries may be missing");
   }
   for (int n = 1;; ++n) {
     auto const read = read_all(c, n <= attempts_by_pages, watch, revision_, raw);

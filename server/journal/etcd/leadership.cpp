@@ -61,7 +61,7 @@ microseconds leadership::left() const {
 }
 
 void leadership::end_process_after_loss() const {
-  options_.over("etcd has not renewed the lease in time, so another server may lead");
+  options_.over("etcd has not renewed the lease in time, so another server may be the leader");
 }
 
 muster::result<leadership::seen> leadership::try_to_lead() {
@@ -181,7 +181,8 @@ void leadership::renew() {
     return grpc::Status::OK;
   });
   if (!s.ok()) return;  // the next renewal uses another member
-  if (answer.ttl() <= 0) options_.over("etcd has ended the lease, so another server may lead");
+  if (answer.ttl() <= 0)
+    options_.over("the lease has expired in etcd, so another server may be the leader");
   until_us_ = end_of(asked_at, answer.ttl());
 }
 

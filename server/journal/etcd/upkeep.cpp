@@ -75,7 +75,7 @@ muster::result<exclusive_leadership> acquire_exclusive_leadership(
   auto const seen = lead->try_to_lead();
   if (!seen) return with_name(a, seen.error());
   if (seen->leads) return lead;
-  return refused(a, "a server uses it: " + (seen->leader.empty() ? "unknown" : seen->leader) +
+  return refused(a, "a server is using it: " + (seen->leader.empty() ? "unknown" : seen->leader) +
                         "; " + what_then);
 }
 
@@ -84,7 +84,7 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
   auto const found = inspect(from, watch);
   if (!found) return found.error();
   auto const lead = acquire_exclusive_leadership(a, "muster data restore",
-                                                 "stop it, and name an empty prefix", over);
+                                                 "stop it, and specify an empty prefix", over);
   if (!lead) return lead.error();
   client c(a);
   c.require((*lead)->begun().created);
@@ -92,8 +92,8 @@ muster::result<copied> restore_into(access const& a, view const& from, watcher c
   auto const counted = revision_and_count(c, keys);
   if (!counted) return with_name(a, counted.error());
   if (keys > 1)
-    return refused(a, "has " + std::to_string(keys - 1) +
-                          " keys already; name an empty prefix, or remove them with "
+    return refused(a, "already contains " + std::to_string(keys - 1) +
+                          " keys; specify an empty prefix, or remove them with "
                           "'etcdctl del --prefix " +
                           a.where.prefix + "/'");
   return fill(a, (*lead)->begun(), from, found->entries(), watch, over);

@@ -166,9 +166,9 @@ void connection_guard::make_room() {
     release(*most);
     if (inode_of(most->socket_) == most->inode_) reset_socket(most->socket_);
     note_cut(*most, memory_,
-             "it held " + std::to_string(held) +
-                 " bytes of unfinished messages, more than any other connection, and all "
-                 "connections together exceeded --connection-memory-max");
+             "its unfinished messages used " + std::to_string(held) +
+                 " bytes, more than those of any other connection, and all connections together "
+                 "exceeded --connection-memory-max");
   }
 }
 
@@ -223,7 +223,7 @@ bool guarded_connection::received(std::string_view bytes) {
     guard_.release(*this);
     guard_.note_cut(*this, guard_.before_token_,
                     "it sent more than " + std::to_string(limits.anonymous_bytes_max) +
-                        " bytes of calls without a valid token");
+                        " bytes without presenting a valid token");
   } else if (held > 0) {
     auto const max = static_cast<std::int64_t>(guard_.options_.memory_max);
     if (guard_.held_ > max || guard_.open_ > max / 2) guard_.make_room();

@@ -19,8 +19,9 @@ muster::status shutting_down() {
 // Statuses are created outside coroutines, because GCC 12 destroys aggregates twice that a
 // coroutine creates.
 muster::status behind_its_end(std::uint64_t offset, std::uint64_t size) {
-  return {muster::code::out_of_range, "offset: " + std::to_string(offset) + ", the blob has " +
-                                          std::to_string(size) + " bytes"};
+  return {muster::code::out_of_range, "offset: " + std::to_string(offset) +
+                                          ", but the blob has only " + std::to_string(size) +
+                                          " bytes"};
 }
 muster::status client_gone() {
   return {muster::code::cancelled, "the client has disconnected"};
@@ -28,7 +29,7 @@ muster::status client_gone() {
 
 muster::status check_hash(std::string const& hash, char const* field = "sha256") {
   if (hash.size() == blob_store::hash_bytes) return {};
-  return invalid(std::string(field) + ": has " + std::to_string(hash.size()) + " bytes, not 32");
+  return invalid(std::string(field) + ": must have 32 bytes, got " + std::to_string(hash.size()));
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ muster::status blob_put::check_first() const {
   if (auto wrong = check_hash(asked_.name(), "name"); !wrong.ok()) return wrong;
   if (store_.holders().table().holds(asked_.holder(), asked_.name())) return {};
   return {muster::code::permission_denied,
-          "holder: does not hold " + blob_hex_of(asked_.name()) + ", and cannot upload it"};
+          "holder: does not have blob " + blob_hex_of(asked_.name()) + " and cannot upload it"};
 }
 
 coro::task<muster::status> blob_put::take() {
@@ -100,8 +101,8 @@ coro::task<muster::status> blob_put::take_pieces(blob_store::upload_id id, std::
     bool const came = co_await call_.read(asked_);
     if (stopping_) co_return shutting_down();
     if (!came)
-      co_return invalid("size: the call ended after " + std::to_string(got) + " bytes of " +
-                        std::to_string(size));
+      co_return invalid("size: the call ended after " + std::to_string(got) + " of " +
+                        std::to_string(size) + " bytes");
   }
 }
 

@@ -34,8 +34,8 @@ muster::status check_names(google::protobuf::RepeatedPtrField<std::string> const
                            std::string_view field) {
   for (int i = 0; i < names.size(); ++i)
     if (names[i].size() != blob_store::hash_bytes)
-      return invalid(std::string(field) + "[" + std::to_string(i) + "]: has " +
-                     std::to_string(names[i].size()) + " bytes, not 32");
+      return invalid(std::string(field) + "[" + std::to_string(i) + "]: must have 32 bytes, got " +
+                     std::to_string(names[i].size()));
   return {};
 }
 
@@ -121,10 +121,10 @@ muster::status hold_stream::take_first(v1::HoldRequest const& message) {
 
 muster::status hold_stream::take_names(v1::HoldRequest const& message) {
   if (message.held_size() != message.size_size())
-    return invalid("size: has " + std::to_string(message.size_size()) + " values, held has " +
+    return invalid("size: has " + std::to_string(message.size_size()) + " values, but held has " +
                    std::to_string(message.held_size()));
   if (message.copy_size() != 0 && message.copy_size() != message.held_size())
-    return invalid("copy: has " + std::to_string(message.copy_size()) + " values, held has " +
+    return invalid("copy: has " + std::to_string(message.copy_size()) + " values, but held has " +
                    std::to_string(message.held_size()));
   if (auto wrong = check_names(message.held(), "held"); !wrong.ok()) return wrong;
   if (auto wrong = check_names(message.dropped(), "dropped"); !wrong.ok()) return wrong;

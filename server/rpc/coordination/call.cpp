@@ -71,7 +71,7 @@ void coordination_call::arrived() {
   if (home_.live > home_.options.calls_max) {
     home_.server.call_ended(context_.peer());
     return finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                   "the server has reached its limit of coordination calls"},
+                   "the server has reached its limit on coordination calls"},
                   nullptr);
   }
   auto const cluster = home_.ports.cluster_of(context_);
@@ -90,7 +90,7 @@ void coordination_call::arrived() {
     return refuse(
         invalid("cluster '" + spec().name +
                 "' has no tasks declared: start the server with 'muster serve --cluster " +
-                spec().name + ":worker=N', or declare it by POST /api/v1/clusters"));
+                spec().name + ":worker=N', or declare them with POST /api/v1/clusters"));
   if (auto const unpacked = gunzip(bytes_); unpacked != gunzip_result::ok) {
     bytes_.Clear();
     if (unpacked == gunzip_result::damaged)
@@ -179,7 +179,7 @@ void coordination_call::refuse(muster::status const& why) {
 
 void coordination_call::finish(grpc::Status const& status, grpc::ByteBuffer const* bytes) {
   static std::multimap<std::string, std::string> no_metadata;
-  check(state_ == state::asked, "a call is answered once");
+  check(state_ == state::asked, "a call must not be answered twice");
   state_ = state::finishing;
   unlist();
   answer_ = std::make_unique<answer_ops>();

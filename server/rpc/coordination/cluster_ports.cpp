@@ -158,9 +158,8 @@ struct cluster_ports::state {
   muster::result<cluster_id> main() const {
     if (auto const found = hub.state().find(options.main_cluster)) return found;
     return muster::status{muster::code::not_found,
-                          "cluster '" + options.main_cluster +
-                              "', whose port this is, does not exist: declare it by POST "
-                              "/api/v1/clusters"};
+                          "this port belongs to cluster '" + options.main_cluster +
+                              "', which does not exist: declare it with POST /api/v1/clusters"};
   }
 
   // The name "alpha.example:8476" selects cluster alpha. An address selects the main cluster.
@@ -186,10 +185,11 @@ struct cluster_ports::state {
     if (before != 0 && allowed && !is_taken(before))
       if (auto bound = listen(cluster, before)) return bound;
     if (options.port_first == 0) return listen(cluster, 0);
-    muster::status last{muster::code::resource_exhausted,
-                        "every port of --cluster-ports " + std::to_string(options.port_first) +
-                            "-" + std::to_string(options.port_last) +
-                            " serves a cluster: remove one, or start the server with more"};
+    muster::status last{
+        muster::code::resource_exhausted,
+        "all ports of --cluster-ports " + std::to_string(options.port_first) + "-" +
+            std::to_string(options.port_last) +
+            " are used by clusters: remove a cluster, or start the server with more ports"};
     for (std::uint32_t port = options.port_first; port <= options.port_last; ++port) {
       auto const wanted = static_cast<std::uint16_t>(port);
       if (is_taken(wanted)) continue;
@@ -230,7 +230,8 @@ muster::result<std::string> cluster_ports::open(cluster_id cluster) {
   if (spec.agents == coordination::agent_wire::tls && !s.options.tls)
     return muster::status{
         muster::code::failed_precondition,
-        "cluster " + name + ": agents=tls needs a server with TLS: add --tls-cert and --tls-key"};
+        "cluster " + name +
+            ": agents=tls requires a server with TLS; add --tls-cert and --tls-key"};
   bool const tls = s.speaks_tls(cluster);
   if (name == s.options.main_cluster && tls == s.options.tls) return s.main_address;
   if (s.stopped) return muster::status{muster::code::failed_precondition, "the server is stopping"};

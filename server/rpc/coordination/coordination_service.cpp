@@ -42,7 +42,7 @@ class both_dialects final : public coordination_service {
       server.add_acceptor(std::make_unique<slots>(calls_, *service));
     }
   }
-  ~both_dialects() override { check(calls_.live == 0, "every coordination call has ended"); }
+  ~both_dialects() override { check(calls_.live == 0, "all coordination calls must have ended"); }
 
   void judge_calls_of(std::string const& token) override {
     auto const place = calls_.by_token.extract(token);

@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds wait_max{600'000};
 
 muster::result<core::session_id> session_of(std::string const& text) {
   if (auto const id = parse_job(text); id && *id != core::session_id{}) return *id;
-  return invalid("session: '" + text.substr(0, 64) + "' is not the id of a session");
+  return invalid("session: '" + text.substr(0, 64) + "' is not a session id");
 }
 
 /// A timeout counts as success, because its reply contains the partial result.
@@ -69,8 +69,8 @@ std::string explanation_of(hub& h, core::session_id session, core::object_id id)
                                         : "the object '" + o.spec.name + "'";
   using state = core::objects::object_state;
   if (o.state == state::ready)
-    return what + " on " + task + " has " + std::to_string(o.waiting) +
-           " waiting calls and executes " + std::to_string(o.executing);
+    return what + " on " + task + " has " + std::to_string(o.waiting) + " calls waiting and " +
+           std::to_string(o.executing) + " executing";
   if (o.state == state::starting) return what + " is being created on " + task;
   if (o.state != state::pending) return o.error;
   auto const row = h.state().workers().find(o.spec.job, o.spec.index);
@@ -238,7 +238,7 @@ muster::result<v1::CancelQueuedResponse> coordinator_calls::cancel_queued(
   auto const session = session_of(r.session());
   if (!session) return session.error();
   if (r.token_size() > cancelled_max)
-    return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
+    return invalid("token: " + std::to_string(r.token_size()) + " tokens, the limit is " +
                    std::to_string(cancelled_max));
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().find(*session); !known) return known.error();
@@ -293,7 +293,7 @@ muster::result<v1::ExplainResponse> coordinator_calls::explain(v1::ExplainReques
   auto const session = session_of(r.session());
   if (!session) return session.error();
   if (r.token_size() > explained_max)
-    return invalid("token: " + std::to_string(r.token_size()) + ", the limit is " +
+    return invalid("token: " + std::to_string(r.token_size()) + " tokens, the limit is " +
                    std::to_string(explained_max));
   auto& h = pools_.of(*session);
   if (auto const known = h.state().sessions().find(*session); !known) return known.error();

@@ -54,7 +54,7 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
 // Returns the error text for closure i, which refers to number n of `count`.
 std::string beyond(char const* column, int i, std::uint32_t n, std::size_t count) {
   return std::string(column) + "[" + std::to_string(i) + "]: number " + std::to_string(n) +
-         ", the message has " + std::to_string(count);
+         ", but the message has only " + std::to_string(count);
 }
 
 template <class Message>
@@ -79,13 +79,13 @@ std::string add_options(Message const& m, submission& into) {
 std::string wrong_callable(v1::Callable const& c) {
   auto const size = c.name().size();
   if (size == 0 || size > core::callable_name_bytes_max)
-    return "name: " + std::to_string(size) + " bytes, must have 1 to " +
-           std::to_string(core::callable_name_bytes_max);
+    return "name: must have 1 to " + std::to_string(core::callable_name_bytes_max) +
+           " bytes, got " + std::to_string(size);
   for (unsigned char const b : c.name())
     if (b < 0x20 || b == 0x7f) return "name: contains a control character";
   if (!c.hash().empty() && c.hash().size() != core::callable_hash_bytes)
-    return "hash: " + std::to_string(c.hash().size()) + " bytes, must have " +
-           std::to_string(core::callable_hash_bytes);
+    return "hash: must have " + std::to_string(core::callable_hash_bytes) + " bytes, got " +
+           std::to_string(c.hash().size());
   return {};
 }
 
@@ -120,14 +120,13 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
     auto const& input = m.input(k);
     auto const at = "input[" + std::to_string(k) + "].";
     if (input.position() >= count)
-      return at + "position: " + std::to_string(input.position()) + ", the message has " +
+      return at + "position: " + std::to_string(input.position()) + ", but the message has only " +
              std::to_string(count) + " closures";
     if (extras && input.position() < position) return at + "position: must be in ascending order";
     auto& closure = into[input.position()];
     bool const beside = closure.args.encoding() == core::encoding::bytes;
     if (beside && input.offset() != 0)
-      return at + "offset: " + std::to_string(input.offset()) +
-             ", must be 0 for arguments in bytes";
+      return at + "offset: must be 0 for arguments in bytes, got " + std::to_string(input.offset());
     if (!extras || input.position() != position) {
       position = input.position();
       extras = &submission::own_extras(closure);
@@ -143,7 +142,7 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
       auto const earlier = position_of.find(input.token());
       if (earlier == position_of.end() || earlier->second >= position)
         return at + "token: " + std::to_string(input.token()) +
-               " is neither held nor of an earlier closure of this message";
+               " belongs neither to a stored closure nor to an earlier closure of this message";
       ref.position = earlier->second;
     }
     extras->inputs.push_back(ref);
@@ -240,7 +239,8 @@ std::string from_wire(v1::SessionRequest const& m, std::vector<core::function_id
   for (int i = 0; i < n; ++i)
     if (m.function(i) >= functions.size())
       return "function[" + std::to_string(i) + "]: number " + std::to_string(m.function(i)) +
-             ", the stream has named " + std::to_string(functions.size());
+             ", but the number of function names on this stream is " +
+             std::to_string(functions.size());
   auto const function = [&](int i) { return functions[m.function(i)]; };
   return add_closures(m, n, function, held, into);
 }
@@ -259,7 +259,8 @@ muster::result<core::create_per_worker> from_wire(v1::NewPerWorkerValue const& a
   if (asked.token() == 0) return invalid("token: must not be 0");
   if (asked.function() >= functions.size())
     return invalid("function: number " + std::to_string(asked.function()) +
-                   ", the stream has named " + std::to_string(functions.size()));
+                   ", but the number of function names on this stream is " +
+                   std::to_string(functions.size()));
   auto e = common_part(asked);
   if (e) e->function = functions[asked.function()];
   return e;

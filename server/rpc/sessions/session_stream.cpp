@@ -265,7 +265,7 @@ muster::status session_stream::open_new(v1::Open const& open) {
 muster::status session_stream::resume(v1::Open const& open, core::resume_reply& resumed) {
   auto const session = parse_job(open.resume());
   if (!session || *session == core::session_id{})
-    return invalid("open.resume: '" + open.resume() + "' is not the id of a session");
+    return invalid("open.resume: '" + open.resume() + "' is not a session id");
   if (open.resume_incarnation() != options_.server_incarnation())
     return {muster::code::not_found,
             "open.resume: the session belongs to another server, or was lost in a restart without "
@@ -308,7 +308,7 @@ muster::status session_stream::take_names(v1::SessionRequest const& m) {
   if (!wrong.ok()) return {wrong.code, at(ids.size()) + wrong.message};
   auto const room = hub_->state().configuration().functions_max - functions_.size();
   if (ids.size() > room)
-    return {muster::code::resource_exhausted, at(room) + "too many on this stream"};
+    return {muster::code::resource_exhausted, at(room) + "too many function names on this stream"};
   functions_.insert(functions_.end(), ids.begin(), ids.end());
   return {};
 }

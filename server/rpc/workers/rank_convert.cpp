@@ -116,13 +116,12 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
   if (p.first_port() == 0 || p.first_port() > p.last_port() || p.last_port() > 65'535)
     return wrong_offer("first_port", std::to_string(p.first_port()) + " to " +
                                          std::to_string(p.last_port()) +
-                                         " is not a range of ports");
+                                         " is not a valid port range");
   if (p.lease_ms() < lease_ms_min || p.lease_ms() > lease_ms_max)
-    return wrong_offer("lease_ms",
-                       std::to_string(p.lease_ms()) + ", must be between a second and a day");
+    return wrong_offer("lease_ms", "must be between a second and a day, got " +
+                                       std::to_string(p.lease_ms()) + " ms");
   if (p.address().empty() || p.address().size() > address_bytes_max)
-    return wrong_offer("address",
-                       "required, at most " + std::to_string(address_bytes_max) + " bytes");
+    return wrong_offer("address", "must have 1 to " + std::to_string(address_bytes_max) + " bytes");
   if (p.held_size() > held_max)
     return wrong_offer(
         "held", std::to_string(p.held_size()) + " ranks, the limit is " + std::to_string(held_max));
@@ -131,7 +130,7 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
   offer.torch = p.torch();
   auto const& key = p.tunnel_key();
   if (!key.empty() && (key.size() < tunnel_key_bytes_min || key.size() > tunnel_key_bytes_max))
-    return wrong_offer("tunnel_key", std::to_string(key.size()) + " bytes, must have 16 to 64");
+    return wrong_offer("tunnel_key", "must have 16 to 64 bytes, got " + std::to_string(key.size()));
   offer.tunnel_key = key;
   std::set<core::rank_name> seen;
   for (auto const& h : p.held()) {
@@ -143,14 +142,16 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
       held.ended = from_wire(h.ended());
       held.ended->name = held.name;
     }
-    if (!seen.insert(held.name).second) return wrong_offer("held", "a rank is named twice");
+    if (!seen.insert(held.name).second) return wrong_offer("held", "a rank is listed twice");
   }
   return std::optional(std::move(offer));
 }
 
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to) {
-  if (reports.started_size() > held_max) return "ranks.started: more than can be held";
-  if (reports.ended_size() > held_max) return "ranks.ended: more than can be held";
+  if (reports.started_size() > held_max)
+    return "ranks.started: more than " + std::to_string(held_max) + " entries";
+  if (reports.ended_size() > held_max)
+    return "ranks.ended: more than " + std::to_string(held_max) + " entries";
   for (auto const& s : reports.started())
     to.started.push_back({from_wire(s.name()), s.pid(), shown(s.not_preloaded(), text_bytes_max)});
   for (auto const& e : reports.ended()) to.ended.push_back(from_wire(e));
@@ -188,7 +189,7 @@ void to_wire(rank_log_query const& query, v1::ReadLog& to) {
 muster::result<rank_log> from_wire(v1::RankLog&& log) {
   if (log.busy())
     return muster::status{code::resource_exhausted,
-                          "its worker is reading too many logs; try again"};
+                          "its worker is already reading too many logs; try again"};
   return rank_log{log.known(), log.offset(), std::move(*log.mutable_data()), log.size(),
                   log.complete()};
 }
@@ -275,17 +276,18 @@ doctor::steps_held from_wire(v1::StepsHeld const& held) {
 std::string from_wire(v1::StepsReport const& steps, std::vector<doctor::step_table::report>& to) {
   using doctor::step_report;
   std::string const field = "ranks.steps.";
-  if (steps.rank_size() > held_max) return field + "rank: more than can be held";
-  if (steps.clock_us() > step_max) return field + "clock_us: at most 2^53";
+  if (steps.rank_size() > held_max)
+    return field + "rank: more than " + std::to_string(held_max) + " entries";
+  if (steps.clock_us() > step_max) return field + "clock_us: must be at most 2^53";
   auto const at = [](std::uint64_t us) { return core::duration(static_cast<std::int64_t>(us)); };
   for (auto const& r : steps.rank()) {
     if (r.mark_step_size() > static_cast<int>(step_report::marks_max))
       return field + "rank.mark_step: " + std::to_string(r.mark_step_size()) + ", the limit is " +
              std::to_string(step_report::marks_max);
     if (r.mark_us_size() != r.mark_step_size())
-      return field + "rank.mark_us: must be as long as mark_step";
-    if (r.step() > step_max) return field + "rank.step: at most 2^53";
-    if (r.at_us() > steps.clock_us()) return field + "rank.at_us: in the future";
+      return field + "rank.mark_us: must have the same length as mark_step";
+    if (r.step() > step_max) return field + "rank.step: must be at most 2^53";
+    if (r.at_us() > steps.clock_us()) return field + "rank.at_us: must not be later than clock_us";
     step_report one{r.name().rank(), r.step(), at(r.at_us()), {}, r.left_out()};
     for (int i = 0; i < r.mark_step_size(); ++i) {
       if (r.mark_step(i) > r.step() || r.mark_us(i) > r.at_us())
@@ -316,7 +318,7 @@ ranks_killed from_wire(v1::LastStacks const& stacks) {
 muster::result<task_stack> from_wire(v1::TaskStack const& s) {
   if (s.busy())
     return muster::status{code::resource_exhausted,
-                          "its worker is taking too many stacks; try again"};
+                          "its worker is already taking too many stacks; try again"};
   return task_stack{from_wire(s.state()), shown(s.text(), stack_text_max),
                     shown(s.process(), stack_process_max), s.pid()};
 }

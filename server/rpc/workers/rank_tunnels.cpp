@@ -84,7 +84,7 @@ class rank_tunnel {
     auto& of_worker = home_.of_worker[asked_.key()];
     if (of_worker >= home_.options.worker_tunnels_max)
       return {code::resource_exhausted,
-              "the worker has " + std::to_string(of_worker) + " tunnels, the limit"};
+              "the worker has " + std::to_string(of_worker) + " tunnels, which is the limit"};
     ++of_worker;
     counted_ = true;
     auto socket = dial(*id);
@@ -100,9 +100,10 @@ class rank_tunnel {
     if (!asked_.has_torch_rank()) return home_.ports.dial(id, call_.context());
     constexpr auto ranks_max = core::program_limits{}.ranks_max;
     if (asked_.torch_rank() >= ranks_max)
-      return invalid("open.torch_rank: " + std::to_string(asked_.torch_rank()) +
-                     ", must be less than " + std::to_string(ranks_max));
-    if (!home_.to_store) return muster::status{code::not_found, "this server serves no TCPStores"};
+      return invalid("open.torch_rank: must be less than " + std::to_string(ranks_max) + ", got " +
+                     std::to_string(asked_.torch_rank()));
+    if (!home_.to_store)
+      return muster::status{code::not_found, "this server does not provide TCPStores"};
     return home_.to_store(id, core::program_id{asked_.program()},
                           home_.ports.peer_of(call_.context()), asked_.torch_rank());
   }

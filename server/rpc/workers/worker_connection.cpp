@@ -147,7 +147,7 @@ muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
 
 muster::status worker_connection::take_ranks(v1::WorkerMessage const& m) {
   if (!m.has_ranks() || !attached_) return {};
-  if (!takes_ranks_) return invalid("ranks: the hello has not offered to run programs");
+  if (!takes_ranks_) return invalid("ranks: the hello message did not offer to run programs");
   core::rank_reports reports{stream_};
   if (auto problem = from_wire(m.ranks(), reports); !problem.empty()) return invalid(problem);
   std::vector<doctor::step_table::report> steps;
@@ -181,7 +181,7 @@ muster::status worker_connection::take_process_end(v1::ProcessEnd const& e) {
                    std::to_string(how_bytes_max));
   core::held_closure const executed{core::closure_id{e.closure()}, e.attempt()};
   leave_hub(false, e.how(), false, executed);
-  end({grpc::StatusCode::ABORTED, "the worker's process has ended; reconnect with another one"});
+  end({grpc::StatusCode::ABORTED, "the worker's process has ended; reconnect with a new process"});
   return {};
 }
 

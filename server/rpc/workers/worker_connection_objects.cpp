@@ -19,7 +19,7 @@ void worker_connection::objects_attached(std::int64_t index) {
 
 muster::status worker_connection::take_objects(v1::WorkerMessage const& m) {
   if (!attached_ || (!m.has_objects() && m.object_requests_size() == 0)) return {};
-  if (!takes_objects_) return invalid("objects: the hello has not offered to hold objects");
+  if (!takes_objects_) return invalid("objects: the hello message did not offer to hold objects");
   if (m.has_objects())
     if (auto problem = take_object_reports(m.objects()); !problem.ok()) return problem;
   for (auto const& r : m.object_requests()) {

@@ -54,7 +54,7 @@ core::blob const& null_value() {
 
 std::string take_failure(v1::Failure const& f, std::span<core::worker_result> results) {
   if (f.position() >= results.size())
-    return ".position: " + std::to_string(f.position()) + ", the message has " +
+    return ".position: " + std::to_string(f.position()) + ", but the message has only " +
            std::to_string(results.size()) + " closures";
   auto& r = results[f.position()];
   if (!r.ok) return ".position: " + std::to_string(f.position()) + " has already failed";
@@ -89,7 +89,8 @@ std::string take_answers(Columns const& m, std::vector<core::worker_result>& res
     for (std::size_t i = 0; i < added.size(); ++i)
       if (added[i].ok && added[i].value.size() == 0 &&
           added[i].value.encoding() == core::encoding::json)
-        return "value[" + std::to_string(i) + "]: empty is not JSON, and no failure is given";
+        return "value[" + std::to_string(i) +
+               "]: an empty value is not JSON, and the closure has no failure";
   return {};
 }
 

@@ -53,23 +53,23 @@ muster::status check_names(v1::Hello const& h) {
 }
 
 muster::status check_numbers(v1::Hello const& h) {
-  if (h.incarnation() == 0) return wrong("incarnation", "0, must be a random number");
-  if (h.slots() == 0) return wrong("slots", "0, must be at least 1");
+  if (h.incarnation() == 0) return wrong("incarnation", "must be a random number other than 0");
+  if (h.slots() == 0) return wrong("slots", "must be at least 1, got 0");
   if (h.credits() < h.slots())
-    return wrong("credits", std::to_string(h.credits()) + ", must be at least slots, " +
-                                std::to_string(h.slots()));
+    return wrong("credits", "must be at least slots (" + std::to_string(h.slots()) + "), got " +
+                                std::to_string(h.credits()));
   return {};
 }
 
 muster::status check_group(v1::Hello const& h, core::config const& limits) {
   if (h.group() == 0) return {};
   if (h.group_size() == 0 || h.group_size() > limits.tasks_max)
-    return wrong("group_size", std::to_string(h.group_size()) + ", must be from 1 to " +
-                                   std::to_string(limits.tasks_max));
+    return wrong("group_size", "must be from 1 to " + std::to_string(limits.tasks_max) + ", got " +
+                                   std::to_string(h.group_size()));
   if (h.group_position() >= h.group_size())
-    return wrong("group_position", std::to_string(h.group_position()) +
-                                       ", must be less than group_size, " +
-                                       std::to_string(h.group_size()));
+    return wrong("group_position", "must be less than group_size (" +
+                                       std::to_string(h.group_size()) + "), got " +
+                                       std::to_string(h.group_position()));
   return {};
 }
 
@@ -97,7 +97,7 @@ muster::status check_labels(v1::Hello const& h) {
     return wrong("label", std::to_string(h.label_size()) + " labels, the limit is " +
                               std::to_string(labels_max));
   for (auto const& [key, value] : h.label()) {
-    if (key.empty()) return wrong("label", "an empty key");
+    if (key.empty()) return wrong("label", "a key is empty");
     if (key.size() > label_key_bytes_max)
       return wrong("label", "key of " + longer_than(key.size(), label_key_bytes_max));
     if (value.size() > label_value_bytes_max)
@@ -164,13 +164,13 @@ muster::result<std::vector<core::held_closure>> held_from_wire(v1::Hello const& 
     return wrong("held_attempt", std::to_string(h.held_attempt_size()) + " entries for " +
                                      std::to_string(count) + " closures");
   if (static_cast<std::uint32_t>(count) > h.credits())
-    return wrong("held_closure", std::to_string(count) + " closures, more than credits, " +
-                                     std::to_string(h.credits()));
+    return wrong("held_closure", std::to_string(count) + " closures, which exceeds credits (" +
+                                     std::to_string(h.credits()) + ")");
   std::vector<core::held_closure> held;
   std::unordered_set<std::uint64_t> seen;
   for (int i = 0; i < count; ++i) {
     if (!seen.insert(h.held_closure(i)).second)
-      return wrong("held_closure[" + std::to_string(i) + "]", "named twice");
+      return wrong("held_closure[" + std::to_string(i) + "]", "listed twice");
     held.push_back({core::closure_id{h.held_closure(i)}, h.held_attempt(i)});
   }
   for (auto const i : h.held_waits()) {
@@ -190,7 +190,7 @@ muster::result<std::vector<core::worker_result>> answers_from_wire(v1::Hello con
   std::unordered_set<std::uint64_t> seen(h.held_closure().begin(), h.held_closure().end());
   for (int i = 0; i < a.closure_size(); ++i)
     if (!seen.insert(a.closure(i)).second)
-      return wrong("answers.closure[" + std::to_string(i) + "]", "named twice");
+      return wrong("answers.closure[" + std::to_string(i) + "]", "listed twice");
   std::vector<core::worker_result> answers;
   if (auto const problem = from_wire(a, answers); !problem.empty())
     return muster::status{muster::code::invalid_argument, "hello.answers." + problem};

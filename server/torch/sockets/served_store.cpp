@@ -78,7 +78,7 @@ void served_store::tell(incident what) {
   auto& pace = pace_[static_cast<unsigned>(what.what)];
   if (!pace.may_log(all_.options.now())) return;
   if (auto const n = pace.take_suppressed_count(); n > 0)
-    what.text += " (" + std::to_string(n) + " similar ones were not reported)";
+    what.text += " (" + std::to_string(n) + " similar events were not reported)";
   all_.options.tell({name_, std::move(what)});
 }
 
@@ -140,7 +140,8 @@ void served_store::adopt(file_descriptor socket, std::string peer, std::uint32_t
   if (!tcp_store_.has_room())
     return tell({incident::kind::refused, peer,
                  "rank " + std::to_string(rank) + " (" + peer + "): there are " +
-                     std::to_string(tcp_store_.connections()) + " connections, the limit"});
+                     std::to_string(tcp_store_.connections()) +
+                     " connections, which is the limit"});
   begin(std::move(served), peer, rank);
 }
 

@@ -72,7 +72,7 @@ muster::result<bool> command_reader::begin() {
   auto const byte = static_cast<std::uint8_t>(take_number(1));
   auto const found = command_of(numbering_, byte);
   if (!found)
-    return refusal("number", std::to_string(byte) + " is not a command of numbering " +
+    return refusal("number", std::to_string(byte) + " is not a command in protocol numbering " +
                                  std::string(name(numbering_)));
   what_ = *found;
   shape_ = shape_of(what_);

@@ -161,7 +161,7 @@ TEST_F(objects, are_called_by_methods_of_others) {
   EXPECT_EQ(calls.call<int>("ask", other, calls, 1).fetch(), 0);
   auto const e = thrown_by<closure_error>(
       [&] { calls.call<int>("ask", other, calls, 2).fetch(std::chrono::seconds(20)); });
-  EXPECT_TRUE(says(e.message(), "neither can end")) << e.message();
+  EXPECT_TRUE(says(e.message(), "neither can finish")) << e.message();
   EXPECT_EQ(calls.call<int>("add_to", counts, 1).fetch(), 8) << "it goes on";
 }
 

@@ -119,7 +119,7 @@ TEST(callables, of_a_version_that_is_missing_fail_as_their_function_does) {
   EXPECT_EQ(v.state, closure_state::failed);
   EXPECT_EQ(v.error->kind, failure_kind::stale_handle);
   EXPECT_EQ(v.error->message.rfind(
-                "the call asks for python:3.11, but the connected workers have python:3.12; ", 0),
+                "the call requires python:3.11, but the connected workers have python:3.12; ", 0),
             0u);
 }
 

@@ -24,10 +24,10 @@ TEST(function_table, names_stay_in_place_while_the_table_grows) {
 
 TEST(function_table, refuses_names_that_nobody_could_read) {
   cluster c;
-  EXPECT_EQ(c.learn("").error(), (status{code::invalid_argument, "function name is empty"}));
+  EXPECT_EQ(c.learn("").error(), (status{code::invalid_argument, "the function name is empty"}));
   for (std::string const bad : {"a\nb", "\t", "\x7f", "a\x1f"})
     EXPECT_EQ(c.learn(bad).error(),
-              (status{code::invalid_argument, "function name contains a control character"}));
+              (status{code::invalid_argument, "the function name contains a control character"}));
   EXPECT_TRUE(c.learn(" "));
   EXPECT_TRUE(c.learn("gr\xc3\xbc\xc3\x9f"));
 }
@@ -48,7 +48,7 @@ TEST(function_table, a_full_table_still_knows_its_names_and_refuses_new_ones) {
   auto const a = c.function("a");
   c.function("b");
   EXPECT_EQ(c.learn("c").error(),
-            (status{code::resource_exhausted, "the server has 2 function names, the limit"}));
+            (status{code::resource_exhausted, "the server has 2 function names, which is the limit"}));
   EXPECT_EQ(c.learn("a").value(), a);
 }
 

@@ -226,7 +226,7 @@ TEST(inputs, invalid_reference_is_refused_by_name) {
             "closures[1].args: refer to position 1, which is not an earlier closure of the "
             "request");
   EXPECT_EQ(refused(std::vector<input_ref>(1'001)).message,
-            "closures[1].args: refer to 1001 RemoteValues, the limit is 1000");
+            "closures[1].args: refer to 1001 RemoteValues; the limit is 1000");
 }
 
 TEST(inputs, bytes_are_passed_with_bytes_arguments_and_not_put_into_json) {

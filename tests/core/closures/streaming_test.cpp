@@ -9,7 +9,7 @@ failure cancelled(std::string why, std::uint32_t attempt = 0) {
 }
 char const* const after_failure =
     "cancelled because call cl_0000000100000000 (f) failed: first (on worker:0)";
-char const* const while_stopping = "the session is stopping after an error or a cancel";
+char const* const while_stopping = "the session is stopping after an error or a cancellation";
 
 TEST(streaming, outcomes_carry_the_clients_token_and_nothing_is_kept) {
   cluster c;
@@ -159,9 +159,9 @@ TEST(streaming, unknown_functions_come_back_as_outcomes) {
   auto bad = c.specs({"f"});
   bad[0].function = function_id{9};
   c.step(schedule{{}, s, bad});
-  EXPECT_EQ(
-      c.fx().outcomes,
-      (std::vector{outcome{s, 1, false, {}, cancelled("closures[0].function: unknown number")}}));
+  EXPECT_EQ(c.fx().outcomes,
+            (std::vector{outcome{
+                s, 1, false, {}, cancelled("closures[0].function: unknown function number")}}));
 }
 
 TEST(streaming, a_schedule_that_carries_a_call_is_answered_in_any_case) {

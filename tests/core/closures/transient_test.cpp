@@ -130,15 +130,15 @@ TEST_F(transient, invalid_dependency_names_are_user_errors) {
   struct {
     names said;
     std::string why;
-  } const bad[] = {{{}, "it names no dependency"},
-                   {{"ps"}, "'ps' is not the name of a task, such as ps:1"},
-                   {{"ps:x"}, "'ps:x' is not the name of a task, such as ps:1"},
-                   {{"ps:-1"}, "'ps:-1' is not the name of a task, such as ps:1"},
-                   {{"p s:1"}, "'p s:1' is not the name of a task, such as ps:1"},
-                   {{":1"}, "':1' is not the name of a task, such as ps:1"},
+  } const bad[] = {{{}, "it lists no dependencies"},
+                   {{"ps"}, "'ps' is not a task name such as ps:1"},
+                   {{"ps:x"}, "'ps:x' is not a task name such as ps:1"},
+                   {{"ps:-1"}, "'ps:-1' is not a task name such as ps:1"},
+                   {{"p s:1"}, "'p s:1' is not a task name such as ps:1"},
+                   {{":1"}, "':1' is not a task name such as ps:1"},
                    {{"ps:0", "ps:2"}, "'ps:2': job 'ps' has 2 tasks"},
                    {{"db:0"}, "'db:0': the cluster has no job 'db'"},
-                   {names(65, "ps:0"), "it names more than 64 dependencies"}};
+                   {names(65, "ps:0"), "it lists more than 64 dependencies"}};
   for (auto const& b : bad) {
     auto const w = c.attach();
     auto const job = c.open({"f"});

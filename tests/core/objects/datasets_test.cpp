@@ -167,7 +167,7 @@ TEST(datasets, an_epoch_that_is_named_is_waited_for_and_is_empty_once_it_is_over
   EXPECT_EQ(b.told(), (texts{{past, "null"}}));
   early.epoch = 1;
   auto const other = b.draw(id, early);
-  EXPECT_NE(b.told()[other].find("each function can read one epoch"), std::string::npos);
+  EXPECT_NE(b.told()[other].find("a function can read only one epoch"), std::string::npos);
 }
 
 TEST(datasets, a_split_of_elements_is_done_only_past_its_end) {
@@ -196,10 +196,11 @@ TEST(datasets, begin_at_a_position) {
   spec.at = {3, {}};
   EXPECT_TRUE(b.table.find(b.deal(spec, 3))->is_over());
   spec.at = {4, {}};
-  EXPECT_EQ(b.refusal(spec), "position.epoch: 4, the dataset has 3 epochs");
+  EXPECT_EQ(b.refusal(spec), "position.epoch: 4, but the dataset has only 3 epochs");
   spec.at = {0, {1, 1}};
   EXPECT_EQ(b.refusal(spec),
-            "position.done: 1, the numbers must be those of splits, in ascending order");
+            "position.done: 1 is not allowed here; list the numbers of existing splits in "
+            "ascending order");
 }
 
 TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
@@ -219,9 +220,9 @@ TEST(datasets, go_to_another_position_while_nothing_is_drawn) {
   EXPECT_NE(go(2, at).find("\"epoch\":1"), std::string::npos);
   EXPECT_EQ(b.table.find(id)->where(), (datasets::position{1, {2}}));
   EXPECT_EQ(b.drawn(id, 2), "s0/1");
-  EXPECT_EQ(go(3, "x"), "args: not a position of a dataset");
+  EXPECT_EQ(go(3, "x"), "args: not a valid dataset position");
   at[0] = 3;
-  EXPECT_EQ(go(4, at), "position.epoch: 3, the dataset has 2 epochs");
+  EXPECT_EQ(go(4, at), "position.epoch: 3, but the dataset has only 2 epochs");
 }
 
 TEST(datasets, moving_the_position_keeps_draws_of_named_epochs_waiting) {
@@ -239,9 +240,9 @@ TEST(datasets, moving_the_position_keeps_draws_of_named_epochs_waiting) {
 
 TEST(datasets, have_limits) {
   datasets_bench b;
-  EXPECT_EQ(b.refusal({}), "splits: required, at least one");
+  EXPECT_EQ(b.refusal({}), "splits: required: at least one split");
   EXPECT_EQ(b.refusal(b.of(100'001)), "splits: 100001, the limit is 100000");
-  EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: 0, must be at least 1");
+  EXPECT_EQ(b.refusal(b.of(1, 0)), "epochs: must be at least 1, got 0");
   EXPECT_EQ(b.refusal(b.of(1, 1'000'001)), "epochs: 1000001, the limit is 1000000");
   auto spec = b.of(300);
   spec.splits[1] = std::string(65'537, 'x');
@@ -257,7 +258,7 @@ TEST(datasets, have_limits) {
   b.table.session_ended(b.s);
   b.s = b.open(2);
   for (std::uint64_t n = 1; n <= 1'000; ++n) b.deal(b.of(1), n);
-  EXPECT_EQ(b.refusal(b.of(1)), "the server has 1000 datasets, the limit");
+  EXPECT_EQ(b.refusal(b.of(1)), "the server has 1000 datasets, which is the limit");
   EXPECT_EQ(b.deal(b.of(1), 1'000), b.deal(b.of(1), 1'000)) << "the same number makes the same";
 }
 

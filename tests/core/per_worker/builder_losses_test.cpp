@@ -97,12 +97,12 @@ TEST_F(builder_losses, rebuilds_with_a_pause_after_three_losses_in_a_row) {
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(part(v).state, value_state::not_ready);
   EXPECT_EQ(part(v).error->message,
-            "quarantined: 3 workers were lost while they built it, the last was worker:0 (killed)");
+            "quarantined: 3 workers were lost while they built it; the last was worker:0 (killed)");
   EXPECT_EQ(c.said().back(),
             (log_event{log_event_kind::builder_quarantined, text(v),
                        "the builder of per-worker value " + text(v) +
-                           " has lost 3 workers in a row, the last was worker:0 (killed); it is "
-                           "built again after 1000 ms"}));
+                           " has lost 3 workers in a row; the last was worker:0 (killed). The "
+                           "value will be built again after 1000 ms"}));
   EXPECT_EQ(c.why(job[0]).lack.value().need->value, part(v).error->message);
   ASSERT_EQ(c.core.per_worker().failing(9).size(), 1u);
   EXPECT_EQ(c.core.per_worker().failing(9)[0].task, "worker:0");
@@ -123,7 +123,7 @@ TEST_F(builder_losses, next_loss_fails_dependent_calls_with_the_cause) {
   EXPECT_EQ(c.state(job[0]), closure_state::queued) << "the last may come back";
   auto const w = c.attach(has_it());
   auto const lost = "per-worker value " + text(v) +
-                    " cannot be built: quarantined: 4 workers were lost while they built it, the "
+                    " cannot be built: quarantined: 4 workers were lost while they built it; the "
                     "last was worker:0 (killed)";
   auto const why = c.core.closures().find(job[0])->error;
   ASSERT_TRUE(why);
@@ -234,7 +234,7 @@ TEST_F(builder_losses, the_limit_is_that_of_the_session) {
   auto const w = c.attach(has_it());
   EXPECT_TRUE(c.held(w).empty());
   EXPECT_EQ(part(v).error->message,
-            "quarantined: 1 worker was lost while it built it, the last was worker:0 (killed)");
+            "quarantined: 1 worker was lost while it built it; the last was worker:0 (killed)");
 }
 
 TEST_F(builder_losses, draining_or_leaving_worker_is_not_counted_against_the_builder) {
@@ -268,7 +268,7 @@ TEST_F(builder_losses, requests_for_an_unknown_value_are_limited) {
   auto const why = c.core.closures().find(job[0])->error;
   ASSERT_TRUE(why);
   EXPECT_EQ(why->kind, failure_kind::stale_handle);
-  EXPECT_EQ(why->message, "it is not here (9 attempts on workers ended in this way)");
+  EXPECT_EQ(why->message, "it is not here (9 attempts on workers ended this way)");
 }
 
 }  // namespace

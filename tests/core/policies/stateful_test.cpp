@@ -35,7 +35,7 @@ struct stateful : testing::Test {
     auto const& n = c.fx().notices.at(0);
     EXPECT_EQ(n.failure.kind, failure_kind::dependency_lost);
     EXPECT_EQ(n.failure.dependencies, names({"ps:0"}));
-    EXPECT_EQ(n.failure.message, "UNAVAILABLE: ps:0 is lost with its state: " + why);
+    EXPECT_EQ(n.failure.message, "UNAVAILABLE: ps:0 was lost together with its state: " + why);
   }
 };
 
@@ -62,11 +62,11 @@ TEST_F(stateful, another_incarnation_ends_the_session_before_anything_of_it_runs
   EXPECT_TRUE(c.held(q).empty());
   EXPECT_EQ(c.job(s).counts.failed, 4u) << "each says why";
   EXPECT_TRUE(c.noticed(other).empty()) << "it never relied on ps:0";
-  EXPECT_EQ(
-      c.said().back(),
-      (log_event{log_event_kind::dependency_lost, "ps:0",
-                 "its state is lost (another worker process took its place); 1 session that relied "
-                 "on it ended"}));
+  EXPECT_EQ(c.said().back(),
+            (log_event{
+                log_event_kind::dependency_lost, "ps:0",
+                "its state was lost (another worker process took its place); 1 session that relied "
+                "on it ended"}));
   auto work = bound(1);
   c.step(core::schedule{{}, s, std::move(work), 2});
   EXPECT_EQ(c.held(q).size(), 1u) << "the next generation runs there";

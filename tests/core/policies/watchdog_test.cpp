@@ -26,9 +26,10 @@ TEST_F(watchdog, lists_running_closures_at_growing_intervals) {
   c.attach();
   auto const job = c.open({"f", "f"});
   EXPECT_TRUE(said(3'500ms).empty());
-  EXPECT_EQ(said(500ms),
-            names({"nothing finished for 4000 ms: 1 closure runs, 1 is queued; the oldest: "
-                   "cl_0000000100000000 (f) on worker:0 for 4000 ms"}));
+  EXPECT_EQ(
+      said(500ms),
+      names({"no closure has finished for 4000 ms: 1 closure is running, 1 is queued; the oldest: "
+             "cl_0000000100000000 (f) on worker:0 for 4000 ms"}));
   EXPECT_TRUE(said(7'500ms).empty());
   EXPECT_EQ(said(500ms).size(), 1u);
   EXPECT_TRUE(said(15'500ms).empty());
@@ -89,7 +90,8 @@ TEST_F(watchdog, what_waits_for_a_time_is_not_stuck) {
 TEST_F(watchdog, what_no_worker_can_run_is_said_while_there_are_workers) {
   c.attach({.functions = {"g"}});
   c.open({"f"});
-  EXPECT_EQ(said(4s), names({"nothing finished for 4000 ms: 0 closures run, 1 is queued"}));
+  EXPECT_EQ(said(4s),
+            names({"no closure has finished for 4000 ms: 0 closures are running, 1 is queued"}));
 }
 
 TEST_F(watchdog, without_workers_the_queue_is_no_news) {

@@ -105,7 +105,7 @@ TEST(program_bounds, a_pause_ends_also_behind_many_that_do_not_fit) {
     b.end(a, p, n, 0, 1);
   }
   b.advance_in_touch(100ms);
-  ASSERT_EQ(b.find(p).waits_for, "it starts again after a pause");
+  ASSERT_EQ(b.find(p).waits_for, "it will start again after a pause");
   EXPECT_FALSE(b.find(p).cannot_start);
   b.advance_in_touch(2s);
   EXPECT_EQ(b.find(p).attempt, 4u);
@@ -124,7 +124,7 @@ TEST(program_bounds, two_quick_failures_are_followed_at_once_and_the_third_by_a_
     b.end(a, p, n, 0, 1);
   }
   EXPECT_EQ(b.state(p), program_state::restarting);
-  EXPECT_EQ(b.find(p).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(p).waits_for, "it will start again after a pause");
   b.advance_in_touch(1s);
   EXPECT_EQ(b.find(p).attempt, 4u);
 }
@@ -145,7 +145,7 @@ TEST(program_bounds, pause_is_no_longer_after_the_clock_was_set_back) {
   b.restart({known});
   b.attach(0);
   EXPECT_EQ(b.find(program_id{1}).created, b.now);
-  EXPECT_EQ(b.find(program_id{1}).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(program_id{1}).waits_for, "it will start again after a pause");
   b.advance_in_touch(1s);
   EXPECT_EQ(b.find(program_id{1}).attempt, 4u);
 }
@@ -164,7 +164,7 @@ TEST(program_bounds, a_pause_is_a_pause_also_of_one_that_once_had_no_room) {
     b.end(a, p, n, 0, 1);
     b.end(c, p, n, 1, 143, true);
   }
-  EXPECT_EQ(b.find(p).waits_for, "it starts again after a pause");
+  EXPECT_EQ(b.find(p).waits_for, "it will start again after a pause");
 }
 
 TEST(program_bounds, the_deadline_of_one_that_has_ended_is_nobodys) {

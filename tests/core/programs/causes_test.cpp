@@ -129,11 +129,12 @@ TEST_F(hangs_of_programs, end_the_attempt_hung_and_count_as_failures) {
   EXPECT_EQ(name(first.cause->kind), "HANG");
   EXPECT_EQ(first.cause->rank, 1);
   EXPECT_EQ(first.cause->hang, some_hang());
-  EXPECT_EQ(first.cause->text,
-            "rank 1 on host0 blocks the others: it is in another place than the waiting "
-            "ranks, at train.py:12 in "
-            "step; 3 "
-            "ranks wait at train.py:40 in reduce; found after 2.3 s");
+  EXPECT_EQ(
+      first.cause->text,
+      "rank 1 on host0 blocks the others: it is at a different place in the code than the waiting "
+      "ranks, at train.py:12 in "
+      "step; 3 "
+      "ranks are waiting at train.py:40 in reduce; detected after 2.3 s");
   ASSERT_EQ(b.find(p).attempt, 2u);
   EXPECT_EQ(b.find(p).restarts, 1u);
   b.run(w, p, 2, {0, 1});

@@ -34,7 +34,7 @@ TEST(program_preload, older_workers_are_used_and_reported_as_not_preloading) {
   b.run(a, p, 1, {0});
   b.run(a, plain, 1, {0});
   EXPECT_EQ(reasons(b, p),
-            std::vector<std::string>{"the version of its worker does not support preload"});
+            std::vector<std::string>{"its worker's version does not support preload"});
   EXPECT_EQ(reasons(b, plain), std::vector<std::string>{""});
 }
 

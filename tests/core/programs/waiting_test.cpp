@@ -9,7 +9,7 @@ std::string why(bench& b, program_spec spec) {
 
 constexpr auto no_room =
     "there is room for 1 of its 3 ranks on the 1 worker that runs programs; even when idle, they "
-    "have too little room";
+    "have too few resources";
 
 TEST(waiting_programs, unsatisfiable_program_reports_the_missing_resources) {
   bench b;
@@ -26,7 +26,7 @@ TEST(waiting_programs, unsatisfiable_program_reports_the_missing_resources) {
   EXPECT_EQ(
       why(b, spec),
       "there is room for 2 of its 3 ranks on the 2 workers that run programs; even when idle, "
-      "they have too little room with per_worker 1");
+      "they have too few resources with per_worker 1");
 }
 
 TEST(waiting_programs, say_how_many_workers_are_closed) {
@@ -38,7 +38,7 @@ TEST(waiting_programs, say_how_many_workers_are_closed) {
   spec.per_worker = 1;
   EXPECT_EQ(why(b, spec),
             "there is room for 1 of its 2 ranks on the 1 worker that runs programs (1 more "
-            "cordoned, draining or disconnected); even when idle, they have too little room with "
+            "cordoned, draining or disconnected); even when idle, they have too few resources with "
             "per_worker 1");
   for (auto& [s, at] : b.resources.workers) at.open = false;
   EXPECT_EQ(why(b, spec), "2 workers that could run it are cordoned, draining or disconnected");
@@ -50,9 +50,10 @@ TEST(waiting_programs, name_the_spares_of_those_that_run) {
   auto spec = of_workers(1, {{"gpu", 1}});
   spec.spares = 1;
   b.run(w, b.submit(spec), 1, {0});
-  EXPECT_EQ(why(b, of_workers(1, {{"gpu", 1}})),
-            "there is room for 0 of its 1 rank on the 1 worker that runs programs; resources "
-            "that become free are reserved for it; 1 place reserved as spares of running programs");
+  EXPECT_EQ(
+      why(b, of_workers(1, {{"gpu", 1}})),
+      "there is room for 0 of its 1 rank on the 1 worker that runs programs; resources "
+      "that become free are reserved for it; 1 place reserved as spares for running programs");
 }
 
 process with_ports(std::int64_t index, std::uint16_t first, std::uint16_t last) {
@@ -90,7 +91,7 @@ TEST(ports_of_programs, that_rest_are_waited_for) {
   auto const p = b.submit(of_workers(2));
   EXPECT_EQ(b.find(p).waits_for,
             "there is room for 0 of its 2 ranks on the 1 worker that runs programs; too few of "
-            "their --program-ports are free and unused for a minute");
+            "their --program-ports are free and have been unused for a minute");
   b.advance_in_touch(62s);
   EXPECT_EQ(b.state(p), program_state::starting);
 }

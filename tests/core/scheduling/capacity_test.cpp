@@ -13,7 +13,7 @@ TEST(capacity, a_full_queue_refuses_all_of_a_batch_with_the_numbers) {
   auto const job = c.open({"f", "f"}, of_capacity(3));
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f"})}),
             (status{code::resource_exhausted,
-                    "job_0000000000000001 has 2 queued closures, its limit is 3"}));
+                    "job_0000000000000001 has 2 queued closures; the limit is 3"}));
   EXPECT_EQ(c.job(job.id).counts.queued, 2u);
   c.append(job.id, {"f"});
   c.attach();
@@ -27,7 +27,7 @@ TEST(capacity, a_batch_larger_than_the_queue_can_never_fit) {
   cluster c(small);
   status const expected{
       code::resource_exhausted,
-      "the request has 3 closures, the queue of a job holds at most 2: append them in parts"};
+      "the request has 3 closures, but the queue of a job holds at most 2; append them in several requests"};
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f", "f"})}), expected);
   auto const job = c.open({"f", "f"}, left_open());
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f", "f", "f"})}), expected);
@@ -50,7 +50,7 @@ TEST(capacity, the_server_holds_so_many_closures_and_no_more) {
   auto const w = c.attach();
   auto const job = c.open({"f", "f"});
   status const expected{code::resource_exhausted,
-                        "the server holds 2 closures, its limit is 3 (--closures-max)"};
+                        "the server holds 2 closures; the limit is 3 (--closures-max)"};
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f", "f"})}), expected);
   c.succeed(w, job[0]);
   c.succeed(w, job[1]);
@@ -69,7 +69,7 @@ TEST(capacity, results_of_unfinished_jobs_beyond_the_limit_stop_new_work) {
   c.succeed(w, job[0], "12345678901");
   status const expected{
       code::resource_exhausted,
-      "results of unfinished jobs take 11 bytes, the limit is 10 (--value-bytes-max)"};
+      "results of unfinished jobs use 11 bytes, the limit is 10 (--value-bytes-max)"};
   EXPECT_EQ(c.status_of(schedule{{}, job.id, c.specs({"f"})}), expected);
   EXPECT_EQ(c.status_of(open_session{{}, {}, c.specs({"f"})}), expected);
   auto const s = c.stream();
@@ -89,7 +89,7 @@ TEST(capacity, the_server_knows_so_many_sessions_and_forgets_finished_jobs_first
   EXPECT_TRUE(c.core.sessions().find(next.id));
   EXPECT_EQ(c.status_of(open_session{{}, {}, {}}),
             (status{code::resource_exhausted,
-                    "the server has 2 unfinished jobs, the limit (--sessions-max)"}));
+                    "the server has 2 unfinished jobs, which is the limit (--sessions-max)"}));
 }
 
 TEST(capacity, a_stream_that_fills_its_queue_is_held_back_until_a_quarter_is_free) {

@@ -103,11 +103,11 @@ TEST_F(exclusive, start_is_logged_once) {
   kill(2);
   EXPECT_TRUE(c.said().empty());
   kill(1);
-  EXPECT_EQ(
-      c.said(),
-      (std::vector{log_event{log_event_kind::closure_exclusive, text(job[0]),
-                             "f has lost 3 workers, the last was worker:9; from now on it runs "
-                             "alone on its worker"}}));
+  EXPECT_EQ(c.said(),
+            (std::vector{log_event{
+                log_event_kind::closure_exclusive, text(job[0]),
+                "f has lost 3 workers; the last was worker:9. From now on, the closure runs "
+                "alone on its worker"}}));
   kill(1);
   EXPECT_TRUE(c.said().empty());
 }

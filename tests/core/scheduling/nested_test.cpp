@@ -114,8 +114,9 @@ TEST_F(nested, too_many_waits_break_the_protocol) {
   wait(job[3]);
   ASSERT_EQ(c.fx().disconnects.size(), 1u);
   EXPECT_EQ(c.fx().disconnects[0].status.code, code::invalid_argument);
-  EXPECT_NE(c.fx().disconnects[0].status.message.find("more than nested_max, 3"),
-            std::string::npos);
+  EXPECT_NE(
+      c.fx().disconnects[0].status.message.find("the limit of waiting closures (nested_max), 3"),
+      std::string::npos);
 }
 
 TEST_F(nested, what_waited_when_its_worker_died_is_not_blamed) {

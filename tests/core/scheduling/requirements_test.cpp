@@ -175,7 +175,7 @@ TEST(requirements, bad_ones_are_named) {
   };
   auto o = on_task("", 3);
   EXPECT_EQ(refused(o),
-            "closures[0].options.task: must be the name of a task, such as worker:3, or of a job");
+            "closures[0].options.task: must be a task name, such as worker:3, or a job name");
   EXPECT_EQ(refused(taking("gpu", 0)), "closures[0].options.resources: 'gpu' must be at least 1");
   EXPECT_EQ(refused(where("", "a")), "closures[0].options.labels: a name must have 1 to 256 bytes");
   o = {};

@@ -33,7 +33,7 @@ TEST_F(start_delay, is_logged_once_for_each_worker_that_waits) {
   EXPECT_TRUE(c.said().empty()) << "worker:0 does not wait";
   auto const w = c.attach();
   EXPECT_EQ(c.said(), (std::vector{log_event{log_event_kind::worker_start_delayed, "worker:1",
-                                             "gets its first closure after a start delay of 2000 "
+                                             "will get its first closure after a start delay of 2000 "
                                              "ms"}}));
   EXPECT_EQ(history::severity_of(c.said()[0].kind), coordination::severity::info);
   c.advance(2s);

@@ -125,7 +125,7 @@ TEST(job, unknown_functions_are_refused_with_their_position_and_nothing_is_sched
   cluster c;
   auto bad = c.specs({"f", "f"});
   bad[1].function = function_id{77};
-  auto const expected = wrong_field("closures[1].function", "unknown number");
+  auto const expected = wrong_field("closures[1].function", "unknown function number");
   EXPECT_EQ(c.status_of(open_session{{}, {}, bad}), expected);
   EXPECT_TRUE(c.core.sessions().list({}, 10).items.empty());
   auto const job = c.open({}, left_open());

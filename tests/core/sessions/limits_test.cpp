@@ -11,7 +11,7 @@ TEST(limits, more_functions_than_allowed_are_refused_with_the_number) {
   EXPECT_EQ(c.fx().disconnects,
             (std::vector{disconnect{
                 w,
-                {code::resource_exhausted, "the worker declares 3 functions, the limit is 2"},
+                {code::resource_exhausted, "the worker declares 3 functions; the limit is 2"},
                 false}}));
   EXPECT_TRUE(c.core.workers().list(0, 10, {}).items.empty()) << "it leaves no trace";
   c.attach({.functions = {"a", "b"}});
@@ -23,7 +23,7 @@ TEST(limits, a_worker_with_an_impossible_function_name_is_refused) {
   auto const w = c.attach({.functions = {"good", ""}});
   EXPECT_EQ(
       c.fx().disconnects,
-      (std::vector{disconnect{w, {code::invalid_argument, "function name is empty"}, false}}));
+      (std::vector{disconnect{w, {code::invalid_argument, "the function name is empty"}, false}}));
   EXPECT_FALSE(c.core.workers().find("worker", 0));
 }
 
@@ -52,10 +52,10 @@ TEST(limits, a_roll_full_of_living_tasks_refuses_the_next) {
   c.attach({.index = 1});
   auto const w = c.attach({.index = 2});
   EXPECT_EQ(c.fx().disconnects,
-            (std::vector{disconnect{
-                w,
-                {code::resource_exhausted, "the server has 2 tasks, the limit (--tasks-max)"},
-                false}}));
+            (std::vector{disconnect{w,
+                                    {code::resource_exhausted,
+                                     "the server has 2 tasks, which is the limit (--tasks-max)"},
+                                    false}}));
   c.attach({.index = 1});
   EXPECT_EQ(c.fx().welcomes.size(), 1u) << "a row that exists may always be taken over";
 }

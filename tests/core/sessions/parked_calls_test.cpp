@@ -156,7 +156,7 @@ TEST(parked_calls, calls_beyond_the_limit_are_refused_at_once) {
   auto const job = c.open({"f"});
   auto const first = c.park(join_session{{}, job.id, never});
   c.park(await_value{{}, job[0], never});
-  status const full{code::resource_exhausted, "2 requests wait for results, the limit"};
+  status const full{code::resource_exhausted, "2 requests are already waiting for results, which is the limit"};
   EXPECT_EQ(c.status_of(join_session{{}, job.id, never}), full);
   EXPECT_EQ(c.status_of(await_value{{}, job[0], never}), full);
   c.step(call_abandoned{first});

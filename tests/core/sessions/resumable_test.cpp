@@ -245,7 +245,7 @@ TEST_F(resumable_session, held_values_have_a_limit_and_going_over_it_is_an_error
   k.schedule(h, {"f", "f"});
   EXPECT_EQ(k.noticed(h), (notices{notice_kind::failed, notice_kind::drained}));
   EXPECT_EQ(k.fx().outcomes.at(0).failure->message,
-            "held values take 11 bytes (11 of them this session's), the limit is 10 "
+            "stored values use 11 bytes (11 of them for values of this session); the limit is 10 "
             "(--value-bytes-max): release RemoteValues");
   k.ask(release(h, tok));
   k.schedule(h, {"f"});

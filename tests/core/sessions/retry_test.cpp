@@ -72,7 +72,7 @@ TEST_F(job_retry, rejection_contains_the_reason) {
   EXPECT_EQ(
       refusal(s),
       text(s) +
-          " is a session, and only jobs can be retried; let its client submit the calls again");
+          " is a session, and only jobs can be retried; submit the calls again from its client");
   EXPECT_EQ(ask(session_id{77}).status.code, code::not_found);
 }
 
@@ -132,8 +132,8 @@ TEST(retry_limit, the_job_that_ended_first_loses_its_arguments) {
   auto const told = c.status_of(retry_job{{}, first, {}});
   EXPECT_EQ(told.code, code::failed_precondition);
   EXPECT_EQ(told.message, "the arguments of " + text(first) +
-                              " are no longer stored: for retries the server stores at most 25 "
-                              "bytes of arguments, those of the newest jobs");
+                              " are no longer stored: for retries, the server stores at most 25 "
+                              "bytes of arguments, from the newest jobs");
   ASSERT_TRUE(c.status_of(delete_session{{}, second}).ok());
   fail_one();
   EXPECT_TRUE(c.job(third).retryable) << "what is deleted makes room";

@@ -166,7 +166,7 @@ TEST_F(lineage, a_failure_of_the_second_run_is_told) {
   EXPECT_EQ(error.kind, failure_kind::input);
   EXPECT_EQ(error.message, "input: the value of " + text(a) +
                                " was released 0 s ago: it could not be read back from "
-                               "--spill-dir; the log says why; running " +
+                               "--spill-dir; see the server log for the reason; running " +
                                text(a) + " again failed: not today");
 }
 
@@ -192,7 +192,7 @@ TEST_F(lineage, value_is_recomputed_at_most_three_times) {
   }
   auto const b = scheduled("[]", {a});
   unreadable(a);
-  EXPECT_NE(c.core.closures().find(b)->error->message.find("has already run again 3 times"),
+  EXPECT_NE(c.core.closures().find(b)->error->message.find("has already been recomputed 3 times"),
             std::string::npos)
       << c.core.closures().find(b)->error->message;
 }

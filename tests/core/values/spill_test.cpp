@@ -160,10 +160,9 @@ TEST_F(spilling, what_cannot_be_read_is_gone_with_a_reason) {
   unreadable(a);
   EXPECT_EQ(c.said().at(0).kind, log_event_kind::spill_failed);
   EXPECT_EQ(c.said().at(0).text, "checksum does not match");
-  EXPECT_EQ(view(a).released,
-            "the value of " + text(a) +
-                " was released 0 s ago: it could not be read back from --spill-dir; the log says "
-                "why");
+  EXPECT_EQ(view(a).released, "the value of " + text(a) +
+                                  " was released 0 s ago: it could not be read back from "
+                                  "--spill-dir; see the server log for the reason");
   EXPECT_EQ(view(a).value, value_state::aborted);
   EXPECT_EQ(c.past.metrics().values_dropped[static_cast<std::size_t>(release_reason::unreadable)],
             1u);
@@ -176,7 +175,7 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   ASSERT_EQ(c.said().size(), 1u);
   EXPECT_EQ(c.said()[0].kind, log_event_kind::spill_failed);
   EXPECT_EQ(c.said()[0].text,
-            "no space left; values stay in memory up to --value-bytes-max, then the oldest ones "
+            "no space left; values stay in memory up to --value-bytes-max, then the oldest values "
             "are dropped");
   finished();
   finished();
@@ -185,8 +184,8 @@ TEST_F(spilling, a_full_disk_leaves_values_in_memory_until_that_is_full_too) {
   finished();
   EXPECT_EQ(view(a).released,
             "the value of " + text(a) +
-                " was released 0 s ago: values took more memory than --value-bytes-max (400 "
-                "bytes), and --spill-dir could not store them");
+                " was released 0 s ago: values used more memory than --value-bytes-max (400 "
+                "bytes), and they could not be spilled to --spill-dir");
   EXPECT_EQ(c.state(a), closure_state::succeeded) << "it did run";
   EXPECT_EQ(c.status_of(await_value{{}, b, c.now()}).code, code::ok);
   c.wait(10s);
@@ -206,7 +205,7 @@ TEST_F(spilling, oldest_spilled_values_are_dropped_beyond_the_limit) {
   EXPECT_EQ(limited.overview().values_spilled, 2u);
   EXPECT_EQ(limited.view(all[0]).released,
             "the value of " + text(all[0]) +
-                " was released 0 s ago: values on the disk took more than --spill-bytes-max (250 "
+                " was released 0 s ago: values on disk used more than --spill-bytes-max (250 "
                 "bytes)");
 }
 

@@ -89,7 +89,7 @@ TEST(value_age, missing_input_fails_its_closure_with_the_reason) {
   auto const job = c.open_with({spec});
   EXPECT_EQ(c.core.closures().find(job[0])->error->message,
             "input: the value of " + text(a) +
-                " was released 0 s ago: its session held more values than --session-values-max "
+                " was released 0 s ago: its session had more values than --session-values-max "
                 "(1)");
 }
 
@@ -104,7 +104,7 @@ TEST(value_age, bytes_of_a_session_are_limited) {
   EXPECT_EQ(why_gone(c, a), "");
   held(c, s, w);
   EXPECT_EQ(why_gone(c, a), "the value of " + text(a) +
-                                " was released 0 s ago: its session's values took more than "
+                                " was released 0 s ago: the values of its session used more than "
                                 "--session-value-bytes-max (30 bytes)");
   EXPECT_EQ(why_gone(c, b), "");
 }
@@ -134,8 +134,8 @@ TEST(value_age, other_reasons_are_told_as_well) {
   succeed_all(c, w);
   EXPECT_EQ(why_gone(c, d[1]),
             "the value of " + text(d[1]) +
-                " was released 0 s ago: values took more memory than --value-bytes-max (20 "
-                "bytes); --spill-dir would have kept it");
+                " was released 0 s ago: values used more memory than --value-bytes-max (20 "
+                "bytes); a server with --spill-dir would have kept it on disk");
 }
 
 }  // namespace

@@ -77,15 +77,18 @@ TEST(explanation_words, of_a_lack_of_workers) {
       {lack(closure_reason::no_worker), "no worker is connected; start one that provides 'f'."},
       {unseen, "no worker is connected; start one that provides 'f'."},
       {lack(closure_reason::function_unseen),
-       "no connected worker provides 'f'; 'muster functions' lists the functions of workers."},
+       "no connected worker provides 'f'; run 'muster functions' to list the functions that "
+       "workers provide."},
       {absent,
-       "no connected worker provides 'f'; 'muster functions' lists the functions of workers; "
+       "no connected worker provides 'f'; run 'muster functions' to list the functions that "
+       "workers provide; "
        "workers that provided it have left."},
       {lack(closure_reason::server_stops), "the server is shutting down."},
       {closed,
-       "of the workers with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
+       "no worker with 'f' 0 are draining, 1 is cordoned and 0 have lost their connection."},
       {held_back,
-       "of the workers that could run it 0 are draining and 1 is cordoned, such as worker:0; run "
+       "all workers that could run it are unavailable: 0 are draining and 1 is cordoned, such as "
+       "worker:0; run "
        "'muster uncordon worker:0'."},
   };
   for (auto const& [l, said] : all) {
@@ -124,9 +127,9 @@ TEST(explanation_words, of_what_no_worker_has) {
       {{kind::label, "disk", "ssd", 0, 1}, "of 1 worker with 'f' none has the label disk=ssd"},
       {{kind::free, "gpu", {}, 1, 2}, "of 2 workers with 'f' none has gpu=1 free"},
       {{kind::resource, "gpu", {}, 3, 1}, "of 1 worker with 'f' none has gpu=3"},
-      {{kind::per_worker, "pw_1", {}, 0, 1}, "of 1 worker with 'f' none has built pw_1 yet"},
+      {{kind::per_worker, "pw_1", {}, 0, 1}, "of 1 worker with 'f', none has built pw_1 yet"},
       {{kind::per_worker, "pw_1", "ps is away", 0, 1},
-       "of 1 worker with 'f' none has built pw_1 yet; it is built again after a pause: ps is "
+       "of 1 worker with 'f', none has built pw_1 yet; it will be built again after a pause: ps is "
        "away"},
   };
   for (auto const& [need, said] : all) {
@@ -145,8 +148,8 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   e.place = input_place{5'000, false, {"worker:0"}, closure_id{2}, 1'500ms};
   auto const again =
       "cl_0000000000000001, whose value of 5000 bytes in the memory of worker:0 was lost: "
-      "cl_0000000000000002 has been computing it again for 1500 ms";
-  EXPECT_EQ(cause(e), std::string("it waits for 1 input of 1, among them ") + again + ".");
+      "cl_0000000000000002 has been recomputing it for 1500 ms";
+  EXPECT_EQ(cause(e), std::string("it waits for 1 of 1 input, including ") + again + ".");
   auto r = on_worker(closure_state::running, "worker:3", 4s, 1);
   std::string const runs =
       "RUNNING on worker:3 for 4000 ms, attempt 1, waits for a value; its slot is free for other "
@@ -159,9 +162,10 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
   EXPECT_EQ(text(r), runs + "; " + again + ".");
   r.why = closure_reason::input_elsewhere;
   r.place = input_place{5'000, false, {"worker:0", "worker:1", "worker:2"}};
-  EXPECT_EQ(text(r), runs +
-                         "; its input cl_0000000000000001, 5000 bytes, is in the memory of "
-                         "worker:0, worker:1 and worker:2, not of its own worker.");
+  EXPECT_EQ(text(r),
+            runs +
+                "; its input cl_0000000000000001, 5000 bytes, is in the memory of "
+                "worker:0, worker:1 and worker:2, not of the worker that runs the closure.");
   r.place = input_place{};
   EXPECT_EQ(text(r), runs +
                          "; its input cl_0000000000000001 is not available now: it was in the "
@@ -169,11 +173,12 @@ TEST(explanation_words, of_an_input_that_is_made_again_or_elsewhere) {
 }
 
 TEST(explanation_words, of_a_gang) {
-  EXPECT_EQ(text(gang_wait{"g", 3, 3, false}),
-            "the connected workers have no room for the 3 closures of gang 'g' at one time, even "
-            "when idle");
+  EXPECT_EQ(
+      text(gang_wait{"g", 3, 3, false}),
+      "the connected workers have no room for the 3 closures of gang 'g' at the same time, even "
+      "when idle");
   EXPECT_EQ(text(gang_wait{"g", 2, 2, true}),
-            "the 2 closures of gang 'g' wait until as many slots are idle at one time");
+            "the 2 closures of gang 'g' wait until that many slots are idle at the same time");
   EXPECT_EQ(text(gang_wait{"g", 2, 1, true}),
             "1 of the 2 closures of gang 'g' is not ready to start yet");
 }
@@ -205,20 +210,21 @@ TEST(explanation_words, of_one_that_waits_for_a_time_or_an_input) {
   blocked.input = closure_id{7};
   blocked.input_state = closure_state::queued;
   EXPECT_EQ(text(blocked),
-            "BLOCKED for 2000 ms: it waits for 1 input of 1, among them cl_0000000000000007, which "
+            "BLOCKED for 2000 ms: it waits for 1 of 1 input, including cl_0000000000000007, which "
             "is QUEUED.");
 }
 
 TEST(explanation_words, of_one_that_runs_alone) {
   auto e = queued(closure_reason::exclusive, 1s);
-  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that runs nothing else.");
+  EXPECT_EQ(text(e), "QUEUED for 1000 ms: it waits for a worker that runs no other closures.");
   e.workers_lost = 3;
   e.draining_worker = "worker:0";
   e.draining_closures = 2;
-  EXPECT_EQ(text(e),
-            "QUEUED for 1000 ms: it waits for a worker that runs nothing else; worker:0 is being "
-            "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "
-            "alone on its worker.");
+  EXPECT_EQ(
+      text(e),
+      "QUEUED for 1000 ms: it waits for a worker that runs no other closures; worker:0 is being "
+      "emptied for it and still holds 2 closures. It lost its worker 3 times, so it runs "
+      "alone on its worker.");
 }
 
 TEST(explanation_words, of_one_that_runs) {
@@ -264,13 +270,14 @@ TEST(explanation_words, of_one_that_has_ended) {
             "CANCELLED (CANCELLED): an earlier closure of job_0000000000000001 failed.");
   auto row = failed;
   row.is_row = true;
-  EXPECT_EQ(text(row),
-            "FAILED (USER) on worker:0: no such file. Its session keeps no further details of it.");
+  EXPECT_EQ(
+      text(row),
+      "FAILED (USER) on worker:0: no such file. Its session keeps no further details about it.");
   row = on_worker(closure_state::succeeded, "worker:0", 1s, 1);
   row.is_row = true;
   EXPECT_EQ(text(row),
             "SUCCEEDED on worker:0 after 1000 ms, attempt 1. Its session keeps no further details "
-            "of it.");
+            "about it.");
 }
 
 }  // namespace explanation_words_cases

@@ -30,13 +30,13 @@ struct fencing : testing::Test {
 TEST_F(fencing, a_closure_that_does_not_exist) {
   auto r = c.good(w, closure_id{12345});
   c.answer(w, {r});
-  expect_thrown_out("worker:0 answered cl_0000000000003039, which it does not hold");
+  expect_thrown_out("worker:0 answered cl_0000000000003039, which is not assigned to it");
   expect_nothing_lost();
 }
 
 TEST_F(fencing, a_closure_that_is_queued) {
   c.answer(w, {c.good(w, job[2])});
-  expect_thrown_out("worker:0 answered cl_0000000100000002, which it does not hold");
+  expect_thrown_out("worker:0 answered cl_0000000100000002, which is not assigned to it");
   expect_nothing_lost();
 }
 
@@ -44,7 +44,7 @@ TEST_F(fencing, the_closure_of_another_stream) {
   auto const other = c.attach();
   ASSERT_EQ(c.held(other), closures({job[2]}));
   c.answer(w, {c.good(w, job[2])});
-  expect_thrown_out("worker:0 answered cl_0000000100000002, which it does not hold");
+  expect_thrown_out("worker:0 answered cl_0000000100000002, which is not assigned to it");
   EXPECT_EQ(c.held(other), closures({job[2]}));
   c.succeed(other, job[2]);
   expect_nothing_lost();
@@ -54,14 +54,15 @@ TEST_F(fencing, another_attempt) {
   auto r = c.good(w, job[0]);
   r.attempt = 2;
   c.answer(w, {r});
-  expect_thrown_out("worker:0 answered attempt 2 of cl_0000000100000000, it holds attempt 1");
+  expect_thrown_out(
+      "worker:0 answered attempt 2 of cl_0000000100000000, but its current attempt is 1");
   EXPECT_EQ(c.state(job[0]), closure_state::queued);
   expect_nothing_lost();
 }
 
 TEST_F(fencing, the_same_closure_twice) {
   c.answer(w, {c.good(w, job[0], "first"), c.good(w, job[0], "second"), c.good(w, job[1])});
-  expect_thrown_out("worker:0 answered cl_0000000100000000, which it does not hold");
+  expect_thrown_out("worker:0 answered cl_0000000100000000, which is not assigned to it");
   EXPECT_EQ(c.core.closures().find(job[0])->data, blob("first")) << "the first answer counts";
   EXPECT_EQ(c.state(job[1]), closure_state::queued) << "what came after is not believed";
   expect_nothing_lost();
@@ -72,7 +73,8 @@ TEST_F(fencing, an_attempt_from_before_it_was_requeued) {
   c.fail(w, job[0], "gone", failure_kind::stale_handle);
   ASSERT_EQ(c.held(w).back(), job[0]);
   c.answer(w, {stale});
-  expect_thrown_out("worker:0 answered attempt 1 of cl_0000000100000000, it holds attempt 2");
+  expect_thrown_out(
+      "worker:0 answered attempt 1 of cl_0000000100000000, but its current attempt is 2");
   expect_nothing_lost();
 }
 

@@ -44,7 +44,7 @@ TEST_F(reconnect, what_runs_stays_running_and_the_task_is_late) {
   EXPECT_EQ(
       c.said(),
       (std::vector{log_event{log_event_kind::worker_away, "worker:0",
-                             "reset; 2 closures that it may be running wait for its return"}}));
+                             "reset; 2 closures that it may be running wait for it to return"}}));
   auto const why = c.why(job[0]);
   EXPECT_EQ(why.why, closure_reason::running);
   EXPECT_EQ(why.lasted, 8s);

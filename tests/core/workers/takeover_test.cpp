@@ -162,7 +162,7 @@ TEST(takeover, a_process_that_replaces_another_takes_its_task_at_once) {
     auto const attempts = c.core.closures().find(job[1])->attempts;
     ASSERT_EQ(attempts.size(), 2u) << how;
     if (how < 2) {
-      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended; the next one has connected");
+      EXPECT_EQ(attempts[0].outcome.detail, "its process has ended, and a new process has connected");
     }
   }
 }

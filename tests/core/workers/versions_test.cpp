@@ -8,9 +8,9 @@ namespace {
 constexpr auto old = "python:3.11";
 constexpr auto fresh = "python:3.12";
 constexpr auto refusal =
-    "the call asks for python:3.12, but the connected workers have python:3.11; start a worker "
+    "the call requires python:3.12, but the connected workers have python:3.11; start a worker "
     "with "
-    "'python3.12 -m muster worker', or use a version that the workers have";
+    "'python3.12 -m muster worker', or use a version that the workers provide";
 
 std::string error_of(cluster const& c, closure_id id) {
   auto const v = c.core.closures().find(id);

@@ -227,7 +227,7 @@ TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
     ASSERT_TRUE(h.read());
     h.hold("short", 5);
     EXPECT_FALSE(h.read());
-    EXPECT_EQ(h.finish().error_message(), "held[0]: has 5 bytes, not 32");
+    EXPECT_EQ(h.finish().error_message(), "held[0]: must have 32 bytes, got 5");
   }
   {
     holding h(*stub, "test-1", std::string(65, 'h'));
@@ -242,7 +242,7 @@ TEST_F(held_values, of_bad_processes_are_refused_with_the_reason) {
     two.add_copy(true);
     h.write(two);
     EXPECT_FALSE(h.read());
-    EXPECT_EQ(h.finish().error_message(), "copy: has 1 values, held has 2");
+    EXPECT_EQ(h.finish().error_message(), "copy: has 1 values, but held has 2");
   }
   grpc::ClientContext context;
   v1::LocateRequest asked;

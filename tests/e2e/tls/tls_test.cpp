@@ -210,7 +210,7 @@ TEST(tls, a_replaced_certificate_is_for_new_connections_and_breaks_none) {
   };
   replace("server.key", fresh.key_pem);
   ASSERT_TRUE(await([&] {
-    return server.errors().find("is not the key of the certificate") != std::string::npos;
+    return server.errors().find("does not match the certificate") != std::string::npos;
   })) << server.errors();
   EXPECT_EQ(c.ask({"tasks"}).status, 0) << "the old pair stays until the new one is whole";
   replace("server.pem", fresh.chain_pem);
@@ -243,10 +243,10 @@ TEST(tls, files_that_cannot_be_used_are_named_at_the_start) {
   EXPECT_CONTAINS(refused({"--tls-cert", key, "--tls-key", key}),
                   key + ": contains no PEM certificate");
   EXPECT_CONTAINS(refused({"--tls-cert", pem, "--tls-key", c.pem("worker.key")}),
-                  "worker.key: is not the key of the certificate " + pem);
+                  "worker.key: does not match the certificate " + pem);
   EXPECT_CONTAINS(refused({"--tls-cert", pem, "--tls-key", key, "--tls-client-required"}),
                   "--tls-client-required needs --tls-client-ca");
-  EXPECT_CONTAINS(refused({"--cluster", "a:worker=1;agents=tls"}), "agents=tls needs a server");
+  EXPECT_CONTAINS(refused({"--cluster", "a:worker=1;agents=tls"}), "agents=tls requires a server");
 }
 
 TEST(tls, an_expired_certificate_is_served_with_a_warning_and_a_metric) {

@@ -38,7 +38,7 @@ struct log_events_cases : testing::Test {
 TEST_F(log_events_cases, workers) {
   EXPECT_EQ(told(incidents::worker_away{"worker:3", "reset", 2}),
             (log_event{log_event_kind::worker_away, "worker:3",
-                       "reset; 2 closures that it may be running wait for its return"}));
+                       "reset; 2 closures that it may be running wait for it to return"}));
   EXPECT_EQ(told(incidents::worker_returned{"worker:3", 1, 2}).text,
             "reconnected and continues with 1 of 2 closures");
   EXPECT_EQ(told(incidents::worker_lost{"worker:3", "reset"}),
@@ -51,33 +51,38 @@ TEST_F(log_events_cases, workers) {
 
 TEST_F(log_events_cases, builders) {
   incidents::builder_quarantined lost{per_worker_id{1}, "model", 3, "worker:2", "killed", 1s};
-  EXPECT_EQ(told(lost), (log_event{log_event_kind::builder_quarantined, "pw_0000000000000001",
-                                   "the builder of per-worker value 'model' has lost 3 workers in "
-                                   "a row, the last was worker:2 (killed); it is built again "
-                                   "after 1000 ms"}));
+  EXPECT_EQ(told(lost),
+            (log_event{log_event_kind::builder_quarantined, "pw_0000000000000001",
+                       "the builder of per-worker value 'model' has lost 3 workers in "
+                       "a row; the last was worker:2 (killed). The value will be built again "
+                       "after 1000 ms"}));
   lost.fails = true;
-  EXPECT_TRUE(told(lost).text.ends_with(", until then the calls that need it fail"));
+  EXPECT_TRUE(told(lost).text.ends_with("; until then, calls that need it fail"));
   EXPECT_EQ(name(log_event_kind::builder_quarantined), "builder_quarantined");
 }
 
 TEST_F(log_events_cases, closures) {
-  EXPECT_EQ(told(incidents::closure_exclusive{one, "f", 3, "worker:9"}),
-            (log_event{log_event_kind::closure_exclusive, "cl_0000000000000001",
-                       "f has lost 3 workers, the last was worker:9; from now on it runs alone on "
-                       "its worker"}));
-  EXPECT_EQ(told(incidents::no_progress{
-                10s, 2, 3, {{one, "f", "worker:0", t0 - 11s}, {two, "g", "worker:1", t0 - 1s}}}),
-            (log_event{log_event_kind::no_progress, "closures",
-                       "nothing finished for 10 s: 2 closures run, 3 are queued; the oldest: "
-                       "cl_0000000000000001 (f) on worker:0 for 11 s, cl_0000000000000002 (g) on "
-                       "worker:1 for 1000 ms"}));
   EXPECT_EQ(
-      told(incidents::closure_runs_again{one, two, release_reason::bytes, 5s}).text,
-      "the value of cl_0000000000000001 was released 5 s ago: values took more memory than "
-      "--value-bytes-max (" +
-          std::to_string(limits.value_bytes_max) +
-          " bytes); --spill-dir would have kept it; it is still needed and is computed again by "
-          "cl_0000000000000002");
+      told(incidents::closure_exclusive{one, "f", 3, "worker:9"}),
+      (log_event{
+          log_event_kind::closure_exclusive, "cl_0000000000000001",
+          "f has lost 3 workers; the last was worker:9. From now on, the closure runs alone on "
+          "its worker"}));
+  EXPECT_EQ(
+      told(incidents::no_progress{
+          10s, 2, 3, {{one, "f", "worker:0", t0 - 11s}, {two, "g", "worker:1", t0 - 1s}}}),
+      (log_event{
+          log_event_kind::no_progress, "closures",
+          "no closure has finished for 10 s: 2 closures are running, 3 are queued; the oldest: "
+          "cl_0000000000000001 (f) on worker:0 for 11 s, cl_0000000000000002 (g) on "
+          "worker:1 for 1000 ms"}));
+  EXPECT_EQ(told(incidents::closure_runs_again{one, two, release_reason::bytes, 5s}).text,
+            "the value of cl_0000000000000001 was released 5 s ago: values used more memory than "
+            "--value-bytes-max (" +
+                std::to_string(limits.value_bytes_max) +
+                " bytes); a server with --spill-dir would have kept it on disk; it is still needed "
+                "and is being recomputed by "
+                "cl_0000000000000002");
   EXPECT_EQ(told(incidents::dependency_reported{"ps:1", "worker:0", 1, 3, 90s, "no answer"}).text,
             "reported by worker:0, 1 of 3 times within 90 s: no answer");
 }
@@ -90,7 +95,8 @@ TEST_F(log_events_cases, of_released_values_one_a_minute_and_none_of_an_earlier_
             (std::vector{log_event{
                 log_event_kind::values_dropped, "values",
                 "the value of cl_0000000000000001 was released 0 s ago: it could not be read back "
-                "from --spill-dir; the log says why; further releases within the next minute are "
+                "from --spill-dir; see the server log for the reason; further releases within the "
+                "next minute are "
                 "not logged"}}));
   log.fold(dropped(two, release_reason::unreadable), t0 + 59s);
   EXPECT_TRUE(log.pending_events().empty());

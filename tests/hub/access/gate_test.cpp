@@ -198,8 +198,8 @@ TEST_F(access, refusals_are_told_once_a_minute_by_address) {
   EXPECT_EQ(told[0].kind, "access_refused");
   EXPECT_EQ(told[0].subject, "10.0.0.1");
   EXPECT_EQ(told[0].text,
-            "6 in a minute: 5 without a token, 1 with a wrong one, 0 that their role does not "
-            "allow; the last one: a test");
+            "requests refused within a minute: 6 (5 without a token, 1 with a wrong token, 0 that "
+            "their role does not allow); the last one: a test");
   EXPECT_EQ(told[1].subject, "10.0.0.2");
   now += 1min;
   keeper.on_deadline();
@@ -244,10 +244,11 @@ TEST(token_file, says_which_line_is_wrong_and_never_the_token) {
   std::string const secret(40, 's');
   for (auto const& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"root " + secret, "line 1: must begin with a role"},
-           {"\nviewer short", "line 2: the token has 5 bytes, not 32 to 512"},
+           {"\nviewer short", "line 2: the token has 5 bytes; the allowed range is 32 to 512"},
            {"viewer " + secret + " cluser=a", "line 1: 'cluser=a' must be"},
            {"admin " + secret + " cluster=a", "line 1: an admin token"},
-           {"viewer " + secret + "\nviewer " + secret, "line 2: an earlier line has a token"}}) {
+           {"viewer " + secret + "\nviewer " + secret,
+            "line 2: an earlier line defines a token"}}) {
     auto const all = parse_token_file(text);
     ASSERT_FALSE(all) << text;
     EXPECT_TRUE(all.error().message.starts_with(expected)) << all.error().message;

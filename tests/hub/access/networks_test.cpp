@@ -16,7 +16,7 @@ TEST(networks, number_of_networks_is_limited) {
   EXPECT_EQ(parse_networks(all).error().message, "65 networks, the limit is 64");
   EXPECT_EQ(
       parse_networks({"10.0.0.1", "10.0.0.0/33"}).error().message,
-      "'10.0.0.0/33' is not a network; write, for example, 10.0.0.0/8, 192.168.1.7 or fd00::/8");
+      "'10.0.0.0/33' is not a network; use, for example, 10.0.0.0/8, 192.168.1.7 or fd00::/8");
 }
 
 }  // namespace

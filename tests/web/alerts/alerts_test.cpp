@@ -250,8 +250,8 @@ TEST_F(alert_rules, a_function_that_nobody_has_is_named) {
   pool().unserved = {f};
   EXPECT_EQ(only().title, "2 closures of trian queued, but no worker provides it");
   EXPECT_EQ(only().detail,
-            "no connected worker provides 'trian'; 'muster functions' lists the functions of "
-            "workers");
+            "no connected worker provides 'trian'; run 'muster functions' to list the functions "
+            "that workers provide");
   pool().unserved[0].ever_had = true;
   EXPECT_EQ(only().detail, "the workers that provided it have left");
 }
@@ -300,10 +300,10 @@ TEST_F(alert_rules, gangs_that_can_never_start) {
   EXPECT_TRUE(said().empty()) << "one that waits its turn is normal";
   pool().gangs.items[0].waits.possible = false;
   EXPECT_EQ(only().title, "Gang ring of 16 closures cannot start");
-  EXPECT_EQ(
-      only().detail,
-      "the connected workers have no room for the 16 closures of gang 'ring' at one time, even "
-      "when idle");
+  EXPECT_EQ(only().detail,
+            "the connected workers have no room for the 16 closures of gang 'ring' at the same "
+            "time, even "
+            "when idle");
 }
 
 TEST_F(alert_rules, watchdog_alerts_while_there_is_no_progress) {

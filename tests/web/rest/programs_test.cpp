@@ -89,7 +89,7 @@ TEST_F(rest_programs, say_of_ranks_why_they_began_without_preload) {
   report({{rank(0), 71}}, {});
   auto const ranks = get_json("/api/v1/programs/" + of + "/ranks").at("ranks");
   EXPECT_EQ(text_at(ranks, "/0/not_preloaded"),
-            "the version of its worker does not support preload");
+            "its worker's version does not support preload");
 }
 
 TEST_F(rest_programs, give_what_a_rank_has_printed) {

@@ -150,9 +150,10 @@ TEST_F(waiting, gangs_say_why_they_wait) {
   EXPECT_EQ(text_at(all, "/gangs/0/first"), text_at(job, "/closures/0/id"));
   auto const member = get_json("/api/v1/closures/" + text_at(job, "/closures/0/id"));
   EXPECT_EQ(text_at(member, "/gang"), "g");
-  EXPECT_EQ(text_at(all, "/gangs/0/why"),
-            "the connected workers have no room for the 2 closures of gang 'g' at one time, even "
-            "when idle");
+  EXPECT_EQ(
+      text_at(all, "/gangs/0/why"),
+      "the connected workers have no room for the 2 closures of gang 'g' at the same time, even "
+      "when idle");
   EXPECT_EQ(number_at(all, "/more"), 0);
   // The gang's members count as waiting, not as queued.
   for (auto const* path : {"/api/v1/functions", "/api/v1/overview"}) {

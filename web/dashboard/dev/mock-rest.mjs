@@ -65,7 +65,7 @@ function closure(index, began) {
 }
 
 const WHY = {
-  BLOCKED: 'it waits for 2 inputs of 2, among them cl_000000050000abe1, which is RUNNING.',
+  BLOCKED: 'it waits for 2 of 2 inputs, including cl_000000050000abe1, which is RUNNING.',
   QUEUED: "8 workers with 'train_step' are busy or about to receive work; the function has 5000 queued and 16 running.",
 };
 
@@ -538,7 +538,7 @@ export class MockRest {
             first: closureId(44_100),
             function: 'train_step',
             since_ms: Date.now() - 1_140_000,
-            why: "the connected workers have no room for the 8 closures of gang 'allreduce' at one time, even when idle",
+            why: "the connected workers have no room for the 8 closures of gang 'allreduce' at the same time, even when idle",
           },
         ],
       };

@@ -17,7 +17,7 @@ test('repeats are one line with how often and since when', () => {
 });
 
 test('texts that differ in numbers only repeat; others do not', () => {
-  assert.equal(foldEvents([event(2, 40_000, '', 'nothing finished for 40 s'), event(1, 20_000, '', 'nothing finished for 20.5 s')]).length, 1);
+  assert.equal(foldEvents([event(2, 40_000, '', 'no closure has finished for 40 s'), event(1, 20_000, '', 'no closure has finished for 20.5 s')]).length, 1);
   assert.equal(foldEvents([event(2, 40_000, '', 'a'), event(1, 20_000, '', 'b')]).length, 2);
 });
 

@@ -35,7 +35,7 @@ const rank = (n: number, more: Partial<RankView> = {}): RankView => ({
 
 test('the verdict of a program says its state and why', () => {
   assert.equal(verdict(program()), '8 of 8 ranks running.');
-  const text = 'worker:1 on node1 has been lost for 12 s; its ranks are given up in 48 s (--program-lease), then attempt 2 begins';
+  const text = 'worker:1 on node1 has been lost for 12 s; its ranks will be given up in 48 s (--program-lease); then attempt 2 will begin';
   assert.equal(verdict(program({ lost_workers: [{ text }] })), `${text}.`);
   assert.equal(endOf(rank(1, { worker_lost: true })), 'worker:1 is lost');
   assert.equal(verdict(program({ hang: { evidence: 'STACK', rank: 1, text: 'rank 1 on node1 hangs' } })), 'Hangs: rank 1 on node1 hangs.');

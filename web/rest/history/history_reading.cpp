@@ -81,8 +81,9 @@ std::function<bool(std::string_view)> visible_clusters(engine_services& services
 }
 
 problem no_history_problem() {
-  return make_problem(409, code::failed_precondition,
-                      "this server keeps no history; start it with --data-dir or --history-dir");
+  return make_problem(
+      409, code::failed_precondition,
+      "this server does not store history; start it with --data-dir or --history-dir");
 }
 
 }  // namespace muster::web

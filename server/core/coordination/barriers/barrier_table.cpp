@@ -59,7 +59,7 @@ barrier& barrier_table::start(arrival const& a, std::int64_t counter, time_point
     by_id_.emplace(b.id, n);
     b.place = running_.insert(running_.end(), n);
   } else {
-    check(!b.running, "an instance starts when the one before has ended");
+    check(!b.running, "a barrier must not start again before its previous instance has ended");
     running_.splice(running_.end(), finished_, b.place);
   }
   b.counter = counter;
@@ -147,7 +147,7 @@ void barrier_table::note_gave_up(barrier_number n, task_index t, time_point now)
 
 barrier_end barrier_table::end(barrier_number n, barrier_verdict v, time_point now) {
   auto& b = all_.at(n);
-  check(b.running, "a barrier ends once");
+  check(b.running, "a barrier must not end twice");
   b.result = std::move(v.fault);
   barrier_end e{b.instance(), b.purpose, b.result, b.who, {}};
   e.waiters.reserve(b.arrived_count);
@@ -286,13 +286,15 @@ void barrier_table::keep_missing(barrier_number n, std::string text, time_point 
 }
 
 std::string barrier_table::broken(barrier const& b) const {
-  if (!b.running) return "barrier " + b.id + " is listed as running and is not";
+  if (!b.running) return "barrier " + b.id + " is listed as running but has ended";
   auto const arrived =
       b.calls.size() - std::size_t(std::count(b.calls.begin(), b.calls.end(), call_id{}));
   if (std::size_t(std::count(b.gave_up.begin(), b.gave_up.end(), true)) != b.gave_up_count)
-    return "barrier " + b.id + " miscounts who gave up";
-  if (arrived != b.arrived_count) return "barrier " + b.id + " miscounts its arrivals";
-  if (arrived == b.who->size()) return "barrier " + b.id + " is complete and still runs";
+    return "barrier " + b.id + ": the number of tasks that stopped waiting is wrong";
+  if (arrived != b.arrived_count)
+    return "barrier " + b.id + ": the number of tasks that have arrived is wrong";
+  if (arrived == b.who->size())
+    return "barrier " + b.id + " is still running although all tasks have arrived";
   return {};
 }
 
@@ -301,9 +303,9 @@ std::string barrier_table::violated_invariant() const {
     if (auto text = broken(at(n)); !text.empty()) return text;
   for (auto const n : finished_)
     if (at(n).running || !at(n).calls.empty())
-      return "barrier " + at(n).id + " has ended and holds calls";
+      return "barrier " + at(n).id + " has ended but still has waiting calls";
   if (finished_.size() > limits_.finished_barriers_max)
-    return "more finished barriers are remembered than allowed";
+    return "the number of stored finished barriers exceeds the limit";
   if (by_id_.size() != running_.size() + finished_.size() || by_id_.size() != all_.size())
     return "a barrier is neither running nor finished";
   return {};

@@ -20,7 +20,7 @@ class error_polls {
 
   /// REQUIRES: no call of the task is parked here.
   void add(task_index t, call_id call) {
-    check(polls_[t].call == call_id{}, "a task polls with one call at a time");
+    check(polls_[t].call == call_id{}, "a task must not poll with two calls at a time");
     polls_[t].call = call;
     ++waiting_;
   }

@@ -67,12 +67,13 @@ std::size_t alive_groups::waiting() const {
 std::string alive_groups::violated_invariant() const {
   std::string broken;
   groups_.for_each([&](alive_group_id id, group const& g) {
-    if (g.calls.empty()) broken = "nobody waits to hear who is alive";
+    if (g.calls.empty()) broken = "a group of tasks without waiting calls is still stored";
     auto const it = by_tasks_.find(g.tasks);
-    if (it == by_tasks_.end() || it->second != id) broken = "a set of tasks is not found again";
+    if (it == by_tasks_.end() || it->second != id)
+      broken = "a group cannot be found by its set of tasks";
     std::vector<std::uint32_t> asked(g.tasks.size());
     for (auto const& [call, t] : g.calls) ++asked[g.position(t)];
-    if (asked != g.asked) broken = "calls of a set of tasks are miscounted";
+    if (asked != g.asked) broken = "the number of waiting calls of a group is wrong";
   });
   return broken;
 }

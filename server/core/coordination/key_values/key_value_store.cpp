@@ -82,9 +82,9 @@ result<blob> key_value_store::increment(time_point now, std::string const& key, 
   }
   std::int64_t sum = 0;
   if (__builtin_add_overflow(old, by, &sum))
-    return status{code::failed_precondition,
-                  "key " + shortened(key, 2'000) + " holds " + std::to_string(old) + ": adding " +
-                      std::to_string(by) + " exceeds the range of 64 bits"};
+    return status{code::failed_precondition, "key " + shortened(key, 2'000) + " has the value " +
+                                                 std::to_string(old) + ": adding " +
+                                                 std::to_string(by) + " exceeds the 64-bit range"};
   blob const value(std::to_string(sum), encoding::bytes);
   auto const stored = insert(now, key, value, true, key_why::incremented);
   if (!stored.ok()) return stored;
@@ -140,14 +140,15 @@ key_value_store::waiters key_value_store::wake(std::string_view key) {
 std::string key_value_store::violated_invariant() const {
   std::size_t calls = 0, bytes = 0;
   for (auto const& [key, id] : waiting_) {
-    if (waiting_at(id).empty()) return "nobody waits for key " + key;
-    if (awaited(id) != key) return "key " + key + " is not found by its wait";
-    if (entries_.contains(key)) return "key " + key + " exists and is waited for";
+    if (waiting_at(id).empty())
+      return "key " + key + " is listed as awaited, but no call waits for it";
+    if (awaited(id) != key) return "key " + key + " does not match its list of waiting calls";
+    if (entries_.contains(key)) return "key " + key + " exists, but calls are still waiting for it";
     calls += waiting_at(id).size();
   }
-  if (calls != waiting_calls_) return "the waits for keys are miscounted";
+  if (calls != waiting_calls_) return "the number of calls that wait for keys is wrong";
   for (auto const& [key, e] : entries_) bytes += key.size() + e.value.size();
-  if (bytes != bytes_) return "the bytes of keys and values are miscounted";
+  if (bytes != bytes_) return "the size of all keys and values is wrong";
   return {};
 }
 

@@ -216,18 +216,20 @@ std::string task_registry::violated_invariant() const {
     in_error += a.state == agent_state::error;
     ever_connected += a.ever_connected;
     if ((a.state == agent_state::error) != (a.error != nullptr))
-      return "task " + std::to_string(t) + " is in error without an error, or the other way round";
+      return "task " + std::to_string(t) +
+             " is in the state ERROR without an error, or has an error in another state";
   }
   std::size_t beating = 0;
   for (auto t = longest_silent_; t != no_task; t = tasks_[t].beats_after) {
     auto const next = tasks_[t].beats_after;
     if (next != no_task && tasks_[next].alive_at < tasks_[t].alive_at)
-      return "signs of life are out of order";
+      return "the tasks are not sorted by their last sign of life";
     ++beating;
   }
-  if (connected != connected_ || connected != beating) return "the connected tasks are miscounted";
+  if (connected != connected_ || connected != beating)
+    return "the number of connected tasks is wrong";
   if (in_error != in_error_ || ever_connected != ever_connected_)
-    return "the tasks in error or once connected are miscounted";
+    return "the number of tasks that are in error, or that have ever connected, is wrong";
   return {};
 }
 

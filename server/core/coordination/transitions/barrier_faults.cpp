@@ -92,12 +92,12 @@ std::string barrier_faults::early(barrier const& b, std::string const& waited) {
   auto const rest = waited + ". " + missing(b);
   if (b.purpose == barrier_purpose::registration) return count + " tasks have registered" + rest;
   if (b.purpose == barrier_purpose::shutdown)
-    return "Shutdown: " + count + " tasks have arrived to leave" + rest;
+    return "Shutdown: " + count + " tasks have reached the shutdown barrier" + rest;
   return "Barrier " + shown(b.id) + ": " + count + " tasks have arrived" + rest;
 }
 
 std::string barrier_faults::missing_task_message(barrier const& b, task_index t) const {
-  return descriptions_.described(t, step_.now) + " never arrived: " + shown(b.id);
+  return descriptions_.described(t, step_.now) + " never arrived at barrier " + shown(b.id);
 }
 
 std::string const& barrier_faults::missing(barrier const& b) {

@@ -23,7 +23,7 @@ barrier_outcome outcome_of(arrival_fit fit) {
 void barrier_service::on(enter_barrier& r) {
   if (step_.own.contain(r.id))
     return step_.refuse(r.from, code::invalid_argument,
-                        "barrier_id: " + r.id + " is the service's own barrier");
+                        "barrier_id: " + r.id + " is reserved for the coordination service");
   arrival a{.id = r.id,
             .counter = r.counter,
             .timeout = r.timeout,
@@ -70,7 +70,7 @@ bool barrier_service::enter(caller const& from, arrival a, task_ref const& who,
   auto const* known = barriers_.find(a.id);
   if (step_.full() || (!(known && known->running) && barriers_.full()))
     return refuse(code::resource_exhausted,
-                  "the cluster has reached its limit of waiting calls or barriers");
+                  "the cluster has reached its limit on waiting calls or barriers");
   // A recoverable task that has restarted counts from 0 again.
   a.begins_again =
       a.visits || (a.task != no_task && registry_[a.task].recoverable && a.counter == 0);

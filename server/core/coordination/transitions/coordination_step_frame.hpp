@@ -70,7 +70,7 @@ struct step_frame {
   /// refused.
   bool refused_as_full(caller const& from) {
     if (full())
-      refuse(from, code::resource_exhausted, "the cluster has reached its limit of waiting calls");
+      refuse(from, code::resource_exhausted, "the cluster has reached its limit on waiting calls");
     return full();
   }
   /// REQUIRES: not full(). `what`: see waiting_call.

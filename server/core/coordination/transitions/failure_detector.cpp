@@ -71,7 +71,7 @@ void failure_detector::check_heartbeats() {
              descriptions_.lines(silent, step_.now) +
              "\nThe tasks have crashed, or cannot reach the coordination service.";
   for (std::size_t i = 0; i < std::min<std::size_t>(overdue.size(), 8); ++i)
-    all += (i ? ", " : "\nOverdue as well: ") + descriptions_.described(overdue[i], step_.now);
+    all += (i ? ", " : "\nAlso overdue: ") + descriptions_.described(overdue[i], step_.now);
   all += "\n" + descriptions_.heartbeats(silent.front());
   fail(
       silent, failed_why::silent,

@@ -48,8 +48,8 @@ status admission::valid_extras(closure_spec const& spec, std::string const& at,
   auto const& o = x.options;
   if (o.priority > priority_max || o.priority < -priority_max)
     return wrong_field(at + "options.priority",
-                       std::to_string(o.priority) + ", must be from -" +
-                           std::to_string(priority_max) + " to " + std::to_string(priority_max),
+                       "must be from -" + std::to_string(priority_max) + " to " +
+                           std::to_string(priority_max) + ", got " + std::to_string(o.priority),
                        priority_max);
   if (o.max_retries > retries_max)
     return wrong_field(
@@ -64,7 +64,7 @@ status admission::valid_extras(closure_spec const& spec, std::string const& at,
   if (x.inputs.size() > inputs_max)
     return wrong_field(at + "args",
                        "refer to " + std::to_string(x.inputs.size()) +
-                           " RemoteValues, the limit is " + std::to_string(inputs_max),
+                           " RemoteValues; the limit is " + std::to_string(inputs_max),
                        inputs_max);
   if (auto needs = valid_needs(x, at); !needs.ok()) return needs;
   std::uint32_t gap = 0;
@@ -88,8 +88,7 @@ status admission::valid_needs(closure_extras const& x, std::string const& at) co
   auto const& o = x.options;
   if (o.task_job.size() > name_bytes_max || o.task_index < -1 ||
       (o.task_job.empty() && o.task_index != -1))
-    return wrong_field(at + "options.task",
-                       "must be the name of a task, such as worker:3, or of a job");
+    return wrong_field(at + "options.task", "must be a task name, such as worker:3, or a job name");
   if (auto wrong = valid_names(o.labels, at + "options.labels", labels_max); !wrong.ok())
     return wrong;
   if (auto wrong = valid_names(o.resources, at + "options.resources", resources_max); !wrong.ok())
@@ -99,8 +98,8 @@ status admission::valid_needs(closure_extras const& x, std::string const& at) co
       return wrong_field(at + "options.resources", "'" + name + "' must be at least 1");
   if (x.per_worker.size() > per_worker_max)
     return wrong_field(at + "args",
-                       "name " + std::to_string(x.per_worker.size()) +
-                           " per-worker values, the limit is " + std::to_string(per_worker_max),
+                       "refer to " + std::to_string(x.per_worker.size()) +
+                           " per-worker values; the limit is " + std::to_string(per_worker_max),
                        per_worker_max);
   for (auto const id : x.per_worker) {
     auto const* e = core_.builds.find(id);
@@ -114,7 +113,8 @@ status admission::valid(std::vector<closure_spec> const& specs, session_spec con
   auto const at = [](std::size_t i) { return "closures[" + std::to_string(i) + "].function"; };
   bool plain = true;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (!core_.book.functions.knows(specs[i].function)) return wrong_field(at(i), "unknown number");
+    if (!core_.book.functions.knows(specs[i].function))
+      return wrong_field(at(i), "unknown function number");
     if (!specs[i].extras) continue;
     plain = false;
     auto const extras = valid_extras(specs[i], "closures[" + std::to_string(i) + "].", i,
@@ -148,10 +148,10 @@ status admission::valid(session_spec const& spec) const {
   if (spec.durable.value_or(false) && spec.delivery == delivery::stream)
     return wrong_field("durable", "a stream can be durable only if it holds values (hold_values)");
   if (spec.durable.value_or(false) && !core_.step.config.durable)
-    return wrong_field("durable",
-                       "the server stores nothing on the disk; start it with --data-dir, or submit "
-                       "without 'durable'",
-                       0, code::failed_precondition);
+    return wrong_field(
+        "durable",
+        "the server stores nothing on disk; start it with --data-dir, or submit without 'durable'",
+        0, code::failed_precondition);
   if (spec.weight == 0 || spec.weight > 1'000)
     return wrong_field("weight", "must be from 1 to 1000");
   if (!within(spec.deadline)) return wrong_field("deadline", "must be between 0 and 365 days");

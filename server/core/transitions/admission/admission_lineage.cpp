@@ -16,7 +16,7 @@ std::string admission::why_not_again(slot c) const {
   if (!value_store::lost(core_.values.note_of(id)->why) && !for_others) return "it was not lost";
   if (!r.args) return "its arguments are no longer stored";
   if (core_.values.runs_of(id) >= value_store::runs_max)
-    return "it has already run again " + std::to_string(value_store::runs_max) + " times";
+    return "it has already been recomputed " + std::to_string(value_store::runs_max) + " times";
   if (rebuild_depth_ >= value_store::depth_max)
     return "more than " + std::to_string(value_store::depth_max) +
            " levels of its inputs were lost as well";

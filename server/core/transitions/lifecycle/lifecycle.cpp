@@ -214,7 +214,7 @@ bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
   bool const internal = s.id == session_id{};
   if (internal || s.terminal() || s.closed) return false;
   auto const name = t.first + ":" + std::to_string(t.second);
-  auto const lost = name + " is lost with its state: " + why;
+  auto const lost = name + " was lost together with its state: " + why;
   core::failure error{failure_kind::dependency_lost, "", "UNAVAILABLE: " + lost, "", "", 0, {name}};
   bool const first = !s.stopping;
   if (first) fail_session(s, error, lost, true);

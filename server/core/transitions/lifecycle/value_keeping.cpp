@@ -77,7 +77,7 @@ void value_keeping::drop_value(slot c, release_reason why) {
 void value_keeping::limit_values(session& s) {
   while (auto const why = core_.values.over_session_limit(s.number)) {
     auto const id = core_.values.oldest_of(s.number);
-    check(id != closure_id{}, "a session with values knows them");
+    check(id != closure_id{}, "a session that is over its limit must list a value to drop");
     core_.values.pop_oldest_of(s.number);
     drop_value(core_.closures.find(id), *why);
   }
@@ -115,7 +115,7 @@ void value_keeping::notify_readers(closure_id id, value_store::reading reading, 
          std::move(reading.dependents)});
   if (reading.repeat == session_id{}) return;
   auto* s = core_.sessions.find(reading.repeat);
-  check(s, "a session stays until its outcomes are repeated");
+  check(s, "a session must exist until its results have been repeated");
   --s->repeating;
   flow_.settle_later(*s);
   if (slot const c = core_.closures.find(id); c != no_slot) {

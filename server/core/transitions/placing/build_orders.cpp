@@ -24,7 +24,7 @@ void build_orders::forget_components() {
 void build_orders::create_value(create_per_worker& e) {
   if (core_.step.refuse_when_stopping(e.call)) return;
   if (!core_.book.functions.knows(e.function))
-    return core_.step.answer(e.call, wrong_field("function", "unknown number"));
+    return core_.step.answer(e.call, wrong_field("function", "unknown function number"));
   if (e.name.size() > value_name_bytes_max)
     return core_.step.answer(e.call,
                              wrong_field("name",
@@ -42,7 +42,7 @@ void build_orders::create_value(create_per_worker& e) {
     return core_.step.answer(
         e.call,
         {code::resource_exhausted, "the server has " + std::to_string(core_.builds.all().size()) +
-                                       " per-worker values, the limit"});
+                                       " per-worker values, which is the limit"});
   auto& v = core_.builds.add();
   v.name = std::move(e.name);
   v.function = e.function;
@@ -61,7 +61,8 @@ void build_orders::delete_value(delete_per_worker const& e) {
   auto* v = core_.builds.find(e.id);
   if (!v || v->released) return core_.step.answer(e.call, texts_.unknown_per_worker(e.id));
   if (e.owner != session_id{} && e.owner != v->owner)
-    return core_.step.answer(e.call, {code::not_found, text(e.id) + " is not of " + text(e.owner)});
+    return core_.step.answer(
+        e.call, {code::not_found, text(e.id) + " does not belong to " + text(e.owner)});
   life_.release(*v);
   core_.step.answer(e.call, {});
 }

@@ -15,9 +15,9 @@ constexpr duration a_moment = std::chrono::milliseconds(1);
 
 /// Returns how a user can provide a version that no worker provides.
 std::string cure_of(std::string const& function, std::string_view family) {
-  if (family != "python") return "; start a worker that has it";
+  if (family != "python") return "; start a worker that provides it";
   return "; start a worker with 'python" + function.substr(family.size() + 1) +
-         " -m muster worker', or use a version that the workers have";
+         " -m muster worker', or use a version that the workers provide";
 }
 }  // namespace
 
@@ -97,7 +97,7 @@ bool version_watch::refuse() {
       continue;
     }
     auto const& function = core_.book.functions[v.function].name;
-    auto const why = "the call asks for " + function + ", but the connected workers have " +
+    auto const why = "the call requires " + function + ", but the connected workers have " +
                      text_of_versions(present_versions(v.family)) +
                      cure_of(function, families_[v.family].name);
     for (auto const id : waiting_for(v.function, closures_a_step - refused_)) {

@@ -16,9 +16,10 @@ void parked_calls::park_join(session& s, join_session const& e) {
     return core_.step.answer(e.call, {code::deadline_exceeded, text(s.id) + " is still running"},
                              ends_.joined(s));
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
-    return core_.step.answer(
-        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
-                                               " requests wait for results, the limit"});
+    return core_.step.answer(e.call,
+                             {code::resource_exhausted,
+                              std::to_string(core_.step.waiters.size()) +
+                                  " requests are already waiting for results, which is the limit"});
   if (s.traits().unary) flow_.renew_lease(s, e.deadline);
   core_.step.waiters.park(e.call, {e.session, {}, e.deadline, e.mode});
   s.joins.push_back(e.call);
@@ -36,9 +37,10 @@ void parked_calls::join(join_session const& e) {
     return core_.step.answer(e.call, {code::deadline_exceeded, text(s->id) + " is still running"},
                              ends_.joined(*s));
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
-    return core_.step.answer(
-        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
-                                               " requests wait for results, the limit"});
+    return core_.step.answer(e.call,
+                             {code::resource_exhausted,
+                              std::to_string(core_.step.waiters.size()) +
+                                  " requests are already waiting for results, which is the limit"});
   core_.step.waiters.park(e.call, {e.session, {}, e.deadline});
   s->joins.push_back(e.call);
 }
@@ -59,13 +61,14 @@ void parked_calls::await(await_value const& e) {
   }
   if (e.deadline <= core_.step.now)
     return core_.step.answer(
-        e.call, {code::deadline_exceeded,
-                 text(e.closure) +
-                     (ended(r.state()) ? " has to be read from the disk" : " has not finished")});
+        e.call,
+        {code::deadline_exceeded,
+         text(e.closure) + (ended(r.state()) ? " has to be read from disk" : " has not finished")});
   if (core_.step.waiters.size() >= core_.step.config.parked_calls_max)
-    return core_.step.answer(
-        e.call, {code::resource_exhausted, std::to_string(core_.step.waiters.size()) +
-                                               " requests wait for results, the limit"});
+    return core_.step.answer(e.call,
+                             {code::resource_exhausted,
+                              std::to_string(core_.step.waiters.size()) +
+                                  " requests are already waiting for results, which is the limit"});
   core_.step.waiters.park(e.call, {{}, e.closure, e.deadline, join_mode::watch, core_.step.now});
   r.awaited = true;
   if (lost)

@@ -38,7 +38,7 @@ void resumable_sessions::release_held(release_values const& e) {
 void resumable_sessions::suspend(suspend_session const& e) {
   auto* s = core_.sessions.find(e.session);
   if (!s || s->closed) return;
-  check(s->traits().resumable, "only resumable sessions outlive their stream");
+  check(s->traits().resumable, "only a resumable session can be suspended");
   s->attached = false;
   core_.sessions.report_change(*s);
   s->lease_until = never;

@@ -177,7 +177,7 @@ void session_ends::release_session(session& s, release_reason why) {
 }
 
 void session_ends::release_contents(session& s, release_reason why) {
-  check(flow_.idle(s), "a session is forgotten when nothing of it is left");
+  check(flow_.idle(s), "a session must be idle when it is removed");
   // Joins of a stream; a job's joins were answered when it ended.
   for (auto const call : std::exchange(s.joins, {})) {
     core_.step.waiters.remove(call);

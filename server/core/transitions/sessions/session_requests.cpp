@@ -49,7 +49,7 @@ void session_requests::cancel_one(cancel_closure const& e) {
 void session_requests::close(close_session const& e) {
   auto* s = core_.sessions.find_open(e.session);
   if (!s) return;
-  check(s->traits().generations, "only streaming sessions are closed");
+  check(s->traits().generations, "only a streaming session can be closed");
   s->closed = true;
   life_.stop_session(*s, "the client has disconnected");
 }
@@ -66,7 +66,7 @@ void session_requests::delete_job(delete_session const& e) {
   if (s->traits().generations && !s->terminal())
     return core_.step.answer(e.call,
                              {code::failed_precondition,
-                              text(e.session) + " is a stream, which its client has to close"});
+                              text(e.session) + " is a stream; only its client can close it"});
   if (!s->terminal())
     return core_.step.answer(e.call, {code::failed_precondition,
                                       text(e.session) + " has not finished: cancel it first"});
@@ -77,14 +77,14 @@ void session_requests::delete_job(delete_session const& e) {
 
 std::string session_requests::no_place_to_hold(session const& s, std::size_t n) const {
   if (core_.values.full())
-    return "held values take " + std::to_string(core_.values.bytes()) + " bytes (" +
+    return "stored values use " + std::to_string(core_.values.bytes()) + " bytes (" +
            std::to_string(core_.values.of(s.number).bytes) +
-           " of them this session's), the limit is " +
+           " of them for values of this session); the limit is " +
            std::to_string(core_.step.config.value_bytes_max) +
            " (--value-bytes-max): release RemoteValues";
   if (core_.closures.size() + n > core_.step.config.closures_max)
     return "the server holds " + std::to_string(core_.closures.size()) +
-           " closures, its limit is " + std::to_string(core_.step.config.closures_max) +
+           " closures; the limit is " + std::to_string(core_.step.config.closures_max) +
            " (--closures-max): release RemoteValues";
   return {};
 }
@@ -92,20 +92,21 @@ std::string session_requests::no_place_to_hold(session const& s, std::size_t n) 
 status session_requests::room_for(session const& s, std::uint64_t waiting, std::size_t n) const {
   if (n > s.capacity)
     return {code::resource_exhausted, "the request has " + std::to_string(n) +
-                                          " closures, the queue of a job holds at most " +
-                                          std::to_string(s.capacity) + ": append them in parts"};
+                                          " closures, but the queue of a job holds at most " +
+                                          std::to_string(s.capacity) +
+                                          "; append them in several requests"};
   if (waiting + n > s.capacity)
     return {code::resource_exhausted, text(s.id) + " has " + std::to_string(waiting) +
-                                          " queued closures, its limit is " +
+                                          " queued closures; the limit is " +
                                           std::to_string(s.capacity)};
   if (core_.closures.size() + n > core_.step.config.closures_max)
     return {code::resource_exhausted, "the server holds " + std::to_string(core_.closures.size()) +
-                                          " closures, its limit is " +
+                                          " closures; the limit is " +
                                           std::to_string(core_.step.config.closures_max) +
                                           " (--closures-max)"};
   if (s.traits().keeps_records && core_.values.full())
     return {code::resource_exhausted,
-            "results of unfinished jobs take " + std::to_string(core_.values.bytes()) +
+            "results of unfinished jobs use " + std::to_string(core_.values.bytes()) +
                 " bytes, the limit is " + std::to_string(core_.step.config.value_bytes_max) +
                 " (--value-bytes-max)"};
   return {};
@@ -149,7 +150,7 @@ void session_requests::open(open_session& e) {
     return core_.step.answer(
         e.call,
         {code::resource_exhausted, "the server has " + std::to_string(core_.sessions.all().size()) +
-                                       " unfinished jobs, the limit (--sessions-max)"});
+                                       " unfinished jobs, which is the limit (--sessions-max)"});
   auto& s = core_.sessions.add(std::move(fresh));
   core_.book.open(s.number, s.id, s.traits().listed);
   core_.values.open(s.number, s.traits().resumable);
@@ -188,7 +189,7 @@ status session_requests::appendable(session const& s, core::schedule const& e) c
       bool const ask = s.traits().resumable && e.call != call_id{};
       return ask ? room_for(s, flow_.of(s).waiting(), specs.size()) : status{};
     }
-    return {code::failed_precondition, "the session is stopping after an error or a cancel"};
+    return {code::failed_precondition, "the session is stopping after an error or a cancellation"};
   }
   if (s.terminal() || s.stopping)
     return {code::failed_precondition, text(s.id) + " has ended and accepts no more closures"};

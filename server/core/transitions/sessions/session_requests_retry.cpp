@@ -16,15 +16,15 @@ std::string session_requests::why_no_retry(session const& s) const {
   auto const& counts = flow_.of(s).counts;
   if (!s.traits().listed)
     return text(s.id) +
-           " is a session, and only jobs can be retried; let its client submit the calls again";
+           " is a session, and only jobs can be retried; submit the calls again from its client";
   if (!s.terminal()) return text(s.id) + " has not ended";
   if (counts.failed + counts.cancelled == 0)
     return "no closure of " + text(s.id) + " failed or was cancelled";
   if (core_.values.of(s.number).arguments_gone)
     return "the arguments of " + text(s.id) +
-           " are no longer stored: for retries the server stores at most " +
+           " are no longer stored: for retries, the server stores at most " +
            std::to_string(core_.step.config.retry_bytes_max) +
-           " bytes of arguments, those of the newest jobs";
+           " bytes of arguments, from the newest jobs";
   return {};
 }
 

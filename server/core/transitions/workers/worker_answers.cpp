@@ -212,9 +212,9 @@ std::string worker_answers::describe_unheld(worker const& w, char const* said, c
                                             std::uint32_t attempt) const {
   slot const c = core_.closures.find(id);
   if (c == no_slot || core_.closures[c].worker != w.number)
-    return w.task->name() + said + text(id) + ", which it does not hold";
+    return w.task->name() + said + text(id) + ", which is not assigned to it";
   return w.task->name() + said + "attempt " + std::to_string(attempt) + " of " + text(id) +
-         ", it holds attempt " + std::to_string(core_.closures[c].attempt);
+         ", but its current attempt is " + std::to_string(core_.closures[c].attempt);
 }
 
 // Ignores closures that the worker no longer holds: its report can have crossed a message.
@@ -241,7 +241,8 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
   auto& at = core_.scheduler.of(w.number);
   if (!e.begins) return core_.scheduler.reclaim_slot(at, c), std::string();
   if (!at.may_yield())
-    return w.task->name() + " lets " + text(e.closure) + " wait, too: more than nested_max, " +
+    return w.task->name() + " reported that " + text(e.closure) +
+           " is waiting, which exceeds the limit of waiting closures (nested_max), " +
            std::to_string(at.credits - at.own_slots());
   life_.yield_slot_of(at, c);
   workers_.retract_prefetched(w);
@@ -250,7 +251,7 @@ std::string worker_answers::apply_wait(worker& w, closure_wait const& e) {
 
 std::string worker_answers::apply_returned(worker& w, held_closure const& e) {
   slot const c = held_by(w, e.closure, e.attempt);
-  if (c == no_slot) return describe_unheld(w, " gave back ", e.closure, e.attempt);
+  if (c == no_slot) return describe_unheld(w, " returned ", e.closure, e.attempt);
   life_.requeue(w, c, false, {attempt_end::retracted});
   return {};
 }
@@ -318,7 +319,7 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << std::min(before, 6u));
     if (before < stale_answers_max || record.stop_requested)
       return life_.requeue(w, c, true, {attempt_end::stale_handle, why.message}, pause);
-    why.message += " (" + std::to_string(before + 1) + " attempts on workers ended in this way)";
+    why.message += " (" + std::to_string(before + 1) + " attempts on workers ended this way)";
   }
   if (why.kind == failure_kind::dependency_lost) {
     return dependency_lost(w, c, std::move(why));

@@ -35,12 +35,12 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
     return newcomer{};
   };
   if (core_.step.stopping) return refuse({code::unavailable, "the server is shutting down"});
-  check(!core_.registry.find(e.stream), "a stream attaches once");
+  check(!core_.registry.find(e.stream), "a stream must not attach twice");
   auto& spec = e.spec;
   if (spec.functions.size() > core_.step.config.functions_per_worker_max)
     return refuse(
         {code::resource_exhausted, "the worker declares " + std::to_string(spec.functions.size()) +
-                                       " functions, the limit is " +
+                                       " functions; the limit is " +
                                        std::to_string(core_.step.config.functions_per_worker_max)});
   std::vector<function_id> ids;
   for (auto const& f : spec.functions) {
@@ -79,7 +79,7 @@ worker_events::newcomer worker_events::attach(worker_attached& e) {
                        t.name() + " turns out to be alive"});
   }
   if (t.worker && !returns)
-    replace(*t.worker, replaces ? "its process has ended; the next one has connected"
+    replace(*t.worker, replaces ? "its process has ended, and a new process has connected"
                                 : t.name() + " was taken over by another process on " + spec.host);
   if (returns) forgive(t);
   t.suspects.clear();
@@ -345,8 +345,8 @@ void worker_events::drain(worker_drain const& e) {
 void worker_events::drain_by_name(drain_task const& e) {
   auto* t = core_.registry.tasks.find(e.job, e.index);
   if (!t)
-    return core_.step.answer(e.call,
-                             {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+    return core_.step.answer(
+        e.call, {code::not_found, "there is no task " + e.job + ":" + std::to_string(e.index)});
   if (!t->worker)
     return core_.step.answer(e.call, {code::failed_precondition, t->name() + " is not connected"});
   set_draining(*t->worker);
@@ -357,8 +357,8 @@ void worker_events::drain_by_name(drain_task const& e) {
 void worker_events::cordon(cordon_task const& e) {
   auto* t = core_.registry.tasks.find(e.job, e.index);
   if (!t)
-    return core_.step.answer(e.call,
-                             {code::not_found, "no task " + e.job + ":" + std::to_string(e.index)});
+    return core_.step.answer(
+        e.call, {code::not_found, "there is no task " + e.job + ":" + std::to_string(e.index)});
   if (t->cordoned != e.on) {
     core_.registry.tasks.cordon(*t, e.on);
     core_.step.report_incident(incidents::task_cordoned{t->name(), e.on});

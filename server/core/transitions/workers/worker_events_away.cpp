@@ -131,7 +131,7 @@ void worker_events::on_state_lost(task_row const& t, std::string const& why, boo
 
 void worker_events::state_lost(std::uint64_t number) {
   auto const* task = core_.stateful.find(number);
-  check(task, "an alarm goes with its task");
+  check(task, "a task's alarm must be removed with the task");
   auto const ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(core_.step.config.reconnect_grace);
   core_.stateful.on_alarm(*task);
