@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view unfinished = "put-";
 constexpr std::string_view private_temp_directory = "muster-blobs-";
 
-// Reports a disk failure as UNAVAILABLE, like the journal: the request is valid, and the disk may
+// A disk failure is UNAVAILABLE, like in the journal: the request is valid, and the disk may
 // recover.
 muster::status as_outage(muster::status s) {
   if (s.code == muster::code::internal) s.code = muster::code::unavailable;
@@ -30,7 +30,7 @@ own_files::habits habits(bool durable) {
       .durable = durable};
 }
 
-// Removes the directories of servers that were killed; their locks are free.
+// Removes the directories of killed servers; their locks are free.
 void remove_left_over() {
   std::error_code error;
   for (auto const& entry : fs::directory_iterator(fs::temp_directory_path(error), error)) {
@@ -99,8 +99,8 @@ muster::status blob_files::write(std::uint64_t number, upload& u, std::string_vi
   return error == 0 ? muster::status{} : blob_error(u.out.path, error);
 }
 
-// A blob whose name is not its hash gets the prefix of unfinished files. Backups skip such a file,
-// and the next start removes it.
+// A blob whose name is not its hash gets the prefix of unfinished files: backups skip the file, and
+// the next start removes it.
 std::string blob_files::file_of(std::string_view name) const {
   auto hex = blob_hex_of(name);
   return named_.contains(std::string(name)) ? std::string(unfinished) + "as-" + hex : hex;
@@ -162,7 +162,6 @@ void blob_files::remove(std::string_view hash) {
   named_.erase(std::string(hash));
 }
 
-// Files that cannot be removed here are removed by the next process.
 void blob_files::clear() {
   uploads_.clear();
   if (!options_.durable) small_.clear();

@@ -11,8 +11,8 @@ constexpr int ticket_bytes = 32;
 
 }  // namespace
 
-// The id is random: a process presents it when it uploads a value under its name, so others must
-// not be able to guess it.
+// The ID is random so that other processes cannot guess it: a process presents it when it uploads a
+// value under its name.
 core::holder_id blob_holders::open(holder_sink& sink, core::holder_hello hello, peer p) {
   core::holder_id id = 0;
   check(RAND_bytes(reinterpret_cast<unsigned char*>(&id), sizeof(id)) == 1,

@@ -1,6 +1,5 @@
-// The processes that keep large values in their own memory, and the streams to reach them.
-// core::holder_table records which process holds which value. Owned by the blob_store; engine
-// thread only.
+// Processes that store large values in their own memory, and the streams to these processes. Owned
+// by the blob_store; engine thread only.
 #pragma once
 
 #include <functional>
@@ -14,13 +13,13 @@
 
 namespace muster::server {
 
-/// Receives requests for one process that holds values. Never called recursively.
+/// Receives requests for one process that stores values. Calls are never recursive.
 class holder_sink {
  public:
-  /// Asks the process to upload the value, because another process cannot take it directly.
+  /// Requests an upload of the value, because another process cannot fetch it directly.
   virtual void on_upload_requested(std::string_view name) = 0;
-  /// Announces that another process will present this ticket. Returns false if too many
-  /// announcements wait to be sent; the ticket is then not issued.
+  /// Announces that another process will present this ticket. Returns false, and the ticket is not
+  /// issued, if too many announcements are waiting to be sent.
   virtual bool on_ticket(std::string_view ticket, std::string_view name) = 0;
   /// Reports that no value refers to this output any longer.
   virtual void on_released(std::string_view name) = 0;
@@ -29,28 +28,27 @@ class holder_sink {
   ~holder_sink() = default;
 };
 
-/// Bytes of values that were transferred, by route.
 struct value_traffic {
-  std::uint64_t shared = 0;  ///< through shared memory on one host, as reported by the receivers
-  std::uint64_t peer = 0;    ///< between hosts, as reported by the receivers
+  std::uint64_t shared = 0;  ///< through shared memory on one host, as reported by receivers
+  std::uint64_t peer = 0;    ///< between hosts, as reported by receivers
   std::uint64_t server = 0;
 };
 
 class blob_holders {
  public:
-  /// Maximum number of outputs that one sweep examines.
+  /// Maximum number of outputs examined per sweep.
   static constexpr std::size_t looks = 1'000;
 
   struct place {
     core::holder_id by = 0;
     std::string socket;
-    bool same_host = false;   // both processes report the same host
-    bool other_host = false;  // both report different hosts; neither flag: unknown
+    bool same_host = false;
+    bool other_host = false;  // if neither flag is set, the hosts are unknown
   };
-  /// The address at which processes on other hosts fetch values from this process.
+  /// Address at which processes on other hosts fetch values from this process.
   struct peer {
-    std::string address;      // "host:port"; empty: not offered
-    std::string certificate;  // PEM; empty: plaintext
+    std::string address;      // "host:port"; empty: not available
+    std::string certificate;  // PEM; empty: no TLS
   };
   struct ticket {
     peer at;
@@ -66,24 +64,23 @@ class blob_holders {
   core::holder_table const& table() const { return table_; }
 
   bool knows(std::string_view name) const { return table_.find(name) != nullptr; }
-  /// Returns the processes that hold the value, those on `host` first. The order rotates with each
+  /// Returns the processes that store the value, those on `host` first. The order rotates with each
   /// call.
   std::vector<place> places(std::string_view name, std::string_view host);
-  /// Returns the workers that hold the output, beginning with the worker that produced it.
+  /// Returns the workers that store the output; its producer is first.
   std::vector<std::string> tasks(std::string_view name) const;
-  /// Issues a ticket with which a process can fetch the value from process `from` once. Returns
-  /// nothing if `from` does not offer this.
+  /// Issues a ticket for fetching the value once from process `from`. Returns nothing if that
+  /// process does not support fetching.
   std::optional<ticket> give_ticket(std::string_view name, core::holder_id from);
-  /// Asks a process that holds the value to upload it. Returns false if there is none.
+  /// Requests an upload of the value. Returns false if no process stores it.
   bool want(std::string_view name, core::time_point now);
-  /// Notifies the workers that hold the output that no value refers to it.
   void release_output(std::string_view name);
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
   /// Requests uploads of named outputs that the server lacks, if they were announced long ago or
-  /// their producer has disconnected. Reports unnamed outputs as unneeded. Returns named outputs
-  /// that were lost with their last worker.
+  /// their producer has disconnected. Releases unnamed outputs. Returns named outputs that were
+  /// lost with their last worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

@@ -29,12 +29,12 @@ muster::status blob_store::start() {
   if (!found) return found.error();
   for (auto const& [hash, size] : *found) table_.restore(hash, size, dependencies_.now());
   thread_.start([this](std::vector<job> jobs) {
-    for (auto& j : jobs) std::exchange(j, {})(files_);  // frees the job at once; it may be large
+    for (auto& j : jobs) std::exchange(j, {})(files_);  // frees the job, which may be large
   });
   return {};
 }
 
-// Pending jobs are completed, so that every caller gets its answer.
+// Pending jobs are completed, so that all callers get their answers.
 void blob_store::stop() {
   if (thread_.stop(true)) files_.clear();
 }
@@ -76,7 +76,6 @@ void blob_store::uncharge(std::string const& token, std::uint64_t bytes) {
   if (it != bytes_of_.end() && (it->second -= bytes) == 0) bytes_of_.erase(it);
 }
 
-// Reserves space in the table and within the limit of the token.
 muster::status blob_store::reserve(core::caller const& who, std::uint64_t bytes) {
   if (who)
     if (auto full = dependencies_.room_for_token(*who, bytes); !full.ok()) return full;
@@ -136,8 +135,7 @@ void blob_store::finish(upload_id id, done on_done) {
     abandon(id);
     return on_done(std::move(wrong));
   }
-  // An older blob of the same name must not expire now: removing it would delete the file of this
-  // upload.
+  // If an older blob of this name expired now, its removal would delete this upload's file.
   table_.pin(u.name);
   u.finishing = true;
   auto finished = [this, id, on_done](muster::status const& said) {
@@ -201,8 +199,7 @@ void blob_store::name(core::closure_id closure, std::string_view hash) {
   auto& named = it == named_by_.end() ? named_by_[closure] : it->second;
   if (!named.name.empty()) release(named.name);
   named = {std::string(hash)};
-  // A client releases an argument when the closures that use it have ended, so the server needs a
-  // copy.
+  // A client releases an argument when its closures have ended, so the server needs its own copy.
   auto const* place = holders_.table().find(hash);
   if (place && !place->output && !table_.size_of(hash)) holders_.want(hash, dependencies_.now());
 }
@@ -222,7 +219,7 @@ void blob_store::fetch(std::string_view name, core::duration patience, std::func
 
 void blob_store::want(std::string_view name) {
   for (auto const& [id, u] : uploads_)
-    if (u.name == name) return;  // an upload is in progress
+    if (u.name == name) return;
   if (holders_.want(name, dependencies_.now()) || !dependencies_.recompute) return;
   if (auto const closure = lost_.ask(name, dependencies_.now()))
     dependencies_.post([this, id = *closure] { dependencies_.recompute(id); });
@@ -262,13 +259,13 @@ void blob_store::end_fetches() {
   });
 }
 
-// The value may be stored here, at its producer, or both.
+// The value may be stored here, at its producer, or at both.
 void blob_store::release(std::string_view name) {
   table_.release(name, dependencies_.now());
   if (!table_.is_held(name)) holders_.release_output(name);
 }
 
-// Blobs for which the table has no space are retried by the next call.
+// Blobs that do not fit are retried by the next call.
 void blob_store::keep(std::set<std::string> hashes) {
   std::erase_if(hashes, [this](std::string const& hash) {
     if (kept_.contains(hash)) return false;
@@ -307,7 +304,6 @@ void blob_store::sweep(std::function<bool(core::closure_id)> const& has_value,
   remove_expired();
 }
 
-// The linear search is acceptable, since workers are rarely lost.
 std::vector<core::closure_id> blob_store::lose(std::vector<std::string> const& names) {
   std::set<std::string> const wanted(names.begin(), names.end());
   std::vector<core::closure_id> found;

@@ -1,17 +1,17 @@
-// The blobs of the server: core::blob_table decides which exist, and this class stores their bytes.
-// Small blobs are kept in memory, others in files. With a data directory, all are files in it; they
-// are on disk before they are acknowledged, and survive a restart.
+// The server's blobs: core::blob_table decides which blobs exist, and this class stores their bytes
+// in memory or in files. With a data directory, blobs are on disk before they are acknowledged, and
+// survive a restart.
 //
-//   engine thread                            the store's thread
+//   engine thread the store's thread
 //   begin, append, append…, finish ── job ──► hashes and writes; one piece of an upload at a time
-//   read                           ── job ──► reads; answers are posted back to the engine
+//   read ── job ──► reads; answers are posted back to the engine
 //
-// A value of the form `{"$blob":"<sha256>",…}` names a blob, and keeps it while the server has the
-// value, because no client could upload it again. Periodic sweeps check this, so that other
-// closures have no overhead. Blobs named by arguments are kept by their client, which renews their
-// lease every few seconds and can upload them again. Programs keep their blobs until they end.
+// A value of the form `{"$blob":"<sha256>",…}` names a blob. The blob is kept while the server has
+// the value, because no client could upload it again; periodic sweeps check this. A blob named by
+// an argument is kept by its client, which renews the lease every few seconds. Unfinished programs
+// keep their blobs.
 //
-// Owned by the composition root. Everything is called on the engine thread, `start` before it runs.
+// Owned by the composition root. Engine thread, except `start`, which is called before it runs.
 #pragma once
 
 #include <functional>
@@ -41,13 +41,12 @@ struct blob_store_options {
   blob_files_options files;
   /// Maximum number of concurrent uploads. At the limit: RESOURCE_EXHAUSTED.
   std::size_t uploads_max = 64;
-  /// Maximum number of closures whose values name blobs. Beyond it, values do not keep their blobs.
+  /// At the limit, further values do not keep their blobs.
   std::size_t names_max = 500'000;
-  /// Whether outputs of closures may be stored only in the memory of their worker. False if a
-  /// restarted server needs them.
+  /// Whether an output may be stored only in its worker's memory. False if a restarted server needs
+  /// outputs.
   bool outputs_stay = true;
-  /// Whether the server uses TLS. If it does, processes also use TLS to fetch values from each
-  /// other.
+  /// If the server uses TLS, processes use TLS to fetch values from each other.
   bool tls = false;
 };
 
@@ -55,18 +54,16 @@ struct blob_figures {
   core::blob_counts there;
   core::holder_counts elsewhere;  ///< in the memory of workers and clients
   value_traffic taken;
-  std::vector<core::worker_holding> workers;  ///< the largest holders
+  std::vector<core::worker_holding> workers;  ///< largest holders
 };
 
 struct blob_dependencies {
   std::function<core::time_point()> now;
-  /// Runs a function on the engine thread. Called from the store's thread.
+  /// Runs a function on the engine thread. Called on the store's thread.
   std::function<void(std::function<void()>)> post;
-  /// Checks whether a token may store `more` bytes of values in addition to its current values and
-  /// blobs.
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
-  /// Runs a closure again whose value is lost. May be empty. Must not call the store.
+  /// Runs again the closure of a lost value. May be empty. Must not call the store.
   std::function<void(core::closure_id)> recompute = {};
 };
 
@@ -76,11 +73,11 @@ class blob_store {
   static constexpr std::size_t workers_shown = 20;
   /// Maximum number of waiting `fetch` calls.
   static constexpr std::size_t fetches_max = 1'000;
-  /// Maximum number of closures that one sweep examines.
+  /// Maximum number of closures examined per sweep.
   static constexpr std::size_t looks = 256;
   static constexpr std::size_t piece_bytes_max = std::size_t{4} << 20;
 
-  /// Callbacks that get exactly one answer, on the engine thread.
+  /// Called exactly once, on the engine thread.
   using done = std::function<void(muster::status)>;
   using read_done = std::function<void(muster::result<std::string>)>;
   using upload_id = std::uint64_t;
@@ -89,77 +86,75 @@ class blob_store {
   ~blob_store();
   blob_store(blob_store const&) = delete;
 
-  /// Restores the blobs from an earlier process and starts the thread. Before `start` and after
-  /// `stop`, requests fail with UNAVAILABLE; blobs can be named before `start`. Errors:
-  /// FAILED_PRECONDITION with the directory, in one line, if it cannot be used.
+  /// Restores the blobs from an earlier server process. Before `start` and after `stop`, requests
+  /// fail with UNAVAILABLE, but blobs can already be named. Errors: FAILED_PRECONDITION in one line
+  /// if the directory cannot be used.
   muster::status start();
-  /// Completes the pending jobs and ends the thread. Any thread but the store's own.
+  /// Completes the pending jobs and stops the thread. Any thread except the store's own.
   void stop();
 
   /// Begins an upload. Errors: see core::blob_limits; RESOURCE_EXHAUSTED; UNAVAILABLE.
-  /// @param size If known, its space is reserved at once.
-  /// @param name The name of the blob, if it is not its hash.
-  /// @param who The token of the uploader. If it has a byte limit, the blob counts against it until
-  ///   the blob is removed or the server exits.
+  /// @param size if known, the space is reserved immediately
+  /// @param name the blob's name if it is not its hash
+  /// @param who the uploader's token, whose byte limit includes the blob until the blob is removed
+  ///   or the server exits
   muster::result<upload_id> begin(std::string_view hash, std::optional<std::uint64_t> size,
                                   std::string_view name = {}, core::caller const& who = {});
-  /// Returns the bytes of blobs that count for a token, uploads included.
+  /// Returns the bytes of blobs and uploads that count for a token.
   std::uint64_t bytes_of(std::string_view token) const;
-  /// Appends a piece to an upload. REQUIRES: the previous piece was answered without an error.
-  /// Errors: those of `begin`; no_room if the disk is full; UNAVAILABLE if it fails.
+  /// REQUIRES: the previous piece was answered without an error. Errors: those of `begin`; no_room
+  /// if the disk is full; UNAVAILABLE if the disk fails.
   void append(upload_id id, std::string piece, done on_done);
-  /// Ends an upload. Errors: those of `append`; INVALID_ARGUMENT if the hash or the size differs.
-  /// The upload ends in any case.
+  /// Ends the upload, even on an error. Errors: those of `append`; INVALID_ARGUMENT if the hash or
+  /// the size differs.
   void finish(upload_id id, done on_done);
-  /// Discards an upload. Does nothing if it has ended.
+  /// Has no effect if the upload has ended.
   void abandon(upload_id id);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const { return table_.size_of(hash); }
-  /// Reads at most `bytes` from `offset`; fewer at the end of the blob. Errors: NOT_FOUND;
-  /// UNAVAILABLE if the disk fails; INTERNAL if the file was truncated.
+  /// Reads up to `bytes` bytes, fewer only at the end of the blob. Errors: NOT_FOUND; UNAVAILABLE
+  /// if the disk fails; INTERNAL if the file was truncated.
   void read(std::string_view hash, std::uint64_t offset, std::size_t bytes, read_done on_done);
 
-  /// Renews the lease of a blob. Returns false if the server does not have it.
+  /// Returns false if the server does not have the blob.
   bool lease(std::string_view hash);
-  /// Keeps a blob that the value of a closure names, until the closure or its value is removed.
+  /// Keeps the blob that the closure's value names, until the closure or the value is removed.
   void name(core::closure_id closure, std::string_view hash);
-  /// Requests the upload of the blob that the closure's value names, unless the server has it.
+  /// Requests an upload of the blob that the closure's value names, unless the server has it.
   void copy(core::closure_id closure);
 
   /// Keeps these blobs for unfinished programs, until a later call omits them.
   void keep(std::set<std::string> hashes);
 
-  /// Requests a blob, and calls `then` once it is stored or after `patience`. `then` is posted at
-  /// once if the blob cannot arrive, or if `fetches_max` calls wait.
+  /// Requests a blob, and calls `then` once the blob is stored or after `patience`. `then` is
+  /// posted immediately if the blob cannot arrive, or if `fetches_max` calls are waiting.
   void fetch(std::string_view name, core::duration patience, std::function<void()> then);
 
   /// Returns the current name of a blob that was lost and recomputed; see lost_names.
   std::string current(std::string_view name) const { return lost_.current(name); }
-  /// Asks a holder to upload the blob. If no process holds it, runs its closure again.
+  /// Requests an upload of the blob. If no process stores it, runs its closure again.
   void want(std::string_view name);
-  /// Returns whether the blob may still arrive: a process holds it, or its closure can run again.
+  /// A process stores the blob, or its closure can run again.
   bool can_arrive(std::string_view name) const {
     return holders_.knows(name) || lost_.is_missing(name);
   }
   bool is_named(std::string_view name) const { return table_.is_held(name); }
-  /// Returns the holders of a blob or of its replacement. `bytes` is 0 if it is not stored
-  /// anywhere.
+  /// Returns the holders of a blob or its replacement. `bytes` is 0 if it is not stored anywhere.
   core::input_place place_of(std::string_view name) const;
   /// Adds the location of an input that a running closure may be waiting for.
   void explain_input(core::explanation& e) const;
-  /// Returns whether the name of a stored blob is the hash of its bytes.
+  /// Returns whether the name of a stored blob is its hash.
   bool is_hash(std::string_view name) const { return !named_.contains(std::string(name)); }
 
-  /// The values kept by the processes that produced them; see blob_holders.
   blob_holders& holders() { return holders_; }
   bool outputs_stay() const { return options_.outputs_stay; }
   bool tls() const { return options_.tls; }
   core::time_point now() const { return dependencies_.now(); }
 
-  /// Removes expired blobs, and checks for some of the naming closures whether `has_value` still
-  /// holds. Call it about once a second; it takes at most a millisecond.
-  /// @param lost Gets the closures whose values are lost.
-  /// @param copied Gets, once each, the closures whose outputs the server now stores.
+  /// Removes expired blobs, and checks for some naming closures whether `has_value` is still true.
+  /// Takes at most 1 ms. Must be called about once a second.
+  /// @param lost receives the closures whose values are lost
+  /// @param copied receives once each closure whose output the server now stores
   using of_closures = std::function<void(std::vector<core::closure_id>)>;
   void sweep(std::function<bool(core::closure_id)> const& has_value, of_closures const& lost = {},
              of_closures const& copied = {});
@@ -175,7 +170,7 @@ class blob_store {
     std::string hash;
     std::string name;
     std::optional<std::uint64_t> size;
-    core::caller who{};  // the token charged for it; may be null
+    core::caller who{};  // charged token; may be null
     std::uint64_t reserved = 0, got = 0;
     bool finishing = false;
   };
@@ -186,7 +181,7 @@ class blob_store {
   using job = coro::unique_function<void(blob_files&)>;
 
   bool ask(job j);
-  /// Runs `work` on the store's thread. `answer` gets the result on the engine thread.
+  /// `work` runs on the store's thread, `answer` with the result on the engine thread.
   template <class Work, class Answer>
   void ask(Work work, Answer answer);
   void remove_expired();
@@ -202,8 +197,8 @@ class blob_store {
   void uncharge(std::string const& token, std::uint64_t bytes);
 
   core::blob_table table_;
-  std::map<std::string, charge> charged_;  // blobs that count for a token, by name
-  // The bytes of charged_ and of uploads, by token.
+  std::map<std::string, charge> charged_;  // by name: blobs that count for a token
+  // By token: the bytes of charged_ and uploads.
   std::map<std::string, std::uint64_t, std::less<>> bytes_of_;
   blob_holders holders_;
   lost_names lost_;
@@ -218,17 +213,17 @@ class blob_store {
   upload_id last_upload_ = 0;
   struct naming {
     std::string name;
-    bool told = false;  // whether the stored copy was reported
+    bool told = false;  // the stored copy was reported
   };
   std::map<core::closure_id, naming> named_by_;
-  core::closure_id sweep_position_{};  // the last key of named_by_ that a sweep examined
+  core::closure_id sweep_position_{};  // last key examined by a sweep
   std::set<std::string> kept_;         // for programs
   blob_files files_;                   // used only by the store's thread while it runs
-  store_thread<job> thread_;           // its queue is bounded by uploads_max and by the readers
+  store_thread<job> thread_;           // bounded by uploads_max and by the readers
 };
 
 using core::names_blob;
-/// Returns the hash (32 bytes) of the blob that a value names; empty if it names none.
+/// Returns the 32-byte hash of the blob that a value names; empty if it names no blob.
 std::string blob_named_by(std::string_view value);
 
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-// The value of a session can contain values of its inputs, so their inputs count, too.
+// A session's value can contain values of its inputs, so the inputs of its inputs count as well.
 #include "server/hub/commit_gate.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::uint64_t commit_gate::batch_of(core::session_id s) const {
   auto const last_of = [this](core::session_id id) {
     return id == anything ? commits_->written() : commits_->batch_of(subject_of(id));
   };
-  // Any session may use per-worker values without an owner.
+  // Any session can use per-worker values without an owner.
   auto last = std::max(last_of(s), last_of(nobody));
   if (auto const it = inputs_.find(s); it != inputs_.end())
     for (auto const from : it->second) last = std::max(last, last_of(from));

@@ -1,6 +1,6 @@
-// Writes the records of a hub's jobs to the journal, and holds back replies and events until the
-// records they depend on are durable. A session depends on the last batch that changed it, or that
-// changed a session whose values it takes as inputs. Owned by a hub; engine thread only.
+// Writes the records of a hub's jobs to the journal, and delays replies and events until the
+// records that they depend on are durable. A session depends on the last batch that changed it or a
+// session whose values are its inputs. Owned by a hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,9 @@ namespace muster::server {
 
 /// Empty if the core was configured without `durable`.
 struct journal_dependencies {
-  /// Appends the records of a step to the journal, which reports its progress in `commits`.
   std::function<void(std::vector<core::fact> const&)> write = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if `write` is; outlives the hub
-  /// Returns why the journal accepts no new work; OK if it does.
+  /// Returns why the journal accepts no new work, or OK.
   std::function<muster::status()> refusal = {};
 };
 
@@ -32,7 +31,6 @@ class commit_gate {
       : write_(std::move(d.write)), refusal_(std::move(d.refusal)), commits_(d.commits) {}
 
   bool has_journal() const { return commits_ != nullptr; }
-  /// Returns whether everything is durable.
   bool is_idle() const { return !commits_ || commits_->idle(); }
   bool is_acknowledged(std::uint64_t batch) const {
     return !commits_ || commits_->is_acknowledged(batch);
@@ -40,18 +38,17 @@ class commit_gate {
   bool is_durable(core::session_id s) const {
     return !commits_ || batch_of(s) <= commits_->durable();
   }
-  /// Returns the number of the last batch; 0 if there is none.
+  /// Returns the last batch's number, or 0.
   std::uint64_t written() const { return commits_ ? commits_->written() : 0; }
-  /// Returns OK unless the disk has failed.
+  /// Returns an error if the disk has failed.
   muster::status failure() const { return commits_ ? commits_->failed() : muster::status{}; }
-  /// Returns why nothing new can become durable; OK if it can.
+  /// Returns why no new record can become durable, or OK.
   muster::status refusal() const;
 
   void write(std::vector<core::fact> const& facts);
-  /// Calls `then` once the records of the session are durable or the disk has failed; without a
-  /// session, all records so far. Not called if the hub is destroyed first. With `may_be_lost`,
-  /// `then` also gets the error if only records of the last batch are lost. REQUIRES:
-  /// has_journal().
+  /// Calls `then` once the session's records (by default, all records so far) are durable or the
+  /// disk has failed. Not called if the hub is destroyed first. With `may_be_lost`, `then` also
+  /// gets the error if only records of the last batch are lost. REQUIRES: has_journal().
   template <class Then>
   void hold(bool may_be_lost, Then then, core::session_id s = {}) {
     put(s, may_be_lost,
@@ -59,19 +56,19 @@ class commit_gate {
           if (!alive.expired()) then(lost);
         });
   }
-  /// Calls `then` once the records of the session are durable or the disk has failed, at once
+  /// Calls `then` once the session's records are durable or the disk has failed, or immediately
   /// without a journal. For callers that outlive the hub.
   void when_durable(core::session_id s, commit_queue::callback then) {
     commits_ ? put(s, false, std::move(then)) : then({});
   }
-  /// Calls `then` once this batch is durable or the disk has failed, at once without a journal. Not
-  /// called if the hub is destroyed first.
+  /// Calls `then` once this batch is durable or the disk has failed, or immediately without a
+  /// journal. Not called if the hub is destroyed first.
   void when_durable(std::uint64_t batch, std::function<void()> then);
 
-  /// Returns the sessions other than `own` whose values the closures take.
+  /// Returns the sessions other than `own` whose values are the closures' inputs.
   sessions inputs(core::coordinator const& core, std::vector<core::closure_spec> const& closures,
                   core::session_id own) const;
-  /// Returns the sessions that a retry of this one depends on.
+  /// Returns the sessions that a retry of `retried` depends on.
   sessions inputs(core::session_id retried) const {
     return commits_ ? with_inputs({retried}) : sessions();
   }
@@ -81,7 +78,7 @@ class commit_gate {
   }
 
  private:
-  /// Returns the batch that the session depends on; 0 if all of it is durable.
+  /// Returns the batch that the session depends on; 0 if it is durable.
   std::uint64_t batch_of(core::session_id s) const;
   void put(core::session_id s, bool may_be_lost, commit_queue::callback then) {
     s == core::session_id{} ? commits_->hold(may_be_lost, std::move(then))
@@ -92,7 +89,7 @@ class commit_gate {
   std::function<void(std::vector<core::fact> const&)> const write_;
   std::function<muster::status()> const refusal_;
   commit_queue* const commits_;
-  // By session that takes values of others: a few sessions, or `anything`.
+  // By session with inputs from other sessions: a few sessions, or `anything`.
   std::unordered_map<core::session_id, sessions> inputs_;
   std::shared_ptr<bool> const alive_ = std::make_shared<bool>(true);
 };

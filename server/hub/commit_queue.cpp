@@ -1,4 +1,3 @@
-// Callbacks that wait for the same batch run in the order of their arrival.
 #include "server/hub/commit_queue.hpp"
 
 #include <utility>
@@ -15,7 +14,7 @@ subject subject_of(std::uint64_t kind, std::uint64_t id, std::string_view name) 
 
 void commit_queue::touch(subject s) {
   unwritten_[s] = written_;
-  if (!failed_.ok()) return;  // no entry is removed after a failure
+  if (!failed_.ok()) return;  // entries are not removed after a failure
   if (!order_.empty() && order_.back().of == s)
     order_.back().batch = written_;
   else

@@ -1,7 +1,7 @@
-// Callbacks that wait for batches of the journal to become durable. Each waits for the last batch
-// that changed the subject of its answer, or if the subject is unknown, for the last batch of all.
-// Callbacks run in the order of their batches, and in order of arrival within a batch. Owned by the
-// owner of the journal; engine thread only. Bounded by the number of open calls.
+// Callbacks that wait for batches of the journal to become durable. Each callback waits for the
+// last batch that changed the subject of its answer or, if the subject is unknown, for the last
+// batch. Callbacks run in the order of their batches, and in order of arrival within a batch. Owned
+// by the journal's owner; engine thread only. Bounded by the number of open calls.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace muster::server {
 
-/// A hash of something that batches change; never 0. A collision only delays an answer.
+/// Hash of an object that batches change; never 0. A collision only delays an answer.
 using subject = std::uint64_t;
 subject subject_of(std::uint64_t kind, std::uint64_t id, std::string_view name = {});
 
@@ -25,34 +25,32 @@ class commit_queue {
   /// Called with an error if the data that the answer depends on will never be durable.
   using callback = std::function<void(muster::status const& lost)>;
 
-  /// Records that the journal was given batch `number`; numbers increase.
+  /// Records that batch `number` was appended to the journal. Numbers must increase.
   void wrote(std::uint64_t number) { written_ = number; }
-  /// Records that the last batch changed the subject.
   void touch(subject s);
-  /// Returns the last batch that changed the subject and is not durable; 0 if there is none.
+  /// Returns the last non-durable batch that changed the subject, or 0.
   std::uint64_t batch_of(subject s) const {
     auto const it = unwritten_.find(s);
     return it == unwritten_.end() ? 0 : it->second;
   }
   /// Returns whether all batches are durable and all callbacks have run.
   bool idle() const { return written_ <= durable_ && held_.empty(); }
-  /// Returns whether this batch is durable and all callbacks that waited for it have run.
+  /// Returns whether this batch is durable and all its callbacks have run.
   bool is_acknowledged(std::uint64_t batch) const {
     return batch <= durable_ && (held_.empty() || held_.begin()->first > batch);
   }
-  /// Calls `t` once everything written so far is durable or the disk has failed; immediately if it
-  /// already is. `changed`: the answer depends on the last batch, so `t` gets the error of a failed
-  /// disk.
+  /// Calls `t` once all batches written so far are durable or the disk has failed, or immediately
+  /// if all are durable. `changed`: the answer depends on the last batch, so `t` gets the error of
+  /// a failed disk
   void hold(bool changed, callback t) { put({changed, std::move(t)}, written_); }
-  /// Calls `t` once this batch is durable or the disk has failed. The answer depends on the batch,
-  /// so `t` gets the error of a failed disk.
+  /// Calls `t` once this batch is durable, or with the error of a failed disk.
   void hold_for(std::uint64_t batch, callback t) { put({true, std::move(t)}, batch); }
-  /// Reports that all batches up to `number` are durable. `failed`: no later batch ever will be.
+  /// `failed`: batches after `number` will never become durable
   void on_durable(std::uint64_t number, muster::status const& failed, core::time_point now);
 
   std::uint64_t written() const { return written_; }
   std::uint64_t durable() const { return durable_; }
-  /// Returns UNAVAILABLE with the reason once the disk has failed.
+  /// Returns UNAVAILABLE with the reason if the disk has failed.
   muster::status const& failed() const { return failed_; }
   core::time_point failed_since() const { return failed_since_; }
 
@@ -79,7 +77,7 @@ class commit_queue {
   std::multimap<std::uint64_t, held> held_;
   // Bounded by the number of unwritten changes; after a disk failure, by the number of subjects.
   std::unordered_map<subject, std::uint64_t> unwritten_;
-  std::deque<touched> order_;  // the order of removal from unwritten_
+  std::deque<touched> order_;  // order of removal from unwritten_
 };
 
 }  // namespace muster::server

@@ -11,8 +11,8 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// The subjects of records. A change of a run changes all its keys and tasks. A change of a key also
-// changes `all_keys` of the run.
+// Subjects of records. A change of a run changes all its keys and tasks. A change of a key also
+// changes the run's `all_keys`.
 enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task, all_keys };
 
 subject changed_by(coordination::fact const& f) {
@@ -21,7 +21,7 @@ subject changed_by(coordination::fact const& f) {
   if (auto const* task = std::get_if<coordination::task_fact>(&f.what))
     return subject_of(a_task, subject_of(a_run, task->task, f.cluster));
   return std::holds_alternative<coordination::barrier_fact>(f.what)
-             ? subject{}  // answers about barriers wait for everything
+             ? subject{}  // answers about barriers wait for all changes
              : subject_of(a_run, 0, f.cluster);
 }
 
@@ -71,7 +71,6 @@ void coordination_hub::write_down(std::vector<coordination::fact> const& facts) 
   }
 }
 
-// Returns the result of a declaration.
 status coordination_hub::deliver(coordination::effects& fx) {
   lateness_.fold(fx.changes);
   listener_(fx.changes);
@@ -91,8 +90,8 @@ status coordination_hub::deliver(coordination::effects& fx) {
   auto replies = std::move(fx.replies);
   for (auto& r : replies) {
     auto const of = calls_.about(r.call);
-    // These two errors report the state of the key itself. Any other error can come from another
-    // key, from the run or from another task.
+    // These two errors report the key's own state. Other errors can depend on another key, the run
+    // or another task.
     bool const reports_key =
         r.fault && (r.fault->code == code::not_found || r.fault->code == code::already_exists);
     bool const certain = of.one != 0 && (!r.fault || reports_key);

@@ -1,6 +1,6 @@
-// Owns the coordination services of all clusters: performs requests, delivers replies, keeps their
-// one timer, and publishes log events. REQUIRES for all functions with a cluster: it exists. Engine
-// thread only.
+// Owns the coordination services of all clusters: executes requests, delivers replies, manages
+// their shared timer, and publishes log events. All functions with a cluster REQUIRE that it
+// exists. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -18,28 +18,27 @@
 
 namespace muster::server {
 
-/// The state of the data directory, for users.
+/// State of the data directory, for users.
 struct store_view {
   std::string directory{};
-  std::uint64_t epoch = 0;       ///< number of server starts, including this one
-  core::duration restored_in{};  ///< how long this server took to read it
+  std::uint64_t epoch = 0;       ///< number of server starts
+  core::duration restored_in{};  ///< time taken to load the data
   std::uint64_t waiting_bytes = 0;
   std::uint64_t disk_bytes = 0;  ///< updated every few seconds
   std::string_view kind = "rocksdb";
   std::string version{};        ///< of an external store
-  std::string leader{};         ///< address of the leader, if other servers stand by
-  core::duration lease_left{};  ///< how long the leader may still answer
-  /// Free bytes of the disk, or of etcd's quota, at most a second old; empty if unknown.
+  std::string leader{};         ///< the leader's address if standby servers exist
+  core::duration lease_left{};  ///< time in which the leader may still answer
+  /// Free bytes of the disk or of etcd's quota, updated every second.
   std::optional<std::uint64_t> free_bytes{};
-  /// The time since which new durable work is rejected because the disk is full; otherwise `never`.
+  /// Time since which new durable work is rejected for lack of disk space, or `never`.
   core::time_point full_since = core::never;
-  std::string full{};  ///< if the disk is full: its path and free space
-  /// State of the stored history; empty if history is disabled.
+  std::string full{};  ///< path and free space of a full disk
   struct kept_history {
-    core::time_point since{};      ///< the oldest record found at the start; epoch: none
-    std::uint64_t bytes = 0;       ///< on disk, updated every few seconds
+    core::time_point since{};      ///< oldest record found at the start; epoch: none
+    std::uint64_t bytes = 0;       ///< updated every few seconds
     std::uint64_t dropped = 0;     ///< missing records, for any reason
-    std::uint64_t unreadable = 0;  ///< of these, damaged records on disk
+    std::uint64_t unreadable = 0;  ///< damaged records, included in `dropped`
   };
   std::optional<kept_history> history{};
 };
@@ -47,25 +46,25 @@ struct store_view {
 struct coordination_dependencies {
   /// Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Schedules a call of `on_deadline`. Replaces an earlier schedule.
+  /// Schedules a call of `on_deadline`, replacing an earlier schedule.
   std::function<void(core::time_point)> arm;
-  /// Publishes a line to the log and the event feed. Must not call the hub.
+  /// Must not call the hub.
   std::function<void(log_event const&)> tell;
-  /// Appends the changes of a step to the journal, which reports its progress in `commits`. Empty:
-  /// state is kept in memory only. REQUIRES: set if the limits have `journalled`.
+  /// Appends the changes of a step to the journal. Empty: state exists only in memory. REQUIRES:
+  /// set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
-  /// Returns why the journal accepts no new work; OK if it does.
+  /// Returns why the journal accepts no new work, or OK.
   std::function<muster::status()> journal_refusal = {};
   /// REQUIRES: set if `write_down` is.
   std::function<store_view()> store = {};
 };
 
-/// The subjects of the commit_queue that the answer to a call reports, at most two. Empty: any.
+/// Subjects that the answer to a call depends on. Empty: any subject.
 struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error
-  /// The subject that an error depends on, if the error does not report `one`.
+  /// Subject of an error that does not report the state of `one`.
   subject error = 0;
 };
 
@@ -76,8 +75,8 @@ class coordination_hub {
 
   using reply_handler = reply_table<core::coordination::reply, answer_subjects>::handler;
 
-  /// Performs a request: sets the call id in `from`, and passes the reply to `done` exactly once,
-  /// possibly before `ask` returns. Returns the id, for `forget`.
+  /// Executes a request. Passes the reply to `done` exactly once, possibly before `ask` returns.
+  /// Returns the call ID, for `forget`.
   template <class Request>
   core::call_id ask(core::coordination::cluster_id cluster, Request r, reply_handler done) {
     auto const call = calls_.expect(std::move(done), about(cluster, r));
@@ -91,8 +90,7 @@ class coordination_hub {
     apply(asked);
     return call;
   }
-  /// Drops the handler of a call whose caller has disconnected; it is never called. Does nothing if
-  /// the call was answered.
+  /// Drops the handler of a call whose caller has disconnected, unless the call was answered.
   void forget(core::coordination::cluster_id cluster, core::call_id call);
 
   void connection_closed(core::coordination::cluster_id cluster,
@@ -113,16 +111,15 @@ class coordination_hub {
   void listens(core::coordination::cluster_id cluster, std::uint16_t port) {
     apply(core::coordination::cluster_listens{cluster, port});
   }
-  /// Removes a cluster, after answering its pending calls. Errors: NOT_FOUND.
+  /// Answers the cluster's pending calls first. Errors: NOT_FOUND.
   muster::status remove(std::string_view name) {
     return apply(core::coordination::remove_cluster{std::string(name)});
   }
-  /// Restores a cluster from an earlier process; see core::coordination::restore_cluster. REQUIRES:
-  /// no request was made yet.
+  /// Restores a cluster from an earlier server process. REQUIRES: no request has been made.
   muster::status restore(core::coordination::restored_cluster what) {
     return apply(core::coordination::restore_cluster{std::move(what)});
   }
-  /// Adds a run from an earlier process to the displayed history; see core::coordination::cluster.
+  /// Adds a run from an earlier server process to the displayed history.
   void remember(core::coordination::cluster_id cluster, core::coordination::generation_view run) {
     clusters_.remember(cluster, std::move(run));
   }
@@ -133,22 +130,21 @@ class coordination_hub {
     alarm_.on_fired();
     apply(core::coordination::tick{});
   }
-  /// Calls `told` once everything so far is durable, at once if it already is. After a disk
-  /// failure, `told` gets the error. Not called if the hub is destroyed first.
+  /// Calls `told` once all changes so far are durable, or with the error of a failed disk. Not
+  /// called if the hub is destroyed first.
   void when_durable(commit_queue::callback told) {
     dependencies_.commits ? dependencies_.commits->hold(true, std::move(told)) : told({});
   }
-  /// Calls `told` once the last changes of the key and of the cluster's run are durable, or with
-  /// the error of a failed disk. At once without a journal.
+  /// Calls `told` once the last changes of the key and the cluster's run are durable, or with the
+  /// error of a failed disk. Immediately without a journal.
   void when_told(core::coordination::cluster_id cluster, std::string_view key,
                  commit_queue::callback told) {
     if (!dependencies_.commits) return told({});
     dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
-  /// Returns whether a change is not durable yet, or a callback that waited for one has not run.
+  /// Returns whether a change is not durable yet, or a callback for a change has not run.
   bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
-  /// The progress of the journal, for users and metrics.
   struct durability {
     std::uint64_t written = 0;  ///< batches
     std::uint64_t durable = 0;
@@ -161,19 +157,18 @@ class coordination_hub {
   };
   /// Returns nothing without a journal.
   std::optional<durability> durable() const;
-  /// Returns why new durable work is rejected, see data_directory::refusal; OK if it is accepted.
+  /// Returns why new durable work is rejected, or OK.
   status journal_refusal() const {
     return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
   }
 
-  /// Sets a listener for the changes of each step, which are valid during the call. It must not
+  /// The listener gets the changes of each step, which are valid only during the call. It must not
   /// call the hub.
   void follow(std::function<void(core::coordination::changes const&)> listener) {
     listener_ = std::move(listener);
   }
 
   core::coordination::clusters const& state() const { return clusters_; }
-  /// Which tasks arrive late at barriers.
   history::barrier_lateness const& late() const { return lateness_; }
   core::time_point now() const { return dependencies_.now(); }
 
@@ -182,7 +177,7 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(dependencies_.now(), e));
   }
-  /// Requests of clients that create something durable. All other records follow from them and are
+  /// Client requests that create durable objects. All other records follow from them and are
   /// bounded.
   template <class Request>
   static constexpr bool creates_durable_state =
@@ -190,8 +185,8 @@ class coordination_hub {
       std::is_same_v<Request, core::coordination::insert_key_value> ||
       std::is_same_v<Request, core::coordination::increment_key_value>;
 
-  /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. The
-  /// answers to other requests can depend on anything.
+  /// Returns the subjects of a request: a key, all keys, or a task that sends heartbeats. Other
+  /// answers can depend on any subject.
   template <class Request>
   answer_subjects about(core::coordination::cluster_id cluster, Request const& r) const {
     if (!dependencies_.write_down) return {};

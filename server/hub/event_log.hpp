@@ -1,4 +1,4 @@
-// The most recent events of the event feed, numbered from 1 without gaps. Engine thread only.
+// Most recent events of the event feed, numbered from 1 without gaps. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -19,18 +19,17 @@ struct event {
 
 class event_log {
  public:
-  /// Stores at most `size_max` events. A further event replaces the oldest one, and `first`
-  /// increases.
+  /// At `size_max`, a further event replaces the oldest one, and `first` increases.
   explicit event_log(std::size_t size_max = 10'000) : size_max_(size_max) {}
 
   void add(core::time_point at, log_event what) {
     if (events_.size() == size_max_) events_.pop_front();
     events_.push_back({++last_, at, std::move(what)});
   }
-  /// Returns the number of the oldest stored event, or `last` plus one if the log is empty.
+  /// Returns the oldest stored event's number; `last` plus one if the log is empty.
   std::uint64_t first() const { return last_ + 1 - events_.size(); }
   std::uint64_t last() const { return last_; }
-  /// Returns events with a greater number, oldest first.
+  /// Returns events with greater numbers, oldest first.
   std::vector<event> after(std::uint64_t number, std::size_t limit) const {
     auto const from = std::max(number + 1, first());
     if (number >= last_ || events_.empty()) return {};
@@ -38,7 +37,7 @@ class event_log {
     auto const count = std::min<std::size_t>(limit, last_ + 1 - from);
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
-  /// Returns the newest `limit` events that match `fits` and have a greater number, oldest first.
+  /// Returns the newest `limit` events after `number` that match `fits`, oldest first.
   template <class Fits>
   std::vector<event> newest(std::uint64_t number, std::size_t limit, Fits const& fits) const {
     std::vector<event> found;

@@ -1,5 +1,5 @@
-// Properties of the core's events that a hub needs. Each function has overloads for special events,
-// and a default for all others. Owned by a hub; engine thread only.
+// Properties of the core's events that a hub needs. Each function has overloads for special events
+// and a default. Owned by a hub; engine thread only.
 #pragma once
 
 #include <variant>
@@ -16,15 +16,14 @@ class event_traits {
 
   event_traits(core::coordinator const& core, commit_gate const& gate) : core_(core), gate_(gate) {}
 
-  /// Returns the sessions other than its own whose values the event's closures take as inputs.
+  /// Returns the other sessions whose values are inputs of the event's closures.
   sessions inputs(auto const&) const { return {}; }
   sessions inputs(core::schedule const& e) const {
     return gate_.inputs(core_, e.closures, e.session);
   }
   sessions inputs(core::open_session const& e) const { return gate_.inputs(core_, e.closures, {}); }
   sessions inputs(core::retry_job const& e) const { return gate_.inputs(e.session); }
-  /// Returns the session that takes the inputs: the session that the step opened, or the event's
-  /// own.
+  /// Returns the session with the inputs: the session that the step opened, or the event's own.
   static core::session_id consumer(auto const&, core::effects const& fx) {
     for (auto const& r : fx.replies)
       if (auto const* opened = std::get_if<core::session_reply>(&r.body)) return opened->session;
@@ -34,7 +33,7 @@ class event_traits {
     return e.session;
   }
 
-  /// Returns the session of a call; none if it is unknown before the answer.
+  /// Returns a call's session, or none if it is unknown before the answer.
   core::session_id session(auto const& e) const {
     if constexpr (requires { e.session; })
       return e.session;
@@ -45,8 +44,7 @@ class event_traits {
   }
   core::session_id session(core::retry_job const&) const { return {}; }
 
-  /// Returns whether the event creates something durable. An event that repeats an idempotency key
-  /// creates nothing.
+  /// Returns whether the event creates a durable object. Repeating an idempotency key creates none.
   bool is_durable(auto const&) const { return false; }
   bool is_durable(core::schedule const& e) const { return core_.is_durable(e.session); }
   bool is_durable(core::retry_job const& e) const { return core_.is_durable(e.session); }
@@ -63,7 +61,7 @@ class event_traits {
     return e.owner == core::session_id{} ? core_.configuration().durable
                                          : core_.is_durable(e.owner);
   }
-  /// Returns why the event cannot be accepted because of the journal; OK if it can.
+  /// Returns why the journal prevents the event, or OK.
   muster::status refusal(auto const& e) const {
     return is_durable(e) ? gate_.refusal() : muster::status{};
   }
@@ -71,7 +69,7 @@ class event_traits {
     return core_.is_durable(e.session) ? gate_.failure() : muster::status{};
   }
 
-  /// Returns the ranks that the event reports as started or ended; null if it reports none.
+  /// Returns the reports of started and ended ranks, or null.
   static core::rank_reports const* ranks(auto const&) { return nullptr; }
   static core::rank_reports const* ranks(core::rank_reports const& e) { return &e; }
   /// Returns the ranks that ended while their worker was disconnected.
@@ -83,7 +81,7 @@ class event_traits {
         if (h.ended) all.ended.push_back(*h.ended);
     return all;
   }
-  /// Returns the event if it reports the end of a worker's stream, else null.
+  /// Returns the event if a worker's stream has ended, otherwise null.
   static core::worker_disconnected const* disconnect(auto const&) { return nullptr; }
   static core::worker_disconnected const* disconnect(core::worker_disconnected const& e) {
     return &e;

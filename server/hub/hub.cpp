@@ -79,7 +79,7 @@ void hub::log_worker_attached(core::welcome const& w) {
                   "attached");
 }
 
-// The log of the history reports workers that may return, or have already returned.
+// The history logs workers that may return or have already returned.
 void hub::log_worker_left(core::stream_id stream, bool clean, std::string const& reason) {
   auto const name = workers_.remove_name(stream);
   if (name.empty()) return;
@@ -115,7 +115,7 @@ void hub::finish_step(core::effects const& fx, core::worker_disconnected const* 
   programs_.steps().apply(of_steps);
 }
 
-// Replies are delivered last, since their handlers can perform the next step.
+// Replies are delivered last, because their handlers can execute the next step.
 void hub::deliver(core::effects const& fx) {
   for (auto const& w : fx.welcomes) log_worker_attached(w);
   workers_.deliver(fx);
@@ -141,15 +141,15 @@ void hub::deliver(core::effects const& fx) {
 
 namespace {
 
-// Returns whether an answer names a program, or the job or program of an idempotency key. Such an
-// answer is wrong if the record of that object is lost.
+// Returns whether an answer identifies a program, or an idempotency key's job or program. The
+// answer would be wrong if the object's record were lost.
 bool names_created(core::reply const& r) {
   return std::holds_alternative<core::program_reply>(r.body) || r.status.field == "idempotency_key";
 }
 
 }  // namespace
 
-// Each reply waits for the records that it may depend on, except that of ask_now.
+// Each reply except that of ask_now waits for the records that it may depend on.
 void hub::answer(core::effects const& fx) {
   if (gate_.is_idle()) return calls_.deliver(fx.replies);
   bool const changed = !fx.facts.empty() || !fx.program_facts.empty();

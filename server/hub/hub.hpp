@@ -1,11 +1,10 @@
-// Owns the core of a cluster: performs events, delivers their effects, and keeps the core's one
-// timer. Its members handle everything outside the core.
+// Owns a cluster's core: executes events, delivers their effects, and manages the core's timer.
 //
-//   apply, ask ──► core::coordinator ──► effects ──┬──► worker_hub    closures
-//                         │                        ├──► commit_gate   records for the journal
-//                         ▼                        ├──► program_hub   ranks, clusters, records
-//                 history, object_hub,             ├──► session_hub   outcomes
-//                 rank_steps: changes              └──► reply_table   answers, last
+//   apply, ask ──► core::coordinator ──► effects ──┬──► worker_hub closures
+//                         │ ├──► commit_gate records for the journal
+//                         ▼ ├──► program_hub ranks, clusters, records
+//                 history, object_hub, ├──► session_hub outcomes
+//                 rank_steps: changes └──► reply_table answers, last
 //
 // Engine thread only.
 #pragma once
@@ -30,13 +29,12 @@ namespace muster::server {
 
 class hub {
  public:
-  /// The reason that worker streams report at a shutdown. It does not count as a loss of the
-  /// worker.
+  /// Reason that worker streams report at a shutdown, which does not count as a loss of the worker.
   static constexpr char const* shutdown_reason = "the server is shutting down";
 
   hub(core::config config, hub_dependencies dependencies, log_limits limits = {});
 
-  /// Performs an event (a struct of core/api/model.hpp) and delivers its effects before returning.
+  /// Executes an event (see core/api/model.hpp) and delivers its effects before returning.
   template <class Event>
   void apply(Event&& e) {
     auto const inputs = traits_.inputs(e);
@@ -55,8 +53,8 @@ class hub {
     programs_.write_records();
   }
 
-  /// Performs an event that carries a `call`: sets its id, and passes the reply to `done` exactly
-  /// once, possibly before `ask` returns. Returns the id, for `forget`.
+  /// Executes an event with a `call`. Passes the reply to `done` exactly once, possibly before
+  /// `ask` returns. Returns the call ID, for `forget`.
   using reply_handler = reply_table<core::reply, core::session_id>::handler;
   template <class Event>
   core::call_id ask(Event e, reply_handler done) {
@@ -69,8 +67,8 @@ class hub {
       calls_.deliver({core::reply{call, std::move(refused), {}}});
     return call;
   }
-  /// Performs an event that the core answers within its step, and returns the answer. The answer
-  /// may depend on records that are not durable yet: see session_hub::run_after_pending_commits.
+  /// Executes an event that the core answers within its step. The answer may depend on records that
+  /// are not durable yet: see session_hub::run_after_pending_commits.
   template <class Event>
   core::reply ask_now(Event e) {
     core::reply answer;
@@ -83,9 +81,9 @@ class hub {
     immediate_ = {};
     return answer;
   }
-  /// Returns the numbers of functions. Errors: INVALID_ARGUMENT if a name is empty, too long or has
-  /// control characters; RESOURCE_EXHAUSTED if there are too many names. On an error, `ids` ends
-  /// before the rejected name.
+  /// Returns the functions' numbers. Errors: INVALID_ARGUMENT if a name is empty, too long or
+  /// contains control characters; RESOURCE_EXHAUSTED if there are too many names. On an error,
+  /// `ids` ends before the rejected name.
   struct function_numbers {
     muster::status status;
     std::vector<core::function_id> ids;
@@ -104,7 +102,7 @@ class hub {
   void attach(core::session_id session, session_sink& sink) { sessions_.attach(session, sink); }
   void detach(core::session_id session) { sessions_.detach(session); }
 
-  /// Calls `then` once the current state of the object is durable or lost.
+  /// Calls `then` once the object's current state is durable or lost.
   void when_durable(core::session_id s, commit_queue::callback then) {
     gate_.when_durable(s, std::move(then));
   }
@@ -115,18 +113,17 @@ class hub {
     gate_.when_durable(core::session_id{}, std::move(then));
   }
 
-  /// Stores a worker's report on a closure. If the stream does not hold the attempt, the report is
-  /// only counted.
+  /// A report is only counted if the stream does not run the attempt.
   void report(core::stream_id stream, log_line line);
   void report(core::stream_id stream, core::closure_id closure, closure_progress progress);
   void report(core::stream_id stream, machine seen);
 
-  /// Restores durable jobs from an earlier process. REQUIRES: nothing is scheduled yet.
+  /// Restores durable jobs from an earlier server process. REQUIRES: nothing has been scheduled.
   void restore(std::vector<core::restored_job> jobs);
   void on_deadline();
-  /// Sets the timer to the next deadline of the core and of the hub's parts.
+  /// Sets the timer to the next deadline.
   void follow_deadlines();
-  /// Ends all calls, sessions and workers with this reason. Nothing can attach afterwards.
+  /// Ends all calls, sessions and workers with this reason. Later attachments fail.
   void close(std::string const& why);
 
   core::coordinator const& state() const { return core_; }
@@ -135,7 +132,7 @@ class hub {
   event_publisher const& events() const { return events_; }
   history::history& past() { return history_; }
   history::history const& past() const { return history_; }
-  /// The hosts of workers and, in the main cluster, of the server.
+  /// Hosts of the workers and, in the main cluster, the server's host.
   history::machines& machines() { return machines_; }
   history::machines const& machines() const { return machines_; }
   log_store& logs() { return logs_; }
@@ -149,7 +146,6 @@ class hub {
   program_hub const& programs() const { return programs_; }
 
  private:
-  /// `disconnect` is null for all other events.
   void finish_step(core::effects const& fx, core::worker_disconnected const* disconnect);
   void deliver(core::effects const& fx);
   void answer(core::effects const& fx);
@@ -162,7 +158,7 @@ class hub {
   std::function<void(core::closure_id)> const recomputed_;
   std::function<void()> const over_budget_;
   event_publisher const events_;
-  std::unique_ptr<core::server_wide> own_wide_;  // null: server_wide is shared
+  std::unique_ptr<core::server_wide> own_wide_;  // null if server_wide is shared
   core::coordinator core_;
   history::history history_;
   history::machines machines_;
@@ -172,7 +168,7 @@ class hub {
   worker_hub workers_{core_};
   session_hub sessions_{core_, gate_};
   reply_table<core::reply, core::session_id> calls_;
-  core::call_id immediate_{};  // the call of ask_now
+  core::call_id immediate_{};  // call of ask_now
   deadline_alarm alarm_;
   object_hub objects_{*this};
   program_hub programs_;

@@ -1,4 +1,4 @@
-// The functions that a hub needs from its owner.
+// Functions that a hub's owner provides.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@
 
 namespace muster::server {
 
-/// Publishes the log events of a cluster. The outputs may be empty and must not call the hub.
+/// The outputs can be empty and must not call the hub.
 struct event_publisher {
   using severity = core::coordination::severity;
   using output = std::function<void(log_event const&)>;
 
   std::string cluster = {};  // empty: the main cluster
-  output to_feed = {};       // the event feed only
-  output to_log = {};        // the log and the event feed
+  output to_feed = {};       // event feed only
+  output to_log = {};        // log and event feed
 
   void publish(output const& to, severity s, std::string kind, std::string subject,
                std::string text) const {
@@ -34,22 +34,22 @@ struct event_publisher {
   }
 };
 
-/// State that a hub shares with the other hubs of its server.
+/// State that the hubs of a server share.
 struct pool_dependencies {
-  core::server_wide* wide = nullptr;  // null: there are no other hubs
-  std::uint64_t calls_above = 0;      // call ids are greater, and less than those of the next hub
-  /// Called when the values exceed the server's limit. Other hubs then evict values, later.
+  core::server_wide* wide = nullptr;  // null: the only hub
+  std::uint64_t calls_above = 0;      // call IDs are greater, and less than those of the next hub
+  /// Called when the values exceed the server's limit. Other hubs then evict values later.
   std::function<void()> over_budget = {};
 };
 
 struct hub_dependencies {
   /// Unix microseconds; monotonic (see core/api/time.hpp).
   std::function<core::time_point()> now;
-  /// Schedules a call of `hub::on_deadline`. Replaces an earlier schedule.
+  /// Schedules a call of `hub::on_deadline`, replacing an earlier schedule.
   std::function<void(core::time_point)> arm;
   event_publisher events = {};
-  /// Moves values to disk or back. Each is answered later with core::values_moved. Empty if the
-  /// core was configured without `spill`.
+  /// Moves values to or from disk. Each move is answered later with core::values_moved. Empty if
+  /// the core was configured without `spill`.
   std::function<void(std::vector<core::value_move>)> move_values = {};
   /// Called when a lost value was recomputed, possibly with a different result. Must not call the
   /// hub.

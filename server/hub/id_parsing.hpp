@@ -1,4 +1,4 @@
-// Parsers of ids: a prefix and 16 hex digits, as core::text() writes them. Pure functions.
+// Parsers of IDs: a prefix and 16 hexadecimal digits, as core::text() formats them. Pure functions.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace muster::server {
 
-/// Returns "rv_…" for the value of a closure; it has the closure's number.
+/// Returns "rv_…" for a closure's value, which has the closure's number.
 std::string value_text(core::closure_id id);
 
-/// Returns nothing unless the string is the prefix and 16 lower-case hex digits.
+/// Return nothing unless the text is the prefix and 16 lower-case hexadecimal digits.
 std::optional<core::session_id> parse_job(std::string_view text);
 std::optional<core::closure_id> parse_closure(std::string_view text);
 std::optional<core::closure_id> parse_value(std::string_view text);

@@ -10,7 +10,7 @@ namespace muster::server {
 struct log_event {
   core::coordination::severity severity = core::coordination::severity::info;
   std::string kind;     ///< "task_registered", "barrier_failed", …
-  std::string cluster;  ///< name; empty: no cluster
+  std::string cluster;  ///< may be empty
   std::string subject;  ///< task, worker or barrier; may be empty
   std::string text;
 };

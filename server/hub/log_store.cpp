@@ -1,5 +1,5 @@
-// Lines are stored per job, in order of arrival; a closure has the numbers of its own lines. Both
-// listings need one lookup, and dropping a closure's oldest line touches nothing else.
+// Lines are stored by job. A closure stores only its lines' numbers, so that both listings need one
+// lookup, and dropping a closure's oldest line is cheap.
 #include "server/hub/log_store.hpp"
 
 #include <algorithm>
@@ -137,7 +137,7 @@ void log_store::make_room() {
       continue;
     }
     while (!c.lines.empty()) drop_oldest(c);
-    // The entry keeps its count of dropped lines for now. The newest entry stays last.
+    // The entry keeps its count of dropped lines. The newest entry remains last.
     ages_.splice(std::prev(ages_.end()), ages_, c.age);
   }
 }
@@ -200,7 +200,7 @@ log_page log_store::after(log_target of, std::uint64_t seq, std::size_t limit) c
 log_page log_store::newest(log_target of, std::size_t limit) const {
   auto const job = jobs_.find(of.job);
   if (job == jobs_.end() || limit == 0) return after(of, UINT64_MAX, 0);
-  std::uint64_t from = 0;  // the number before the first line to return
+  std::uint64_t from = 0;
   if (of.closure == core::closure_id{}) {
     auto const& lines = job->second.lines;
     if (lines.size() > limit)

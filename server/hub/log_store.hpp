@@ -1,8 +1,8 @@
 // Log lines, output and progress of running closures. Member of a hub, which accepts reports only
-// from the stream that holds the closure; engine thread only.
+// from the stream that runs the closure; engine thread only.
 //
-// Lines are numbered per job in order of arrival, so a reader of a whole job can count missing
-// lines. The newest lines of a closure, of all attempts, are kept until its job is forgotten.
+// Lines are numbered by job, so that a reader of a whole job can count missing lines. A closure's
+// newest lines, from all attempts, are stored until its job is removed.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +43,10 @@ constexpr auto enum_names(log_level) {
 }
 
 struct log_line {
-  std::uint64_t seq = 0;  // number in its job, from 1; set by the store
+  std::uint64_t seq = 0;  // number within the job, from 1; set by the store
   core::time_point at{};
   core::closure_id closure{};
-  std::uint32_t index = 0;  // of the closure in its job
+  std::uint32_t index = 0;  // the closure's index in its job
   std::uint32_t attempt = 0;
   log_level level = log_level::info;
   std::string text;
@@ -63,20 +63,19 @@ struct closure_progress {
 };
 
 struct log_limits {
-  /// Longer lines and progress texts are cut and marked.
+  /// Longer texts are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Limits per closure. At the limit, its oldest line is dropped and counted.
+  /// Limits per closure. At the limit, the oldest line is dropped and counted.
   std::size_t closure_lines_max = 5'000;
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   /// Limit of all closures, including `line_overhead` and `closure_overhead`. At the limit, the
-  /// closure that has been silent longest loses its lines, which are counted, and later its
+  /// closure that has been silent for longest loses its lines, which are counted, and later its
   /// progress.
   std::size_t bytes_max = std::size_t{128} << 20;
   static constexpr std::size_t line_overhead = 192, closure_overhead = 384;
 };
 
-/// The lines of a closure, or of all closures of a job.
 struct log_target {
   core::session_id job{};
   core::closure_id closure{};  // default: the whole job
@@ -92,58 +91,55 @@ struct log_page {
 
 class log_store {
  public:
-  /// `above`: ids of waits are greater.
+  /// `above`: wait IDs are greater
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 
-  /// Stores a line of a closure of this job, and sets its `seq`. A line that ends with a carriage
-  /// return is unfinished: the next line of the same closure, attempt and level replaces it, which
-  /// does not count as a drop.
+  /// Sets the line's `seq`. A line that ends with a carriage return is unfinished: the next line of
+  /// the same closure, attempt and level replaces it, and it does not count as dropped.
   void add(core::session_id job, log_line line);
   void set_progress(core::session_id job, core::closure_id closure, closure_progress p);
-  /// Counts a report on a closure that the stream does not hold.
   void count_rejected() { ++counts_.strays; }
-  /// Removes everything of a job. Its waiters are not called.
+  /// Removes a job's data. Its waiters are not called.
   void release(core::session_id job);
 
   std::optional<closure_progress> progress(core::closure_id closure) const;
-  /// Sets the display name of the function that the closure calls. REQUIRES: it has no name yet.
+  /// Sets the display name of the closure's function. REQUIRES: it has no name yet.
   void set_name(core::session_id job, core::closure_id closure, std::string_view name);
-  /// Returns the display name; empty if there is none.
+  /// Returns an empty string if the closure has no name.
   std::string_view name_of(core::closure_id closure) const;
-  /// Returns the job of a closure that has reported something.
+  /// Returns nothing if the closure has reported nothing.
   std::optional<core::session_id> job_of(core::closure_id closure) const;
-  /// Returns the number of the job's newest line, even if it was dropped; 0: none yet.
+  /// Returns the number of the job's newest line, even if it was dropped, or 0.
   std::uint64_t newest(core::session_id job) const;
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
   log_page newest(log_target of, std::size_t limit) const;
 
-  /// Maximum number of lines between two calls of `take_new_lines`. Further lines are skipped.
+  /// Maximum number of lines between two calls of `take_new_lines`. Further lines are omitted.
   static constexpr std::size_t new_lines_max = 5'000;
   using job_line = std::pair<core::session_id, log_line>;
   /// Returns the finished lines added since the last call, oldest first. The first call returns
   /// none.
   std::vector<job_line> take_new_lines();
 
-  /// A waiter also waits for the end of its target in the core, which bounds the number of waiters
-  /// and their time.
+  /// A waiter also waits for its target's end in the core, which limits the number of waiters.
   enum class wait_id : std::uint64_t {};
-  /// Calls `then` once, from within `add`, when a line of the target arrives. Returns the id for
+  /// Calls `then` once, within `add`, when a line of the target arrives. Returns the ID for
   /// `forget`.
   wait_id wait(log_target of, std::function<void()> then);
   void forget(wait_id id);
 
   struct counts {
     std::uint64_t lines = 0;
-    std::uint64_t dropped = 0;  // of those, dropped at a limit
-    std::uint64_t strays = 0;   // for closures that the stream did not hold
+    std::uint64_t dropped = 0;  // lines dropped at a limit
+    std::uint64_t strays = 0;   // reports on closures that the stream did not run
     std::size_t bytes = 0;
     std::size_t closures = 0;
     bool operator==(counts const&) const = default;
   };
   counts count() const;
   log_limits const& limits() const { return limits_; }
-  /// Sets `bytes_max`, and drops the oldest lines at once if necessary.
+  /// Drops the oldest lines immediately if necessary.
   void limit_bytes(std::size_t bytes_max);
 
  private:
@@ -159,7 +155,7 @@ class log_store {
     std::deque<std::uint64_t> lines;
     std::size_t bytes = 0;
     std::uint64_t dropped = 0;
-    // The number of the line that the next line of this level replaces.
+    // Number of the line that the next line of this level replaces.
     std::map<log_level, std::uint64_t> unfinished;
     std::optional<closure_progress> progress;
     std::list<core::closure_id>::iterator age;
@@ -189,7 +185,7 @@ class log_store {
   counts counts_;
   std::uint64_t last_wait_;
   bool is_followed_ = false;  // whether take_new_lines was called
-  std::vector<std::pair<core::session_id, std::uint64_t>> new_lines_;  // new lines, by number
+  std::vector<std::pair<core::session_id, std::uint64_t>> new_lines_;  // by number
 };
 
 }  // namespace muster::server

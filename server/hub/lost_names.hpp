@@ -1,6 +1,5 @@
-// Names of large values that were lost with their worker, and the values that replace them.
-// Closures that were started before the loss still ask for the old name. Owned by the blob_store;
-// engine thread only.
+// Names of large values that were lost with their worker, and their replacements. Closures that
+// started before the loss still request the old name. Owned by the blob_store; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +16,10 @@ namespace muster::server {
 
 class lost_names {
  public:
-  /// Minimum time between two requests to run the same closure again.
+  /// Minimum time between two requests to run a closure again.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
-  /// Stores at most `names_max` names. Further names replace the oldest; requests for those fail.
+  /// At `names_max`, further names replace the oldest names, whose requests then fail.
   explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
 
   void add(std::string_view name, core::closure_id closure) {
@@ -36,18 +35,16 @@ class lost_names {
     for (auto it = from; it != to; ++it)
       if (it->second != name) lost_.at(it->second).now = name;
   }
-  /// Returns the name of the replacement, or `name` itself if it has no
-  /// replacement.
+  /// Returns the replacement's name, or `name` if it has no replacement.
   std::string current(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it == lost_.end() || it->second.now.empty() ? std::string(name) : it->second.now;
   }
-  /// Returns whether the value was lost and not replaced yet.
   bool is_missing(std::string_view name) const {
     auto const it = lost_.find(std::string(name));
     return it != lost_.end() && it->second.now.empty();
   }
-  /// Returns the closure to run again, at most once in `asked_every`.
+  /// Returns the closure to run again, at most once per `asked_every`.
   std::optional<core::closure_id> ask(std::string_view name, core::time_point now) {
     auto const it = lost_.find(std::string(name));
     if (it == lost_.end() || !it->second.now.empty() || now < it->second.ask_at) return {};

@@ -27,7 +27,7 @@ core::failure slow_worker() {
 
 }  // namespace
 
-// Object ids of successive server processes increase, because they start from the clock.
+// Object IDs start at the current time, so that they increase across server processes.
 object_hub::object_hub(hub& of)
     : hub_(of),
       table_(limits_of(of.state().configuration()),
@@ -42,7 +42,7 @@ muster::result<core::object_id> object_hub::create(core::session_id s, std::uint
   return made;
 }
 
-// The coordinator knows which functions a task serves and whether it accepts new work.
+// The coordinator knows which functions a task provides, and whether it accepts new work.
 muster::status object_hub::place(core::objects::object_spec& spec) const {
   auto const workers = hub_.state().workers();
   for (auto const& [job, index] : table_.holders()) {
@@ -109,7 +109,7 @@ void object_hub::call(core::incarnation i, std::string_view ticket,
   deliver();
 }
 
-// The coordinator knows whose closure draws, and that its worker holds it.
+// The coordinator knows which closure draws, and that its worker runs it.
 void object_hub::draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c) {
   auto const who = core::objects::caller_of(i);
   auto const refuse = [&](std::string why) {
@@ -161,7 +161,7 @@ object_hub::changes object_hub::changes_of(core::effects const& fx) const {
     else if (s.kind == core::delivery::resumable)
       c.attached.emplace_back(s.session, s.attached);
   for (auto const& s : fx.changes.sessions_released) c.ended.push_back(s.session);
-  // The process can still be alive: its new stream may have replaced this one.
+  // The process may still be alive: its new stream may have replaced this one.
   for (auto const& d : fx.disconnects) c.lost.push_back({d.stream, false, d.status.message});
   if (!table_.is_drawn_from()) return c;
   for (auto const& s : fx.stop_requests) c.stops.push_back(s.closure);
@@ -206,8 +206,8 @@ void object_hub::deliver_answer(core::objects::call_answer const& a) {
   hub_.workers().send(it->second.stream, &object_sink::on_object_answer, a);
 }
 
-// Orders of one stream are sent in this order. The coordinator is notified last, since its step can
-// call this again.
+// The order within a stream is preserved. The coordinator is notified last, because its step can
+// call this function again.
 void object_hub::deliver() {
   for (auto said = table_.take_output(); !said.empty(); said = table_.take_output()) perform(said);
   hub_.follow_deadlines();
@@ -238,7 +238,6 @@ void object_hub::perform(core::objects::output const& said) {
   auto const holds = [&](std::string const& job) {
     return std::find(stateful.begin(), stateful.end(), job) != stateful.end();
   };
-  // One step per task and session.
   std::set<std::tuple<core::session_id, std::string, std::int64_t>> used;
   for (auto const& u : said.uses)
     if (holds(u.job) && used.emplace(u.session, u.job, u.index).second) hub_.apply(u);

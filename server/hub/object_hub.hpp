@@ -1,5 +1,5 @@
-// Objects on tasks of one hub: carries out the decisions of the pure object_table, and reports to
-// the coordinator which sessions depend on which task.
+// Objects on tasks of one hub: executes the decisions of the pure object_table, and reports to the
+// coordinator which sessions depend on which task.
 //
 //   session_stream ──► ask… ──┐                    ┌──► session_sink, worker_sink: answers
 //   worker_connection ────────┼──► object_table ───┼──► worker_sink: orders
@@ -27,25 +27,23 @@ class object_hub {
  public:
   using table = core::objects::object_table;
 
-  /// REQUIRES: `of` outlives it.
+  /// REQUIRES: `of` outlives the object.
   explicit object_hub(hub& of);
 
-  /// Allows the session to have objects.
   muster::status open(core::session_id s, table::user u) { return table_.open(s, std::move(u)); }
   muster::result<core::object_id> create(core::session_id s, std::uint64_t number,
                                          core::objects::object_spec spec);
-  /// See object_table.
   bool must_wait_for_name(core::session_id s, std::string_view name) const;
   muster::result<core::dataset_id> create_dataset(core::session_id s, std::uint64_t number,
                                                   core::datasets::dataset_spec spec);
   /// Errors: NOT_FOUND, PERMISSION_DENIED.
   muster::result<core::object_id> find(core::session_id s, std::string_view name);
-  /// Removes the object; its open calls are CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Removes the object; its open calls fail with CANCELLED. Errors: NOT_FOUND, PERMISSION_DENIED.
   muster::status drop(core::session_id s, core::object_id id);
   /// Removes the object without a permission check. REQUIRES: it exists.
   void remove(core::object_id id);
-  /// Performs calls of a session, or of a worker's functions with a ticket. `taken`: the numbers of
-  /// answers that the caller has received.
+  /// Executes calls of a session or, with a ticket, of a worker's functions. `taken`: numbers of
+  /// received answers
   void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);
   void call(core::incarnation i, std::string_view ticket,
@@ -63,30 +61,30 @@ class object_hub {
   void reports(core::stream_id stream, std::vector<report> answers);
   void built(core::stream_id stream, core::object_id id, std::optional<core::failure> why);
 
-  // Used only by the hub.
+  // The following types and functions are used only by the hub.
   struct lost_stream {
     core::stream_id stream{};
-    bool final = false;  // its worker will not return
+    bool final = false;  // the worker will not return
     std::string why{};
   };
-  /// The consequences of a step for objects; empty for nearly all steps.
+  /// Empty for nearly all steps.
   struct changes {
     std::vector<core::session_id> ended{};
-    std::vector<std::pair<core::session_id, bool>> attached{};  // whether its client is connected
+    std::vector<std::pair<core::session_id, bool>>
+        attached{};  // whether the session's client is connected
     std::vector<lost_stream> lost{};
-    /// Closures that have ended or are queued again, and whether they have succeeded.
+    /// Closures that have ended (true: succeeded) or are queued again.
     std::vector<std::pair<core::closure_id, bool>> closures{};
-    std::vector<core::closure_id> stops{};  // closures that were asked to stop
+    std::vector<core::closure_id> stops{};  // closures asked to stop
 
     bool empty() const {
       return ended.empty() && attached.empty() && lost.empty() && closures.empty() && stops.empty();
     }
   };
-  /// REQUIRES: the effects are not delivered yet.
+  /// REQUIRES: the effects have not been delivered yet.
   changes changes_of(core::effects const& fx) const;
-  /// REQUIRES: the effects of the step are delivered.
+  /// REQUIRES: the effects of the step have been delivered.
   void apply(changes const& c);
-  /// Fails calls whose deadline has passed, and drops expired answers.
   void tick();
   core::time_point due() const { return table_.due(); }
 
@@ -98,8 +96,8 @@ class object_hub {
     std::string task{};  // "worker:3"
   };
 
-  /// Sets the task of an object that names none: the task with the fewest objects among those that
-  /// provide its function. Errors: UNAVAILABLE.
+  /// Assigns an object without a task to the task with the fewest objects that provides its
+  /// function. Errors: UNAVAILABLE.
   muster::status place(core::objects::object_spec& spec) const;
   void draw(core::incarnation i, core::session_id s, core::objects::call_spec const& c);
   void deliver();

@@ -10,10 +10,10 @@
 namespace muster::server {
 namespace {
 
-// Number of bits for the calls of one hub; the ids of the next hub follow.
+// Bits reserved for the call IDs of one hub.
 constexpr unsigned call_bits = 40;
 
-// Chunks of ids reserved for one cluster.
+// ID chunks reserved for one cluster.
 constexpr std::uint32_t spare_chunks = 8'192;
 
 std::string counted(std::uint64_t n, std::string const& one, std::string const& many) {
@@ -60,7 +60,7 @@ hub* pools::existing(cluster_id c) {
 }
 
 void pools::forget(core::call_id call) {
-  for_each([call](hub& h) { h.forget(call); });  // ids are unique across hubs
+  for_each([call](hub& h) { h.forget(call); });  // IDs are unique across hubs
 }
 
 void pools::moved(core::values_moved m) {
@@ -106,7 +106,6 @@ void pools::stop() {
   for_each([](hub& h) { h.apply(core::stop{}); });
 }
 
-// All clusters share one limit evenly.
 void pools::share_logs() {
   auto const share = log_bytes_max_ / (others_.size() + 1);
   for_each([share](hub& h) { h.logs().limit_bytes(share); });

@@ -1,9 +1,9 @@
-// One hub per cluster, so that names, queues, workers and limits of clusters are separate. The main
-// hub always exists. Another hub is created when a worker or a job first needs it, and removed with
-// its cluster.
+// Each cluster has its own hub, so that names, queues, workers and limits are separate. The main
+// hub always exists. Another hub is created when a worker or a job first needs it, and is removed
+// with its cluster.
 //
-// New requests name the cluster; existing objects are found by their id, which is unique in the
-// server. Owned by the composition root; engine thread only.
+// Existing objects are found by their ID, which is unique in the server. Owned by the composition
+// root; engine thread only.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,14 @@
 
 namespace muster::server {
 
-/// The functions that the pools need from their owner. Empty in a server with one cluster.
+/// Empty in a server with a single cluster.
 struct pools_dependencies {
   using cluster_id = core::coordination::cluster_id;
-  /// Returns the cluster with this name. `default` means the main cluster unless a cluster has that
-  /// name. Errors: NOT_FOUND.
+  /// `default` means the main cluster unless a cluster has that name. Errors: NOT_FOUND.
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
-  /// Returns the cluster of the main port; none if it is not declared.
+  /// Returns the main port's cluster, or none if it is not declared.
   std::function<cluster_id()> main = {};
-  /// Creates the hub of a cluster, with these dependencies in addition to the usual ones.
+  /// Creates a cluster's hub, with these additional dependencies.
   std::function<std::shared_ptr<hub>(cluster_id, pool_dependencies)> make = {};
 };
 
@@ -39,24 +38,23 @@ class pools {
   hub& main() { return main_; }
   /// Returns the cluster's hub, and creates it if necessary. Errors: NOT_FOUND; RESOURCE_EXHAUSTED.
   muster::result<hub*> of(cluster_id c);
-  /// Returns the hub of a cluster by name; an empty name means the main cluster. Errors as above.
+  /// An empty name means the main cluster. Errors: as for `of`.
   muster::result<hub*> named(std::string_view cluster);
-  /// Returns null if the hub was not created yet.
+  /// Returns null if the hub has not been created yet.
   hub* existing(cluster_id c);
 
-  /// Returns the bytes of blobs that count for a token. Set before requests are served.
+  /// Returns the bytes of blobs that count for a token. Must be set before requests are served.
   std::function<std::uint64_t(std::string_view token)> blob_bytes_of = [](auto) {
     return std::uint64_t{0};
   };
 
-  /// Returns the hub that knows the id; the main hub, which then reports NOT_FOUND, if there is
-  /// none.
+  /// Returns the hub that knows the ID, otherwise the main hub, which then reports NOT_FOUND.
   hub& of(core::session_id id) { return hub_of(id); }
   hub& of(core::closure_id id) { return hub_of(id); }
   hub& of(core::per_worker_id id) { return hub_of(id); }
   hub& of(core::program_id id) { return hub_of(id); }
 
-  /// The main hub first.
+  /// Starts with the main hub.
   template <class F>
   void for_each(F f) {
     f(main_);
@@ -64,14 +62,12 @@ class pools {
   }
 
   void forget(core::call_id call);
-  /// Forwards the results of disk operations on values to the hubs that own them.
   void moved(core::values_moved m);
-  /// Evicts values in the hubs that exceed their share.
   void make_room();
-  /// Returns what prevents the deletion of the cluster: workers, unfinished jobs and programs.
-  /// Empty if nothing does.
+  /// Returns what prevents the cluster's deletion: workers, unfinished jobs or programs. May be
+  /// empty.
   std::string in_use(cluster_id c);
-  /// Removes the cluster's hub: answers its calls, and ends workers and sessions with `why`.
+  /// Answers the calls of the cluster's hub, and ends its workers and sessions with `why`.
   void remove(cluster_id c, std::string const& why);
   void stop();
 

@@ -1,5 +1,5 @@
-// The parts that both kinds of hubs share: the handlers of pending calls, and the timer for the
-// core's next deadline. Owned by a hub; engine thread only.
+// Handlers of pending calls, and the timer for the core's next deadline. Owned by a hub; engine
+// thread only.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 
 namespace muster::server {
 
-/// The handlers of pending calls. Bounded by the core's limit of parked calls; other calls are
-/// answered within their step. `About`: data needed to answer a call.
+/// Bounded by the core's limit of parked calls; other calls are answered within their step.
+/// `About`: data needed to answer a call
 template <class Reply, class About>
 class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
 
-  /// `above`: call ids are greater.
+  /// `above`: call IDs are greater
   explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
 
-  /// Returns the id of a new call. `done` gets the reply exactly once unless the call is forgotten.
+  /// Returns a new call's ID. `done` gets the reply exactly once unless the call is forgotten.
   core::call_id expect(handler done, About about = {}) {
     auto const call = core::call_id{++last_call_};
     calls_.emplace(call, waiting{std::move(done), about});
@@ -32,11 +32,11 @@ class reply_table {
     auto const it = calls_.find(call);
     return it == calls_.end() ? About{} : it->second.about;
   }
-  /// Drops the handler. Returns false if it was already called.
+  /// Returns false if the handler has already been called.
   bool forget(core::call_id call) { return calls_.erase(call) == 1; }
 
-  /// Call it last in a step: handlers may call the hub, which makes the core overwrite its effects.
-  /// So the replies are a copy.
+  /// Must be called last in a step. The replies are a copy, because handlers may call the hub,
+  /// which overwrites the core's effects.
   void deliver(std::vector<Reply> replies) {
     for (auto& r : replies)
       if (auto node = calls_.extract(r.call)) node.mapped().done(r);
@@ -51,7 +51,7 @@ class reply_table {
   std::uint64_t last_call_;
 };
 
-/// Sets the timer to the core's next deadline, but only when the deadline has changed.
+/// Sets the timer only when the deadline has changed.
 class deadline_alarm {
  public:
   using arm = std::function<void(core::time_point)>;
@@ -61,7 +61,7 @@ class deadline_alarm {
     armed_ = deadline;
     set(deadline);
   }
-  /// Reports that the timer has fired. It is set again even for the same time.
+  /// Reports that the timer has fired, so that it is set again even for the same time.
   void on_fired() { armed_ = core::never; }
 
  private:

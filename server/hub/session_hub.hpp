@@ -6,20 +6,20 @@
 
 namespace muster::server {
 
-/// Receives the outcomes of one streaming session. Calls are made within a step: an implementation
-/// only queues and signals, and never calls the hub.
+/// Called within a step, so that an implementation must only queue and signal, and never call the
+/// hub.
 class session_sink {
  public:
   virtual ~session_sink() = default;
   virtual void on_outcome(core::outcome const& o) = 0;
   virtual void on_notice(core::session_notification const& n) = 0;
   virtual void on_object_answer(core::objects::call_answer const&) {}
-  /// The last call: another sink serves the session now.
+  /// Another sink now serves the session. No further calls follow.
   virtual void on_replaced() = 0;
-  /// The last call: the session was removed with its cluster.
+  /// The session was removed with its cluster. No further calls follow.
   virtual void on_removed(muster::status const& why) = 0;
-  /// The disk has failed, so events of the session may be lost. No more follow, and the stream must
-  /// end, but not from within this call.
+  /// The disk has failed, so events may be lost. No further events follow. The stream must end, but
+  /// not within this call.
   virtual void on_journal_failure(muster::status const& why) = 0;
 };
 
@@ -27,7 +27,7 @@ class session_hub {
  public:
   session_hub(core::coordinator const& core, commit_gate& gate) : core_(core), gate_(gate) {}
 
-  /// Replaces the sink of the session, if it has one.
+  /// Replaces an existing sink.
   void attach(core::session_id session, session_sink& sink);
   void detach(core::session_id session) { sessions_.erase(session); }
   /// Returns null if the client is disconnected.
@@ -35,32 +35,31 @@ class session_hub {
   void remove_all(muster::status const& why);
 
   void deliver(core::effects const& fx);
-  /// Calls `then` once all events of a durable session so far can be sent; at once for other
-  /// sessions. After a disk failure, the sink's on_journal_failure is called instead.
+  /// Calls `then` once all earlier events of a durable session can be sent, or immediately for
+  /// other sessions. After a disk failure, the sink's on_journal_failure is called instead.
   void run_after_pending_commits(core::session_id session, std::function<void()> then);
-  /// Returns whether input of the session must wait because the journal is full. The caller polls:
-  /// there is no signal when this ends.
+  /// Returns whether the session's input must wait because the journal is full. Must be polled.
   bool is_paused(core::session_id session) const;
 
  private:
   struct served {
     session_sink* sink = nullptr;
     bool durable = false;
-    std::uint64_t behind = 0;  // batch of the last event that is held back
+    std::uint64_t behind = 0;  // batch of the last delayed event
   };
-  // In the order of delivery: an error precedes the closures that it cancels, and an end follows
-  // its outcomes.
+  // In order of delivery: an error precedes the closures that it cancels, and an end follows its
+  // outcomes.
   struct events {
     std::vector<core::session_notification> failures;
     std::vector<core::outcome> outcomes;
     std::vector<core::session_notification> ends;
   };
-  /// Returns whether an event must be held back: the session is durable, depends on a session that
-  /// is, or has an earlier event held back.
+  /// Returns whether an event must be delayed: the session is durable, depends on a durable
+  /// session, or has an earlier delayed event.
   bool waits(core::session_id id, served const& s) const {
     return s.durable || !gate_.is_acknowledged(s.behind) || !gate_.is_durable(id);
   }
-  /// Null `held`: nothing is held back.
+  /// Null `held`: nothing is delayed.
   void deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held);
   void deliver_notices(std::vector<core::session_notification> const& notices, bool failed,
                        events* held);

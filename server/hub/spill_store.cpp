@@ -31,7 +31,7 @@ muster::status spill_store::start(std::filesystem::path directory, answer_handle
   if (auto const opened = files_.open(std::move(directory)); !opened.ok())
     return {muster::code::failed_precondition, opened.message};
   on_answer_ = std::move(on_answer);
-  files_.clear();  // files of a server that was killed
+  files_.clear();  // files of a killed server
   thread_.start([this](std::vector<core::value_move> moves) { perform(moves); });
   return {};
 }
@@ -83,7 +83,7 @@ core::values_moved spill_store::write(std::span<core::value_move const> moves) {
   return done;
 }
 
-/// Returns 0, or the errno of the failure; then the segment does not exist.
+/// Returns 0, or an errno value if the segment could not be written.
 int spill_store::write_segment(std::span<core::value_move const> moves) {
   auto const name = segment_name(++last_segment_);
   auto out = files_.begin(name + ".tmp");
@@ -116,7 +116,7 @@ core::value_moved spill_store::read(core::closure_id id) const {
 
 void spill_store::forget(core::closure_id id) {
   auto const node = places_.extract(id);
-  if (!node) return;  // its write failed
+  if (!node) return;  // the write has failed
   auto const segment = live_.find(node.mapped().segment);
   if (--segment->second > 0) return;
   files_.remove(segment_name(segment->first));

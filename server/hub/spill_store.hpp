@@ -1,12 +1,12 @@
 // Values of the core that are spilled to disk. A thread writes, reads and deletes them in the order
 // of the requests.
 //
-// Values that are queued together are written into one segment file of about 8 MiB, which gets its
-// name when it is complete. A segment is deleted with its last value and never rewritten. Values
-// have checksums. Nothing survives the process: `start` removes the files of an earlier process,
-// and a lock prevents two servers from using one directory.
+// Values that are queued together are written into a segment file of about 8 MiB, which is renamed
+// when complete. A segment is deleted with its last value and never rewritten. Values have
+// checksums. `start` removes an earlier process's files. A lock prevents two servers from using one
+// directory.
 //
-// The core bounds the queue: pending bytes do not exceed its memory limit, and it reads at most 64
+// The core limits the queue: pending bytes do not exceed its memory limit, and it reads at most 64
 // values at a time.
 #pragma once
 
@@ -27,19 +27,18 @@ class spill_store {
  public:
   static constexpr std::size_t segment_bytes = std::size_t{8} << 20;
 
-  /// Gets the answers on the store's thread; not called after `stop`.
+  /// Called with the answers on the store's thread. Not called after `stop`.
   using answer_handler = std::function<void(core::values_moved)>;
 
   spill_store();
   ~spill_store() { stop(); }
   spill_store(spill_store const&) = delete;
 
-  /// Prepares the directory and starts the thread. Errors: FAILED_PRECONDITION with the directory
-  /// and the system's reason, in one line; then the thread is not started.
+  /// Errors: FAILED_PRECONDITION in one line, with the directory and the system's reason.
   muster::status start(std::filesystem::path directory, answer_handler on_answer);
-  /// Queues operations. Any thread. Does nothing before `start` and after `stop`.
+  /// Any thread. Has no effect before `start` and after `stop`.
   void ask(std::vector<core::value_move> moves) { thread_.ask(std::move(moves)); }
-  /// Finishes the current operation, ends the thread and removes the files.
+  /// Finishes the current operation, stops the thread and removes the files.
   void stop();
 
  private:
@@ -59,10 +58,10 @@ class spill_store {
 
   answer_handler on_answer_;
 
-  // Used only by the store's thread while it runs.
+  // The following members are used only by the store's thread while it runs.
   own_files files_;
   std::unordered_map<core::closure_id, place> places_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // number of values, by segment
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // by segment: number of values
   std::uint64_t last_segment_ = 0;
 
   store_thread<core::value_move> thread_;

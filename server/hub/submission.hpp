@@ -1,12 +1,9 @@
-// Closures to schedule, in the form that all interfaces share. A parser fills a submission
-// (web/json/submission_json for REST, rpc/sessions/schedule_convert for streams and calls), which
-// becomes an event.
+// Closures to schedule, in the form that all interfaces share.
 //
 //   json_ref, SessionRequest, ScheduleRequest ──► submission ──► open_session, schedule ──► hub
 //
-// Owned by its request, or by a stream, which reuses it. One thread at a time, but `learn` only on
-// the engine thread. Its size is limited by that of the request; the core accepts or rejects it as
-// a whole.
+// Owned by its request, or by a stream, which reuses it. One thread at a time; `learn` only on the
+// engine thread. The request limits its size; the core accepts or rejects it as a whole.
 #pragma once
 
 #include <cstdint>
@@ -25,53 +22,50 @@ class submission {
  public:
   using shared_extras = std::shared_ptr<core::closure_extras const>;
 
-  /// Appends a closure. The caller sets its arguments and token.
+  /// The caller must set the closure's arguments and token.
   core::closure_spec& add(core::function_id function) {
     auto& c = event_.closures.emplace_back();
     c.function = function;
     return c;
   }
-  /// Appends a closure of a function by name. REQUIRES: a submission has all functions by number,
-  /// or all by name.
+  /// REQUIRES: the submission specifies all functions by number, or all by name.
   core::closure_spec& add(std::string const& function);
   void reserve(std::size_t closures) { event_.closures.reserve(closures); }
 
-  /// Returns extras with these options: null for default options, and shared with the previous call
-  /// if they are equal.
+  /// Returns null for default options, and the previous call's extras if the options are equal.
   shared_extras asking(core::closure_options const& options);
   /// Gives the closure its own copy of its extras, for inputs and per-worker values.
   static core::closure_extras& own_extras(core::closure_spec& closure);
 
-  /// Returns the number for a closure's `callable`. An equal name among the last few is reused.
+  /// Returns the number for a closure's `callable`. Reuses an equal name among the last few.
   std::uint32_t calling(core::callable_name called);
-  /// The names that the closures' `callable` refers to, from 1.
+  /// The names that the closures' `callable` refers to, numbered from 1.
   std::vector<core::callable_name>& callables() { return event_.callables; }
 
   std::vector<core::closure_spec> const& closures() const { return event_.closures; }
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
-  /// The functions added by name, each once.
+  /// The functions added by name, without duplicates.
   std::vector<std::string> const& names() const { return names_; }
 
-  /// Gets the numbers of the functions from the core. Engine thread only. Errors: those of
-  /// hub::learn.
+  /// Gets the functions' numbers from the core. Engine thread only. Errors: those of hub::learn.
   muster::status learn(hub& h);
 
-  /// Moves the closures into an event. REQUIRES: `learn` has succeeded.
+  /// REQUIRES: `learn` has succeeded.
   core::open_session opening(core::session_spec spec);
-  /// Returns the event that appends the closures, valid until `clear`. The hub of a stream takes
-  /// its contents and leaves the memory for reuse. REQUIRES: `learn` has succeeded.
+  /// Returns the event that appends the closures, valid until `clear`. A stream's hub moves its
+  /// contents out and leaves the memory for reuse. REQUIRES: `learn` has succeeded.
   core::schedule& appending(core::session_id to, std::uint32_t generation = 0);
   void clear();
 
  private:
   core::schedule event_;
   std::vector<std::string> names_;
-  std::vector<std::uint32_t> name_of_;  // index into names_, by closure
+  std::vector<std::uint32_t> name_of_;  // by closure: index into names_
   std::unordered_map<std::string, std::uint32_t> positions_;
   shared_extras last_;
 };
 
-/// Returns the arguments of a closure. Empty argument lists share one allocation.
+/// Empty argument lists share one allocation.
 core::blob arguments(std::string_view text, core::encoding e);
 
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-// The stack of a worker process that runs closures and objects, as the worker reports it.
+// Stack of a worker process that runs closures and objects, as the worker reports it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace muster::server {
 
 struct task_stack {
   core::stack_state state{};
-  std::string text{};     // of all threads, UTF-8, by faulthandler
-  std::string process{};  // "S in futex_wait_queue"
+  std::string text{};     // all threads, UTF-8, in the format of faulthandler
+  std::string process{};  // such as "S in futex_wait_queue"
   std::uint32_t pid = 0;
 };
 

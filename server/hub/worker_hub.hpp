@@ -1,5 +1,5 @@
-// The connected workers of a hub: the sinks of their streams, the names of their tasks, and pending
-// queries. Owned by a hub; engine thread only.
+// A hub's connected workers: their streams, task names and pending queries. Owned by a hub; engine
+// thread only.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@
 
 namespace muster::server {
 
-/// Receives orders of the core for one attached worker. Calls are made within a step: an
-/// implementation only queues and signals, and never calls the hub.
+/// Receives orders for one attached worker. Called within a step, so that an implementation must
+/// only queue and signal, and never call the hub.
 class closure_sink {
  public:
   virtual ~closure_sink() = default;
@@ -29,13 +29,13 @@ class closure_sink {
   virtual void on_retract(core::retract_request const& r) = 0;
   virtual void on_drop(core::per_worker_id value) = 0;
   virtual void on_drain() = 0;
-  /// Requests the stack of the worker's process. Older workers do not answer.
+  /// Older workers do not answer.
   virtual void on_stack_query(std::uint64_t /*number*/) {}
-  /// The last call: the hub forgets the sink.
+  /// No further calls follow.
   virtual void on_disconnect(muster::status const& why, bool final) = 0;
 };
 
-/// Receives orders about ranks, for workers that can run them. The rules of closure_sink apply.
+/// Receives orders for workers that can run ranks. The rules of closure_sink apply.
 class rank_sink {
  public:
   virtual ~rank_sink() = default;
@@ -48,8 +48,7 @@ class rank_sink {
   virtual void on_stop_after(doctor::stop_after const&) {}
 };
 
-/// Receives orders about objects, for workers that hold or call them: see object_hub. The rules of
-/// closure_sink apply.
+/// Receives orders for workers that store or call objects. The rules of closure_sink apply.
 class object_sink {
  public:
   virtual ~object_sink() = default;
@@ -59,7 +58,7 @@ class object_sink {
                        core::blob const& /*args*/) {}
   virtual void on_drop_object(core::object_id) {}
   virtual void on_object_answer(core::objects::call_answer const&) {}
-  /// Returns the bytes that the worker has not read yet.
+  /// Bytes that the worker has not read yet.
   virtual std::size_t bytes_to_send() const { return 0; }
 };
 
@@ -69,13 +68,12 @@ class worker_hub {
  public:
   explicit worker_hub(core::coordinator const& core) : core_(core) {}
 
-  /// Returns a new id for the worker's stream.
   core::stream_id attach(worker_sink& sink);
-  /// Forgets the sink, and ends the queries that wait for it.
+  /// Removes the sink, and ends its pending queries.
   void detach(core::stream_id stream);
   /// Returns null if the worker is disconnected.
   worker_sink* sink(core::stream_id stream) const;
-  /// Passes a message to the worker. Returns false if it is disconnected.
+  /// Returns false if the worker is disconnected.
   template <class Sink, class Message>
   bool send(core::stream_id stream, void (Sink::*on)(Message const&), Message const& m) const {
     auto* const worker = sink(stream);
@@ -87,24 +85,22 @@ class worker_hub {
   void disconnect_all(muster::status const& why);
   void deliver(core::effects const& fx) const;
 
-  /// Sets the name of the worker's task, "worker:3", once the core has accepted the worker.
+  /// Sets the name of the worker's task, such as "worker:3", once the core has accepted the worker.
   std::string const& set_name(core::stream_id stream, std::string task) {
     return names_.insert_or_assign(stream, std::move(task)).first->second;
   }
   std::string const* name(core::stream_id stream) const;
-  /// Returns the name that the stream had; empty if it had none.
+  /// Returns the stream's name; empty if it had none.
   std::string remove_name(core::stream_id stream);
 
-  /// Reads the log of a rank; `done` is called once. Errors: NOT_FOUND if the rank is unknown;
-  /// UNAVAILABLE if its worker is disconnected; RESOURCE_EXHAUSTED.
+  /// Calls `done` once. Errors: NOT_FOUND if the rank is unknown; UNAVAILABLE if its worker is
+  /// disconnected; RESOURCE_EXHAUSTED.
   void read_log(rank_log_query query, rank_logs::handler done);
-  /// See last_lines::refresh.
   void refresh_lines(core::time_point now, last_lines::attempt const& of,
                      std::function<void()> done = {});
-  /// Starts a round of rank_stacks and returns its number.
   std::uint64_t begin_stacks(stacks_query const& of);
-  /// Reads the stack of the process of a task; `done` is called once, unless the worker does not
-  /// answer. Returns the number for worker_questions::forget. Errors: NOT_FOUND if the task is not
+  /// Reads the stack of a task's process. Calls `done` once, unless the worker does not answer.
+  /// Returns the number for worker_questions::forget. Errors: NOT_FOUND if the task is not
   /// connected; UNAVAILABLE if it disconnects; RESOURCE_EXHAUSTED.
   std::uint64_t read_stack(std::string_view task, worker_questions<task_stack>::handler done);
   rank_logs& logs() { return logs_; }

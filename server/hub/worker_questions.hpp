@@ -16,13 +16,13 @@ template <class Answer>
 class worker_questions {
  public:
   using handler = std::function<void(muster::result<Answer>)>;
-  /// Maximum number of pending queries. At the limit, new ones fail with RESOURCE_EXHAUSTED.
+  /// At the limit, new queries fail with RESOURCE_EXHAUSTED.
   static constexpr std::size_t waiting_max = 1'024;
 
-  /// `subject`: for error messages, for example "logs".
+  /// `subject`: for error messages, such as "logs"
   explicit worker_questions(std::string subject) : subject_(std::move(subject)) {}
 
-  /// Returns the number of a new query. At the limit, passes the error to `done` and returns 0.
+  /// Returns a new query's number. At the limit, passes the error to `done` and returns 0.
   std::uint64_t expect(core::stream_id stream, handler done) {
     if (waiting_.size() >= waiting_max) {
       done(muster::status{code::resource_exhausted,
@@ -33,7 +33,7 @@ class worker_questions {
     waiting_.emplace(++last_, waiting{stream, std::move(done)});
     return last_;
   }
-  /// Passes an answer to its handler. Ignored unless it comes from the worker that was asked.
+  /// Ignores an answer unless it comes from the queried worker.
   void deliver(core::stream_id stream, std::uint64_t number, muster::result<Answer> answer) {
     auto const it = waiting_.find(number);
     if (it == waiting_.end() || it->second.stream != stream) return;
@@ -41,7 +41,6 @@ class worker_questions {
     node.mapped().done(std::move(answer));
   }
   void forget(std::uint64_t number) { waiting_.erase(number); }
-  /// Fails the queries to a worker that has disconnected.
   void forget_worker(core::stream_id stream) {
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (it->second.stream != stream) {

@@ -1,4 +1,4 @@
-// All names of the main cluster are mapped to the empty name.
+// The main cluster's names are all mapped to the empty name.
 #include "server/hub/access/cluster_scope.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ std::string_view without_main(std::string_view cluster, std::string_view main) {
   return cluster == main || cluster == "default" ? std::string_view() : cluster;
 }
 
-// Returns whether an event is about workers or jobs. Events of the main cluster name no cluster.
+// Returns whether an event is about workers or jobs. The main cluster's events have no cluster
+// name.
 bool is_about_work(std::string_view kind) {
   for (std::string_view const prefix : {"worker_", "task_", "job_", "session_", "closure_",
                                         "dependency_", "values_", "no_progress"})

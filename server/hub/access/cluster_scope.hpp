@@ -1,5 +1,4 @@
-// The clusters that a caller may see: all, or those that its token is restricted to. Immutable, so
-// threads can share it. Any thread.
+// The clusters that a caller may see: all, or those that its token allows. Immutable; any thread.
 #pragma once
 
 #include <memory>
@@ -15,21 +14,18 @@ namespace muster::server {
 class cluster_scope {
  public:
   cluster_scope() = default;  ///< all clusters
-  /// `main`: the name of the server's own cluster. It is also called "default"; log events of hubs
-  /// leave its name empty.
+  /// `main`: name of the server's own cluster, also called "default"; empty in log events of hubs
   cluster_scope(core::caller const& who, std::string_view main);
 
-  /// Returns whether all clusters are visible.
   bool whole() const { return clusters_.empty(); }
-  /// Returns whether the cluster is visible; an empty name means the main cluster.
+  /// An empty name stands for the main cluster.
   bool sees(std::string_view cluster) const;
-  /// Returns whether the event is visible. Events without a cluster need access to the whole
-  /// server.
+  /// An event without a cluster is visible only if all clusters are.
   bool sees(log_event const& n) const;
   bool operator==(cluster_scope const&) const = default;
 
  private:
-  std::vector<std::string> clusters_;  // sorted and unique; "" is the main cluster
+  std::vector<std::string> clusters_;  // sorted, unique; "" is the main cluster
   std::string main_;
 };
 

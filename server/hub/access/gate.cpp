@@ -11,8 +11,8 @@ namespace muster::server {
 
 namespace {
 
-/// A cache of the last valid credentials of this thread, by hash. Entries carry the generation of
-/// the token set, so a change of any token invalidates them.
+/// This thread's cache of valid credentials. Each entry contains the token set's generation, so
+/// that a change of any token invalidates it.
 struct recent {
   struct entry {
     std::uint64_t generation = 0;
@@ -35,8 +35,8 @@ bool is_same(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// The generation changes after the tokens: a concurrent reader can store new tokens under an old
-// generation, never old tokens under a new one.
+// The tokens are stored before their generation, so that a concurrent reader never caches old
+// tokens with a new generation.
 void gate::publish(std::shared_ptr<token_set const> tokens) {
   static std::atomic<std::uint64_t> last = 0;
   std::atomic_store(&tokens_, std::move(tokens));
@@ -78,7 +78,7 @@ core::caller gate::current(core::token const& t) const {
 core::caller gate::look_up(std::string_view credential) const {
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
-  // An unknown id takes as long as a wrong secret, so that timing does not reveal ids.
+  // An unknown ID takes as long as a wrong secret, so that timing does not reveal IDs.
   static core::token const nobody{.id = "nobody", .salt = "0", .digest = std::string(32, '0')};
   auto const& t = it == tokens->end() ? nobody : *it->second;
   bool const good = fits(t, credential);

@@ -1,5 +1,5 @@
-// Authenticates and authorizes all requests to the server. Any thread: it uses the tokens that the
-// token_keeper published last. Settings are made before requests are served.
+// Authenticates and authorizes all requests to the server, using the tokens last published by the
+// token_keeper. Any thread. Settings must be made before requests are served.
 #pragma once
 
 #include <atomic>
@@ -20,69 +20,66 @@ namespace muster::server {
 using token_set = std::map<std::string, core::caller, std::less<>>;
 
 struct asking {
-  std::string_view credential;  // without "Bearer"; empty: none
+  std::string_view credential;  // without "Bearer"; may be empty
   std::string_view address;     // "10.0.0.3"
   std::string_view what;        // for messages: "POST /api/v1/jobs"
   core::permission needs = core::permission::nothing;
-  std::string_view certificate{};  // common name of a verified client certificate
-  bool again = false;              // repeated check of an admitted caller: a refusal is not counted
-  core::caller signed_in{};        // set if a sign-in identifies the caller; else null
+  std::string_view certificate{};  // common name of a verified certificate
+  bool again = false;              // repeated check of an admitted caller; refusals are not counted
+  core::caller signed_in{};        // set if a sign-in identifies the caller
 };
 
 struct verdict {
-  muster::status status;  // UNAUTHENTICATED, or PERMISSION_DENIED if the role does not suffice
-  core::caller who{};     // null: no token is required, or the caller is anonymous
-  /// The caller must delay a refusal by this time, and keep `place` until then.
+  muster::status status;  // PERMISSION_DENIED if the role is insufficient
+  core::caller who{};     // null if no token is required or the caller is anonymous
+  /// The caller must delay a refusal by this time and hold `place` until then.
   std::chrono::milliseconds delay{0};
   std::shared_ptr<void> place{};
 };
 
 class gate {
  public:
-  /// Maximum number of delayed answers. Beyond it, refusals are not delayed, so that they do not
-  /// use up connections.
+  /// At the limit, refusals are sent immediately, so that delayed answers do not exhaust
+  /// connections.
   static constexpr int waiting_max = 64;
 
   explicit gate(std::function<core::time_point()> now) : now_(std::move(now)) {}
 
-  /// Requires a token for every request.
   void require() { required_ = true; }
   bool required() const { return required_; }
-  /// Records that the server will require tokens after the next start if there are any.
+  /// Records that tokens will be required after the next server start.
   void require_after_restart() { after_restart_ = true; }
-  /// Returns whether there are tokens that only the next start of the server will require.
+  /// Returns whether tokens exist that will be required only after the next server start.
   bool required_after_restart() const {
     return after_restart_ && !required_ && !std::atomic_load(&tokens_)->empty();
   }
-  /// Sets the tokens of callers that present a certificate with a known common name and no token.
+  /// Sets the tokens, by common name, of callers with a certificate but without a credential.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
-  /// Replaces the tokens. Engine thread.
+  /// Engine thread.
   void publish(std::shared_ptr<token_set const> tokens);
 
-  /// Authorizes a request. While no token is required, everything is allowed and `who` is null.
+  /// Allows all requests while no token is required.
   verdict judge(asking const& a);
-  /// Returns the token of a credential; null if it is invalid. Does not count refusals.
+  /// Returns the credential's token, or null if it is invalid. Counts nothing.
   core::caller who(std::string_view credential, std::string_view certificate = {}) const;
-  /// Returns the current state of a token; null if it was revoked, rotated, or has expired.
+  /// Returns a token's current state, or null if the token is no longer valid.
   core::caller current(core::token const& t) const;
-  /// Returns the caller if the credential grants the permission. Cheaper than `judge`: returns null
-  /// if `judge` must decide, and counts nothing.
+  /// Returns the caller if the credential grants the permission. Cheaper than `judge`, which must
+  /// decide if this function returns null. Counts nothing.
   core::caller known(std::string_view credential, core::permission needs) const;
 
-  /// Refused requests since the start: without a token, with a wrong token, or with an insufficient
-  /// role.
+  /// Refused requests since the server start.
   struct totals {
     std::uint64_t without = 0, wrong = 0, forbidden = 0;
     std::size_t tokens = 0;
-    // gRPC calls that were reset soon after their start, connections that were closed for that, and
-    // floods of connections without data from one address.
+    // gRPC calls reset soon after their start, connections closed for that reason, and floods of
+    // silent connections from one address.
     std::uint64_t resets = 0, cut = 0, silent_floods = 0;
   };
   totals counts() const;
   void note_reset() { ++resets_; }
   void note_cut() { ++cut_; }
-  /// Counts a flood and calls on_silent_flood, which must be set before requests are served. Any
-  /// thread.
+  /// Any thread.
   void note_silent_flood(std::string const& address) {
     ++silent_floods_;
     on_silent_flood(address);
@@ -96,13 +93,13 @@ class gate {
 
   std::function<core::time_point()> const now_;
   std::atomic<bool> required_ = false;
-  bool after_restart_ = false;  // constant once requests are served
-  token_set certificates_;      // constant once requests are served
+  bool after_restart_ = false;  // constant while requests are served
+  token_set certificates_;      // constant while requests are served
   std::shared_ptr<token_set const> tokens_ = std::make_shared<token_set const>();
   std::atomic<std::uint64_t> generation_ = 0;  // of tokens_; unique across gates
   std::shared_ptr<std::atomic<int>> const waiting_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<std::uint64_t> resets_ = 0, cut_ = 0, silent_floods_ = 0;
-  mutable std::mutex mutex_;  // protects the following
+  mutable std::mutex mutex_;  // protects the following members
   refusals refusals_;
   totals counts_;
 };

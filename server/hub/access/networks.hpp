@@ -1,4 +1,4 @@
-// IP networks from text: "10.0.0.0/8", "192.168.1.7", "fd00::/8". Pure functions; any thread.
+// IP networks, parsed from texts such as "10.0.0.0/8" or "fd00::/8". Pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ struct network {
   bool contains(std::string_view text) const;
 };
 
-/// Parses a network. Errors: INVALID_ARGUMENT in one line.
+/// Errors: INVALID_ARGUMENT in one line.
 muster::result<network> parse_network(std::string_view text);
 constexpr std::size_t networks_max = 64;
-/// Parses several networks. Errors: INVALID_ARGUMENT, also beyond `networks_max`.
+/// Errors: INVALID_ARGUMENT, also for more than `networks_max` networks.
 muster::result<std::vector<network>> parse_networks(std::vector<std::string> const& texts);
 bool any_contains(std::vector<network> const& all, std::string_view address);
 

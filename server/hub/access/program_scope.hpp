@@ -1,5 +1,5 @@
-// Visibility of the coordination clusters of programs: a caller who sees the cluster that a program
-// runs on also sees the program's own cluster. Engine thread.
+// A caller who sees the cluster in which a program runs also sees the program's own coordination
+// cluster. Engine thread.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// Refused requests by address: the delay of the next refusal, and the counts for the log, which are
-// reported once a minute. Owned by the gate, protected by its mutex.
+// Counts refused requests by address and determines their delays. Owned by the gate and protected
+// by its mutex.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,12 @@
 
 namespace muster::server {
 
-/// Refusals of one address since the last `take`.
 struct refused {
-  std::string address{};        // empty: all addresses beyond the limit of the table
-  std::uint64_t without = 0;    // no credentials
-  std::uint64_t wrong = 0;      // unknown, revoked or expired credentials
-  std::uint64_t forbidden = 0;  // valid credentials without the necessary role
-  std::string last{};           // the last request
+  std::string address{};  // empty: all addresses beyond addresses_max
+  std::uint64_t without = 0;
+  std::uint64_t wrong = 0;      // with unknown, revoked or expired credentials
+  std::uint64_t forbidden = 0;  // with valid credentials of an insufficient role
+  std::string last{};
 };
 
 class refusals {
@@ -25,18 +24,17 @@ class refusals {
   using clock = std::chrono::steady_clock;
   enum class kind : std::uint8_t { without, wrong, forbidden };
 
-  /// Maximum number of addresses. Further addresses are counted together, and get only the first
-  /// delay.
+  /// Further addresses are counted together and get only the first delay.
   static constexpr std::size_t addresses_max = 4'096;
   static constexpr std::chrono::milliseconds delay_first{100}, delay_max{5'000};
-  /// After this time without a wrong credential, the delay of an address starts over.
+  /// After this time without a wrong credential, an address gets the first delay again.
   static constexpr std::chrono::seconds forgiven_after{60};
 
-  /// Counts a refusal and returns its delay, which doubles with each wrong credential; 0 for other
-  /// kinds.
+  /// Counts a refusal and returns its delay, which doubles with each wrong credential and is 0 for
+  /// other kinds.
   std::chrono::milliseconds note(std::string_view address, kind k, std::string_view what,
                                  clock::time_point now);
-  /// Returns and clears the counts; the delays are kept.
+  /// Clears the counts, but keeps the delays.
   std::vector<refused> take(clock::time_point now);
 
  private:

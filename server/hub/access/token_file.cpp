@@ -1,4 +1,4 @@
-// A credential that this program did not create gets its id from its digest.
+// A credential that Muster did not create gets an ID derived from its digest.
 #include "server/hub/access/token_file.hpp"
 
 #include <set>
@@ -23,8 +23,7 @@ std::vector<std::string> split(std::string const& text, char at) {
 }
 
 muster::result<core::token> parse_line(std::string const& line, std::size_t number) {
-  // The salt is constant, so that the same line yields the same token and rereading changes
-  // nothing.
+  // Constant, so that reading a line again yields the same token.
   static std::string const salt = new_salt();
   auto words = std::istringstream(line);
   std::string role_name, credential;

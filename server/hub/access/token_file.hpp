@@ -1,9 +1,9 @@
-// A file of tokens, for servers that store none themselves (for example a mounted secret). A line
-// is
+// Token files, for servers that do not store tokens themselves, for example a mounted secret. A
+// line has the form
 //
 //   ROLE TOKEN [cluster=C[,C…]] [allow-exec]
 //
-// Empty lines and lines that begin with # are ignored. Pure functions; any thread.
+// Empty lines and lines that start with # are ignored. Pure functions; any thread.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,9 @@
 
 namespace muster::server {
 
-/// Parses the contents of a token file. Errors: INVALID_ARGUMENT with the line and the problem, but
-/// without the token.
+/// Errors: INVALID_ARGUMENT with the line and the problem, but without the token.
 muster::result<std::vector<core::token>> parse_token_file(std::string_view text);
-/// Reads and parses a token file. Errors: NOT_FOUND; INVALID_ARGUMENT with the path.
+/// Errors: NOT_FOUND; INVALID_ARGUMENT with the path.
 muster::result<std::vector<core::token>> read_token_file(std::filesystem::path const& file);
 
 }  // namespace muster::server

@@ -1,5 +1,5 @@
-// Changes are applied to the table first, then to the gate and the disk, so that a revoked token is
-// invalid at once. The request is answered when the change is on disk.
+// A change applies before it is durable, so that a revoked token is invalid immediately. The
+// request is answered when the change is durable.
 #include "server/hub/access/token_keeper.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Owns the tokens: creates, revokes and rotates them, records changes in the journal, and publishes
-// them to the gate. Ends the streams and requests of revoked and expired tokens. Reports actions of
-// users and refused requests to the event feed. Engine thread only.
+// Creates, revokes and rotates tokens, records changes in the journal, and publishes the tokens to
+// the gate. Reports users' actions and refused requests to the event feed. Engine thread only.
 #pragma once
 
 #include <functional>
@@ -15,13 +14,12 @@ namespace muster::server {
 
 struct keeper_dependencies {
   std::function<core::time_point()> now;
-  /// Schedules a call of `on_deadline`. Replaces an earlier schedule.
+  /// Schedules a call of `on_deadline`, replacing an earlier schedule.
   std::function<void(core::time_point)> arm;
-  /// Publishes a line to the log and the event feed.
   std::function<void(log_event const&)> tell;
-  /// Ends everything in progress with this token: streams are closed, pending requests dropped.
+  /// Aborts all activity with this token: closes streams and drops pending requests.
   std::function<void(std::string const& id)> ended;
-  /// Stores a change. Empty: this server cannot store tokens.
+  /// Stores a change. Empty if this server cannot store tokens.
   std::function<void(core::token_change const&)> write_down = {};
 };
 
@@ -29,12 +27,12 @@ struct token_request {
   std::string name;
   core::role role = core::role::viewer;
   std::vector<std::string> clusters;
-  core::duration expires_in{};  // 0: does not expire
+  core::duration expires_in{};  // 0: no expiry
   bool allow_exec = false;
   std::uint64_t queued_max = 0, sessions_max = 0, value_bytes_max = 0;
 };
 
-/// A new token with its credential, which is not stored and cannot be retrieved later.
+/// The credential is not stored and cannot be retrieved later.
 struct new_token {
   core::token token{};
   std::string credential{};
@@ -48,31 +46,27 @@ class token_keeper {
   token_keeper(gate& g, keeper_dependencies e) : gate_(g), dependencies_(std::move(e)) {}
   token_keeper(token_keeper const&) = delete;
 
-  /// Restores the tokens from an earlier process, before requests are served.
+  /// Must be called before requests are served.
   void restore(std::vector<core::token> all);
-  /// Replaces the tokens of --token-file.
+  /// Replaces the tokens from --token-file.
   void replace_file(std::vector<core::token> all);
   void start();
 
-  // The next three functions take effect at once. Use coordination_hub::when_durable to wait until
-  // the change is on disk. Errors: those of token_table; FAILED_PRECONDITION if tokens cannot be
-  // stored.
+  // The next three functions take effect immediately; coordination_hub::when_durable waits until
+  // the change is durable. Errors: those of token_table; FAILED_PRECONDITION if this server cannot
+  // store tokens.
   muster::result<new_token> create(token_request const& w, core::caller const& by);
-  /// Replaces the secret of a token; the old secret becomes invalid at once. Errors: NOT_FOUND;
-  /// FAILED_PRECONDITION.
   muster::result<new_token> rotate(std::string const& id);
-  /// Invalidates a token. Errors: NOT_FOUND; FAILED_PRECONDITION.
   muster::status revoke(std::string const& id);
 
   core::token_table const& state() const { return tokens_; }
-  /// See gate::required_after_restart.
   bool required_after_restart() const { return gate_.required_after_restart(); }
   core::time_point now() const { return dependencies_.now(); }
 
-  /// Publishes an audit event: `by` did `what` from this address.
+  /// Publishes an audit event. `from`: the user's address
   void audit(core::caller const& by, std::string const& from, std::string const& cluster,
              std::string const& what);
-  /// Ends expired tokens, and reports refusals once a minute.
+  /// Removes expired tokens, and reports refusals once a minute.
   void on_deadline();
 
  private:
@@ -85,8 +79,8 @@ class token_keeper {
   keeper_dependencies const dependencies_;
   core::token_table tokens_;
   bool started_ = false;
-  core::time_point last_expiry_check_{};  // last check for expired tokens
-  core::time_point last_report_{};        // last report of refusals
+  core::time_point last_expiry_check_{};
+  core::time_point last_report_{};
 };
 
 }  // namespace muster::server

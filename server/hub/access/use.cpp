@@ -35,7 +35,7 @@ std::uint64_t entries_of(core::submitter_usage const& u) {
   return u.queued + u.ranks + u.per_worker;
 }
 
-// Returns "3 queued closures", followed by ranks and per-worker values if there are any.
+// Returns, for example, "3 queued closures, 1 rank of a program".
 std::string queue_text(core::submitter_usage const& u) {
   auto text = std::to_string(u.queued) + (u.queued == 1 ? " queued closure" : " queued closures");
   if (u.ranks > 0)
@@ -47,7 +47,7 @@ std::string queue_text(core::submitter_usage const& u) {
   return text;
 }
 
-// Returns RESOURCE_EXHAUSTED if `more` would exceed the limit; 0 means unlimited.
+// Returns RESOURCE_EXHAUSTED if `more` would exceed the limit. 0 means unlimited.
 muster::status over(core::token const& who, std::string const& what, std::uint64_t have,
                     std::uint64_t more, std::uint64_t limit, char const* name) {
   if (limit == 0 || have + more <= limit) return {};

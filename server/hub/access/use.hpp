@@ -1,4 +1,4 @@
-// Checks of what a caller may do: ownership of sessions, restricted functions, quotas of tokens.
+// Checks a caller's rights and quotas: owned sessions, restricted functions, limits of its token.
 // Engine thread.
 #pragma once
 
@@ -16,19 +16,16 @@ muster::status check_owner(core::caller const& who, hub& h, core::session_id ses
 /// Returns PERMISSION_DENIED if the function runs programs on workers and the token does not allow
 /// that.
 muster::status check_function(core::caller const& who, std::string_view function);
-/// Checks whether the token's quota allows that many more sessions and queue entries: closures,
-/// ranks of programs, or per-worker values. Walks all sessions if the token has limits.
-/// @return RESOURCE_EXHAUSTED, which names the limit.
+/// Checks the token's quota for more sessions and queue entries (closures, ranks, per-worker
+/// values). Visits all sessions if the token has limits. Errors: RESOURCE_EXHAUSTED with the
+/// limit's name.
 muster::status room_of(core::token const& who, pools& all, std::size_t sessions,
                        std::size_t entries);
-/// Returns how many more closures the streams of the token may queue. Ranks and per-worker values
-/// do not count here: they do not drain by themselves, and they are released over these streams.
+/// Returns how many more closures the token's streams may queue. Ranks and per-worker values are
+/// excluded, because they are released over these streams instead of draining by themselves.
 std::size_t queue_room_of(core::token const& who, pools& all);
-/// Checks whether the token's quota allows `more` bytes of values, in addition to its values and
-/// blobs.
-/// @return RESOURCE_EXHAUSTED, which names the limit.
+/// Checks the token's quota for `more` bytes. Errors: RESOURCE_EXHAUSTED with the limit's name.
 muster::status room_for_values(core::token const& who, pools& all, std::uint64_t more = 1);
-/// Limits the queue of a new session to the quota of the token.
 void limit_to(core::token const& who, core::session_spec& spec);
 
 }  // namespace muster::server

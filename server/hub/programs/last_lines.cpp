@@ -13,7 +13,7 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
     return i < text.size() && text[i] >= from && text[i] <= to;
   };
   auto i = at + 1;
-  if (is(i, '[', '[')) {  // colours, movements
+  if (is(i, '[', '[')) {  // colours, cursor movements
     for (++i; is(i, ' ', '?');) ++i;
     return std::min(i + 1, text.size());
   }
@@ -25,8 +25,8 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
   return std::min(i + 1, text.size());
 }
 
-// Returns the length of a character that must not be displayed: C1 controls, direction marks and
-// overrides, and line separators. Returns 0 for other characters.
+// Returns the length of a C1 control, direction mark or override, or line separator. Returns 0 for
+// a character that can be displayed.
 std::size_t hidden_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;

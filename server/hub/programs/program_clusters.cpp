@@ -12,14 +12,14 @@ namespace {
 namespace coordination = core::coordination;
 using coordination::cluster_spec;
 
-// Returns whether a barrier failed by itself, not because of a task's failure or a request.
+// Returns whether the barrier itself failed, not because of a task's failure or a request.
 bool is_own_failure(coordination::barrier_outcome how) {
   using enum coordination::barrier_outcome;
   return how == timed_out || how == miscounted || how == unknown_participant ||
          how == other_participants || how == no_participant;
 }
 
-// Returns the name of a task within its program, "worker:3"; empty if there is none.
+// Returns, for example, "worker:3", or an empty string.
 std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
   for (auto const& job : spec.jobs) {
     if (task < job.tasks) return job.name + ":" + std::to_string(task);
@@ -28,8 +28,7 @@ std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
   return {};
 }
 
-// Counts processes like JAX, in the order of the ranks. Parameter servers and evaluators are
-// excluded.
+// Numbers the tasks like JAX processes, in rank order, without parameter servers and evaluators.
 cluster_spec spec_for(core::attempt_sheet const& sheet) {
   cluster_spec spec;
   spec.name = core::text(sheet.program);
@@ -54,7 +53,7 @@ std::vector<core::attempt_record::meeting::arrival> arrivals(
   return all;
 }
 
-// Returns the median spread of a barrier's meetings.
+// Returns the median time between the first and last arrival at a barrier.
 core::duration usual_spread(history::lateness const& late, std::string_view id) {
   std::vector<core::duration> spreads;
   for (auto const& m : late.meetings())
@@ -85,7 +84,7 @@ void program_clusters::begin(core::attempt_sheet const& sheet) {
   auto const done = declare(sheet);
   p.has_cluster = done.ok();
   if (done.ok()) return begin_store(sheet);
-  // Remove the cluster of the previous attempt, so that new ranks do not use it by mistake.
+  // The previous attempt's cluster is removed, so that new ranks do not use it by mistake.
   end_store(sheet.program);
   if (!of(sheet.program).empty()) dependencies_.remove(of(sheet.program));
   dependencies_.tell({core::coordination::severity::warning,
@@ -177,7 +176,6 @@ program_clusters::lateness program_clusters::late(core::program_id program, std:
   auto const* const met = all_.late().of(*id);
   auto const seen = history::stragglers(met, all_.state().current(*id).views());
   for (auto const& b : seen.barriers) {
-    // Barriers are listed newest first.
     auto const& m = met->meetings()[met->meetings().size() - 1 - found.barriers.size()];
     found.barriers.push_back({b.id, b.counter, b.ended, static_cast<std::uint32_t>(b.participants),
                               b.last, b.host, b.late, b.spread, arrivals(m, ranks)});
@@ -189,7 +187,7 @@ program_clusters::lateness program_clusters::late(core::program_id program, std:
 
 std::pair<core::program_id const, program_clusters::served>* program_clusters::served_by(
     coordination::cluster_id c) {
-  if (!all_.state().exists(c)) return nullptr;  // the cluster was removed
+  if (!all_.state().exists(c)) return nullptr;
   auto const program = parse_program(all_.state().spec(c).name);
   auto const it = program ? programs_.find(*program) : programs_.end();
   return it == programs_.end() ? nullptr : &*it;
@@ -214,8 +212,7 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
                                 bool over) {
   programs_[program] = {
       .attempt = attempt, .has_cluster = tunnels && !of(program).empty(), .has_begun = true};
-  // If a generation was about to begin when the process died, this attempt belongs to it, so begin
-  // it now.
+  // A generation that was about to begin when the process died belongs to this attempt.
   if (auto const id = all_.state().find(core::text(program)); id && !over)
     if (auto next = all_.state().view(*id, all_.now()).next)
       (void)all_.renew(*id, std::move(*next));
@@ -224,13 +221,12 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
 
 void program_clusters::ended(core::program_id program) {
   end_store(program);
-  if (!programs_.contains(program) || of(program).empty()) return;  // no cluster to keep
+  if (!programs_.contains(program) || of(program).empty()) return;
   if (!was_used(program)) return forget(program);
   ended_.push_back(program);
   if (ended_.size() > limits_.ended_max) forget(core::program_id{ended_.front()});
 }
 
-// A cluster that no agent used has nothing to show.
 bool program_clusters::was_used(core::program_id program) const {
   auto const seen = all_.state().view(*all_.state().find(core::text(program)), all_.now());
   auto const began = [](auto const& g) { return g.started != core::time_point{}; };
@@ -254,7 +250,7 @@ std::string program_clusters::of(core::program_id program) const {
   return all_.state().find(name) ? name : std::string();
 }
 
-// Heartbeats do not count as activity, since agents send them even when their rank hangs.
+// Heartbeats do not count as activity, because agents send them even when their rank hangs.
 void program_clusters::inspect(core::program_id program, std::vector<std::uint32_t> const& ranks,
                                doctor::look& into) const {
   auto const id = all_.state().find(core::text(program));

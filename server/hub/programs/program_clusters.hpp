@@ -1,13 +1,12 @@
-// The coordination clusters of programs. Each program whose workers open tunnels has a cluster
-// named after its id, with the training tasks, and one generation per attempt. The cluster can be
-// inspected after the program has ended. Failures in it are reported to the program, as possible
-// causes of its own failure.
+// Coordination clusters of programs. Each program whose workers open tunnels has a cluster, which
+// is named after the program's ID and contains its training tasks. Each attempt is one generation.
+// The cluster's failures are reported to the program as possible causes of the program's failure.
 //
 //   attempt begins ──► declared, or renewed ──► ended: kept for a while ──► forgotten
 //                                                  └─no agent registered────┘
 //
-// At the limit of clusters an attempt runs without one: process 0 coordinates the others, and an
-// event gives the reason. Owned by the composition root, called by the hubs; engine thread.
+// At the limit, an attempt runs without a cluster: process 0 coordinates the other processes, and
+// an event gives the reason. Owned by the composition root, called by the hubs; engine thread.
 #pragma once
 
 #include <deque>
@@ -24,30 +23,29 @@
 namespace muster::server {
 
 struct program_clusters_limits {
-  std::size_t clusters_max = 500;  // beyond this, programs run without a cluster
-  std::size_t ended_max = 64;      // beyond this, the oldest is removed
+  std::size_t clusters_max = 500;  // further programs run without a cluster
+  std::size_t ended_max = 64;      // at the limit, the oldest is removed
 };
 
 class program_clusters {
  public:
   struct dependencies {
     std::function<void(log_event const&)> tell;
-    /// Removes the cluster of this name. This and the next two functions act later, not within the
-    /// call.
+    /// This and the next two functions act later, not within the call.
     std::function<void(std::string name)> remove;
     /// Reports a failure to the program.
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
-    /// Adds a failure to the record of the attempt.
+    /// Adds a failure to the attempt's record.
     std::function<void(core::program_id, std::uint32_t attempt, core::attempt_record::event)>
         noted = [](auto, auto, auto const&) {};
   };
 
   /// The TCPStores that the server provides for programs.
   struct store_hooks {
-    /// Begins an empty store for an attempt with this cluster and number of ranks.
+    /// Creates an empty store for an attempt.
     std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
         begin = [](auto, auto, auto) {};
-    /// Ends the store of a finished program. Does nothing if there is none.
+    /// Removes a finished program's store, if any.
     std::function<void(core::coordination::cluster_id)> end = [](auto) {};
   };
 
@@ -56,66 +54,62 @@ class program_clusters {
   program_clusters(program_clusters const&) = delete;
   ~program_clusters();
 
-  /// Sets the store functions. Call it before anything else.
+  /// Must be called before any other function.
   void set_store_hooks(store_hooks s) { torch_ = std::move(s); }
-  /// Begins an attempt. Call it before its ranks are started. Repeated calls are ignored.
+  /// Must be called before the attempt's ranks start. Repeated calls are ignored.
   void begin(core::attempt_sheet const& sheet);
-  /// Ends the cluster when the program ends.
   void changed(core::program_changed const& c);
-  /// Restores a program from an earlier server process, whose clusters are restored. `tunnels`: the
-  /// last attempt had a cluster, unless the limit was reached. REQUIRES: the first call for the
-  /// program; finished programs in the order of their end.
+  /// Restores a program whose clusters have been restored. `tunnels`: the last attempt had a
+  /// cluster unless the limit was reached. REQUIRES: first call for the program; finished programs
+  /// are restored in the order in which they ended.
   void restored(core::program_id program, std::uint32_t attempt, bool tunnels, bool over);
   /// Returns whether this attempt is the program's last and has a cluster.
   bool serves(core::program_id program, std::uint32_t attempt) const;
-  /// Lateness at the barriers of an attempt, until the next attempt begins.
+  /// Lateness at an attempt's barriers, until the next attempt begins.
   struct lateness {
     std::vector<core::attempt_record::meeting> barriers;
     std::vector<core::attempt_record::late_task> latecomers;
   };
-  /// Returns which tasks were late at barriers of the attempt. `ranks`: the rank of each task.
+  /// `ranks`: the rank of each task
   lateness late(core::program_id program, std::uint32_t attempt,
                 std::vector<std::uint32_t> const& ranks) const;
-  /// Returns whether a rank is a task of the cluster. Other ranks take no part in barriers.
+  /// Returns whether the rank is a task of the cluster. Other ranks do not use barriers.
   static bool trains(core::rank_view const& r) {
     return !r.task.starts_with("ps:") && !r.task.starts_with("evaluator:");
   }
   /// Returns an empty string if the program has no cluster.
   std::string of(core::program_id program) const;
-  /// Adds the activity of the cluster and its pending barriers; nothing if there is no cluster.
-  /// `ranks`: the rank of each task.
+  /// Adds the cluster's activity and pending barriers. `ranks`: the rank of each task
   void inspect(core::program_id program, std::vector<std::uint32_t> const& ranks,
                doctor::look& into) const;
   static constexpr std::size_t barriers_examined = 20;
-  /// Sets a listener, which is called after each change of a program has taken effect.
+  /// The listener is called after a program's change has taken effect.
   void on_change(std::function<void(core::program_id)> listener) {
     listener_ = std::move(listener);
   }
-  /// Removes the clusters of unknown programs.
   void drop_unknown(std::function<bool(core::program_id)> const& known);
 
  private:
   struct served {
     std::uint32_t attempt = 0;
     bool has_cluster = false;
-    // Whether its generation has begun; earlier reports concern the previous attempt.
+    // Whether its generation has begun. Earlier reports concern the previous attempt.
     bool has_begun = false;
     bool failed = false;  // a task has failed; later failures are consequences
   };
 
   muster::status declare(core::attempt_sheet const& sheet);
-  /// Processes changes of the service: the first failure of a task, and failures of barriers before
-  /// it.
+  /// Processes a task's first failure, and failures of barriers before it.
   void fold(core::coordination::changes const& c);
   void tell(core::coordination::cluster_id of, core::coordination::task_index task,
             core::coordination::fault const& why);
   void note(core::coordination::cluster_id of, core::coordination::task_index task,
             core::attempt_event kind, core::coordination::fault const& why);
-  /// Returns the program of a cluster; null if there is none.
+  /// Returns null if the cluster does not belong to a program.
   std::pair<core::program_id const, served>* served_by(core::coordination::cluster_id c);
   std::size_t count() const;
   void ended(core::program_id program);
-  /// Returns whether an agent has registered, in any attempt. REQUIRES: the cluster exists.
+  /// Returns whether an agent has ever registered. REQUIRES: the cluster exists.
   bool was_used(core::program_id program) const;
   void begin_store(core::attempt_sheet const& sheet);
   void end_store(core::program_id program);
@@ -125,8 +119,8 @@ class program_clusters {
   dependencies const dependencies_;
   program_clusters_limits const limits_;
   store_hooks torch_;
-  std::map<core::program_id, served> programs_;  // programs known to the hubs
-  std::deque<core::program_id> ended_;           // oldest first
+  std::map<core::program_id, served> programs_;
+  std::deque<core::program_id> ended_;  // oldest first
   std::function<void(core::program_id)> listener_ = [](auto) {};
 };
 

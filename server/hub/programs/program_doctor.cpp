@@ -17,8 +17,8 @@ void program_doctor::update(std::vector<core::program_changed> const& changes) {
   find_due();
 }
 
-// A single rank waits for no other, so a lack of progress proves nothing. It is watched only if its
-// owner asks for more than a report.
+// A single rank waits for no other rank, so a lack of progress proves nothing. Such a program is
+// watched only if its owner requests more than a report.
 void program_doctor::begin(core::program_id id) {
   if (all_.size() >= programs_max) return;
   auto const& programs = hub_.state().programs();
@@ -106,7 +106,7 @@ void program_doctor::tick() {
   std::vector<core::program_id> ready;
   for (auto const& [id, p] : all_)
     if (due(p) <= now) ready.push_back(id);
-  // A report to the core can end the watch of a program.
+  // A report to the core can remove a program from `all_`.
   for (auto const id : ready) {
     auto const it = all_.find(id);
     if (it == all_.end()) continue;

@@ -1,13 +1,12 @@
-// Watches the running programs of a hub for ranks that hang. Asks workers for the vitals of ranks,
-// coordination clusters for barriers, and for stacks if no rank makes progress; doctor::hang_watch
-// judges the answers.
+// Watches a hub's running programs for hanging ranks. Requests vitals and stacks from workers;
+// doctor::hang_watch judges the answers.
 //
 //   runs ──► every quarter of hang_after: vitals ──► no progress: stacks, twice ──► hang found
 //                                                                                     │
 //                             log event; core::program_hangs, which obeys on_hang ◄───┘
 //
-// Owned by a hub; engine thread only. Input is only stored, and evaluated in tick(), so the other
-// functions can be called from within a step. Limits: programs_max.
+// Owned by a hub; engine thread only. Input is evaluated later in tick(), so that the other
+// functions can be called from within a step.
 #pragma once
 
 #include <functional>
@@ -38,24 +37,24 @@ struct vitals_answer {
 
 class program_doctor {
  public:
-  /// Maximum number of watched programs. Further programs are not watched.
+  /// Further programs are not watched.
   static constexpr std::size_t programs_max = 1'000;
-  /// A worker is not waited for beyond this time: it is busy, or too old to answer.
+  /// Maximum wait for a worker, which may be busy or too old to answer.
   static constexpr core::duration patience = std::chrono::seconds(2);
 
-  /// REQUIRES: `of` outlives it.
+  /// REQUIRES: `of` outlives the object.
   explicit program_doctor(hub& of) : hub_(of) {}
 
   void update(std::vector<core::program_changed> const& changes);
-  /// Stores an answer. Vitals of ranks that the worker was not asked for are ignored.
+  /// Ignores vitals of ranks that the worker was not asked for.
   void deliver(core::stream_id stream, vitals_answer answer);
   void forget_worker(core::stream_id stream);
   void tick();
   core::time_point due() const { return due_; }
 
-  /// Returns none if the program makes progress or is not watched.
+  /// Returns nothing if the program makes progress or is not watched.
   std::optional<core::hang> hang_of(core::program_id id) const;
-  /// Returns the programs that hang, oldest hang first.
+  /// Oldest hang first.
   std::vector<core::program_id> hanging(std::size_t limit) const;
   std::size_t watched() const { return all_.size(); }
 
@@ -73,7 +72,7 @@ class program_doctor {
     std::map<std::uint64_t, question> awaited{};
     std::vector<doctor::rank_vitals> vitals{};
     std::optional<core::time_point> asked_at{};  // set until the answers are evaluated
-    std::optional<std::uint64_t> round{};        // of stacks
+    std::optional<std::uint64_t> round{};        // stack round
     bool round_is_over = false;
   };
 
@@ -89,7 +88,7 @@ class program_doctor {
   hub& hub_;
   std::map<core::program_id, watched_program> all_;
   std::uint64_t last_ = 0;              // query number
-  core::time_point due_ = core::never;  // cached, since the hub reads it in each step
+  core::time_point due_ = core::never;  // cached, because it is read in each step
 };
 
 }  // namespace muster::server

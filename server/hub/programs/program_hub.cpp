@@ -21,7 +21,7 @@ void program_hub::deliver(core::effects const& fx) {
   if (!fx.changes.programs.empty()) doctor_.update(fx.changes.programs);
 }
 
-// The barriers of an attempt are read before its cluster begins the next one.
+// The barriers of an attempt are read before its cluster begins the next attempt.
 void program_hub::record_attempts(core::effects const& fx) {
   for (auto const& c : fx.changes.programs) {
     if (c.gone) records_.forget(c.program);
@@ -40,9 +40,9 @@ void program_hub::record_attempts(core::effects const& fx) {
     }
 }
 
-// A rank starts once its placement is durable, and its worker forgets the end of a rank once that
-// is durable. So a restarted server knows every rank that can be running, and starts none twice.
-// After a disk failure, only stops are sent.
+// A rank starts once its placement is durable, and a worker discards a rank's end once that end is
+// durable. A restarted server therefore knows each rank that can be running, and starts none twice.
+// After a disk failure, only stop orders are sent.
 void program_hub::deliver_orders(core::effects const& fx) {
   for (auto const& o : fx.rank_orders) {
     auto* const worker = hub_.workers().sink(o.stream);

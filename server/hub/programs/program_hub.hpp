@@ -1,5 +1,4 @@
-// Everything that a hub does for programs outside the core: records of attempts, orders to workers,
-// coordination clusters, steps of ranks, detection of hangs. Owned by a hub; engine thread only.
+// A hub's handling of programs outside the core. Owned by a hub; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace muster::server {
 struct program_dependencies {
   /// Appends the records of a step to the journal. REQUIRES: set if the journal of jobs is.
   std::function<void(std::vector<core::programs::fact> const&)> write = {};
-  /// Stores the record of an attempt; null removes it. May be empty.
+  /// Stores an attempt's record; null removes it. May be empty.
   std::function<void(history::black_box::name const&, core::attempt_record const*)> write_record =
       {};
   program_clusters* clusters = nullptr;  // outlives the hub; null: programs have no clusters
@@ -28,7 +27,7 @@ class program_hub {
  public:
   using attempt = history::black_box::name;
 
-  /// REQUIRES: `of` outlives it.
+  /// REQUIRES: `of` outlives the object.
   program_hub(hub& of, program_dependencies dependencies)
       : hub_(of), dependencies_(std::move(dependencies)) {}
 
@@ -36,44 +35,43 @@ class program_hub {
   void forget_worker(core::stream_id worker);
   void tick();
   core::time_point due() const { return std::min(steps_.due(), doctor_.due()); }
-  /// Called when the core has forgotten all programs, because their cluster was removed.
+  /// Called when the core has removed all programs with their cluster.
   void close();
 
-  /// REQUIRES: nothing is scheduled yet.
+  /// REQUIRES: nothing has been scheduled yet.
   void restore(std::vector<core::programs::restored_program> programs);
-  /// Restores the record of an attempt. Returns false if the core does not know the attempt.
-  /// REQUIRES: its program is restored.
+  /// Returns false if the core does not know the attempt. REQUIRES: its program has been restored.
   bool restore(attempt const& which, core::attempt_record what);
-  /// Returns the blobs that unfinished programs use as uploads, 64 digits each. Notifies the core
-  /// of blobs that appeared or disappeared, according to `exists`.
+  /// Returns the blobs that unfinished programs use, as 64 digits each. Notifies the core of blobs
+  /// that appeared or disappeared, according to `exists`.
   std::vector<std::string> refresh_uploads(std::function<bool(std::string const&)> const& exists);
 
-  /// The records of attempts; those of their barriers are complete once a later attempt begins.
+  /// An attempt's barriers are complete once a later attempt begins.
   history::black_box& records() { return records_; }
   void record(core::rank_reports const& reports);
   /// Records the stacks of ranks that a worker has killed.
   void record_stacks(core::stream_id worker, attempt const& which,
                      std::vector<core::attempt_record::stack> where);
-  /// Records an event, with the current time if it has none.
+  /// An event without a time gets the current time.
   void record_event(attempt const& which, core::attempt_record::event what);
   void write_records();
 
-  /// Returns whether this attempt, the last one of its program, has a coordination cluster.
+  /// Returns whether this attempt is the program's last and has a cluster.
   bool has_cluster(core::program_id program, std::uint32_t attempt) const {
     return dependencies_.clusters && dependencies_.clusters->serves(program, attempt);
   }
-  /// Returns an empty string if the program has no coordination cluster.
+  /// Returns an empty string if the program has no cluster.
   std::string cluster_of(core::program_id program) const {
     return dependencies_.clusters ? dependencies_.clusters->of(program) : std::string();
   }
-  /// Returns the cluster of an attempt for a worker's tunnel. Errors: PERMISSION_DENIED if no live
-  /// rank has this key; NOT_FOUND if the program has no cluster.
+  /// Returns the cluster for a worker's tunnel. Errors: PERMISSION_DENIED if no live rank has this
+  /// key; NOT_FOUND if the program has no cluster.
   muster::result<std::string> cluster_of(core::program_id program, std::uint32_t attempt,
                                          std::string_view tunnel_key) const;
-  /// Adds the state of the program's cluster. `ranks`: the rank of each of its tasks.
+  /// `ranks`: the rank of each task
   void inspect_cluster(core::program_id program, std::vector<std::uint32_t> const& ranks,
                        doctor::look& into) const;
-  /// Returns which tasks were late at the barriers of the attempt, until the next attempt begins.
+  /// Available until the next attempt begins.
   program_clusters::lateness lateness(core::program_id program, std::uint32_t attempt) const;
 
   rank_steps& steps() { return steps_; }

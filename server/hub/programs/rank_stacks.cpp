@@ -17,7 +17,7 @@ void rank_stacks::call_if_complete(round& r) {
 
 std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& worker,
                                  ask_function const& ask) {
-  // The waiter of the oldest round gets the answers so far; a round without a waiter is dropped.
+  // The oldest round's waiter gets the answers received so far.
   if (rounds_.size() >= rounds_max) {
     auto& oldest = std::next(rounds_.rbegin(), rounds_max - 1)->second;
     oldest.awaited.clear();
@@ -37,7 +37,7 @@ std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& 
     q.attempt = of.attempt;
     q.number = ++last_;
     if (!ask(stream, q)) continue;
-    // Applies until the answer arrives; older workers never answer.
+    // Until the answer arrives; older workers never answer.
     for (auto const rank : q.ranks) r.stacks[rank].state = stack_state::no_answer;
     r.awaited[q.number] = {stream, std::move(q.ranks)};
   }
@@ -69,7 +69,7 @@ void rank_stacks::deliver(core::stream_id stream, stacks_answer answer) {
       for (auto const rank : ranks) r.stacks[rank].state = stack_state::busy;
     for (auto& s : answer.stacks)
       if (std::find(ranks.begin(), ranks.end(), s.rank) != ranks.end()) {
-        // The worker did not query the rank, because it was serving other stack requests.
+        // The worker did not sample the rank, because it was serving other stack requests.
         if (answer.busy && s.state == stack_state::no_answer) s.state = stack_state::busy;
         r.stacks[s.rank] = std::move(s);
       }

@@ -1,7 +1,6 @@
-// Current stacks of ranks, taken by their workers. Each worker with ranks of the attempt gets one
-// query. Ranks whose worker is disconnected or silent are marked.
-//
-// Owned by a hub; engine thread only. Limits: rounds_max.
+// Current stacks of ranks, sampled by their workers. Each worker with ranks of the attempt gets one
+// query. Ranks whose worker is disconnected or silent are marked. Owned by a hub; engine thread
+// only.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +17,18 @@ namespace muster::server {
 
 using core::stack_state;
 
-/// Marks the stacks of processes started by the rank, within its text (programs.proto).
+/// Marks the stacks of processes that the rank has started (programs.proto).
 inline constexpr std::string_view started_by_rank = "A process that it has started (";
 
-/// Returns the stack of the rank's own process, or else of the first process that it started.
+/// Returns the stack of the rank's own process or, if missing, of the first process that it
+/// started.
 std::string own_stack(std::string_view text);
 
 struct rank_stack {
   std::uint32_t rank = 0;
   stack_state state = stack_state::unknown;
-  std::string text{};     // UTF-8, as faulthandler writes it
-  std::string process{};  // "S in futex_wait_queue"
+  std::string text{};     // UTF-8, in the format of faulthandler
+  std::string process{};  // such as "S in futex_wait_queue"
 };
 
 struct stacks_query {
@@ -46,23 +46,23 @@ struct stacks_answer {
 
 class rank_stacks {
  public:
-  /// Maximum number of unfinished rounds. Beyond it, the oldest is completed without its missing
-  /// answers.
+  /// Maximum number of unfinished rounds. At the limit, the oldest round is completed without its
+  /// missing answers.
   static constexpr std::size_t rounds_max = 64;
 
   /// Returns no stream if the rank's worker is disconnected.
   using worker_function = std::function<core::stream_id(std::uint32_t rank)>;
   /// Returns false if the worker is disconnected.
   using ask_function = std::function<bool(core::stream_id, stacks_query const&)>;
-  /// Queries all workers of the ranks of `of`, and returns the number of the round.
+  /// Queries the workers of the ranks, and returns the round's number.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
-  /// Calls `done` once all answers have arrived, possibly at once. An unknown round counts as
-  /// complete.
+  /// Calls `done` once all answers have arrived, or immediately if the round is complete or
+  /// unknown.
   void await(std::uint64_t round, std::function<void()> done);
   std::vector<rank_stack> end(std::uint64_t round);
 
-  /// Stores an answer. Stacks of ranks that the worker was not asked for are ignored.
+  /// Ignores stacks of ranks that the worker was not asked for.
   void deliver(core::stream_id stream, stacks_answer answer);
   void forget_worker(core::stream_id stream);
 

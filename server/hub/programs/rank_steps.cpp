@@ -26,8 +26,8 @@ void rank_steps::restore(doctor::step_segment const& recorded) {
                  [&](doctor::step_span const& s) { last[s.rank] = s; });
 }
 
-// Allows for the small difference of the clocks of two processes. A rank that restarts its count
-// does so later than that.
+// Tolerates the clock difference between two server processes. A rank that restarts its count does
+// so later than that.
 void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const {
   constexpr core::duration apart = std::chrono::seconds(1);
   auto const known = recorded_.find(of);
@@ -63,7 +63,7 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
   });
   drop_recorded({what.program, what.attempt}, spans);
   log_.add(hub_.now(), what.program, what.attempt, spans);
-  if (!first || !p->spec.step_pattern.empty()) return;  // such ranks cannot be stopped at a step
+  if (!first || !p->spec.step_pattern.empty()) return;  // these ranks cannot be stopped at a step
   core::program_steps_reported some{what.program, what.attempt, {}, {}};
   some.what = core::program_steps_reported::kind::some;
   hub_.apply(some);
@@ -75,7 +75,7 @@ void rank_steps::record(core::stream_id stream, doctor::step_table::report what)
     renew_agreement(p->id);
 }
 
-// Once all ranks that report steps have ended, the others must be stopped.
+// When all ranks that report steps have ended, the remaining ranks must be stopped.
 void rank_steps::record_ends(core::rank_reports const& reports) {
   std::set<attempt> touched;
   for (auto const& e : reports.ended) touched.emplace(e.name.program, e.name.attempt);
@@ -149,8 +149,8 @@ void rank_steps::apply(changes const& c) {
   send_decisions();
 }
 
-// A program with a requested stop runs on to that step. If no step can be agreed on, the worker
-// eventually stops its ranks by a signal.
+// A program with a requested stop continues to that step. Without an agreement, the worker
+// eventually stops its ranks with a signal.
 void rank_steps::drain_worker(core::stream_id stream) {
   auto const& programs = hub_.state().programs();
   for (auto const& [program, number] : table_.attempts()) {

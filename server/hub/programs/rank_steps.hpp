@@ -1,14 +1,12 @@
-// The steps of the ranks of a hub's programs. Stores the steps that workers report, and agrees with
-// workers on the step after which all ranks of a program stop.
+// Steps of the ranks of a hub's programs. Stores the steps that workers report, and agrees with
+// workers on the step at which all ranks of a program stop.
 //
-//   POST …/stop {"at_step"} ─┐                              ┌─► program_steps_reported: preempted,
-//   none a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_command::stop_at a
-//   deadline's notice ─────┘                              └─► the caller of stop()
+//   POST …/stop {"at_step"} ─┐ ┌─► program_steps_reported: preempted,
+//   a worker is drained ─────┼─► step_stops ◄─► workers ────┼─► program_command::stop_at
+//   a deadline's notice ─────┘ └─► the caller of stop()
 //
-// The core stores the requested step, so it outlives this process, and also an attempt that ends
-// earlier: the ranks of the next attempt agree again.
-//
-// Owned by a hub; engine thread only. Limits: those of the table and of the agreements.
+// The core stores the requested step, so that it survives this process and an attempt that ends
+// earlier: the ranks of the next attempt agree again. Owned by a hub; engine thread only.
 #pragma once
 
 #include <map>
@@ -29,13 +27,13 @@ class hub;
 class rank_steps {
  public:
   using attempt = std::pair<core::program_id, std::uint32_t>;
-  /// REQUIRES: `of` outlives it.
+  /// REQUIRES: `of` outlives the object.
   explicit rank_steps(hub& of);
 
-  /// Restores steps recorded by an earlier process, oldest first. Workers can report them again.
-  /// REQUIRES: nothing was reported.
+  /// Restores steps from an earlier server process, oldest first. Workers can report them again.
+  /// REQUIRES: nothing has been reported.
   void restore(doctor::step_segment const& recorded);
-  /// Stores a report. Ranks of other workers or earlier attempts are ignored.
+  /// Ignores ranks of other workers or earlier attempts.
   void record(core::stream_id stream, doctor::step_table::report what);
   void deliver(core::stream_id stream, doctor::steps_held const& what) {
     stops_.answered(stream, what);
@@ -46,25 +44,23 @@ class rank_steps {
   void resume_worker(core::stream_id stream);
   /// Can be called from within a step: apply() sends the decisions.
   void forget_worker(core::stream_id stream) { stops_.on_worker_lost(stream); }
-  /// The consequences of a step of the core for steps of ranks.
   struct changes {
-    std::vector<core::stream_id> drained;  // workers
-    std::vector<attempt> noticed;          // attempts that must end after a step
+    std::vector<core::stream_id> drained;
+    std::vector<attempt> noticed;  // attempts that must end after a step
     std::vector<core::program_id> running, forgotten;
   };
   static changes changes_of(core::effects const& fx);
-  /// REQUIRES: the effects of the step are delivered.
+  /// REQUIRES: the effects of the step have been delivered.
   void apply(changes const& c);
   void tick(core::time_point now);
   core::time_point due() const { return stops_.due(); }
 
-  /// Stops all ranks after the same step, not before `least`. Errors: NOT_FOUND;
-  /// FAILED_PRECONDITION if the program does not run or reports no steps; UNAVAILABLE if a worker
-  /// does not answer; RESOURCE_EXHAUSTED.
+  /// Stops all ranks at the same step, at `least` or later. Errors: NOT_FOUND; FAILED_PRECONDITION
+  /// if the program does not run or reports no steps; UNAVAILABLE if a worker does not answer;
+  /// RESOURCE_EXHAUSTED.
   void stop(core::program_id program, std::uint64_t least, doctor::step_stops::handler done);
 
-  /// Sets the steps of a program. `slow_ranks`: also sets the slow ranks, which is expensive for
-  /// many ranks.
+  /// `slow_ranks`: also sets the slow ranks, which is expensive for many ranks
   void fill(core::program_view& p, bool slow_ranks) const;
   void fill(core::program_id program, std::uint32_t attempt,
             std::vector<core::rank_view>& ranks) const;
@@ -73,11 +69,11 @@ class rank_steps {
 
  private:
   void drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const;
-  /// Returns the workers of ranks that are alive; no stream stands for a disconnected worker.
+  /// Returns the workers of live ranks; no stream stands for a disconnected worker.
   std::set<core::stream_id> workers_of(attempt const& of) const;
   void drain_worker(core::stream_id stream);
   void recall_agreement(core::program_view const& p);
-  /// Agrees on the stop that was requested in an earlier attempt, once ranks report steps.
+  /// Agrees again on a stop that was requested in an earlier attempt.
   void renew_agreement(core::program_id program);
   void send_decisions();
 
@@ -85,11 +81,11 @@ class rank_steps {
   doctor::step_table table_;
   doctor::step_log log_;
   doctor::step_stops stops_;
-  /// The last step of each rank in the records of an earlier process. Limit: the ranks of programs
-  /// that had not ended then.
+  /// By rank: last step in the records of an earlier server process. Limited to programs that were
+  /// unfinished at that time.
   std::map<attempt, std::map<std::uint32_t, doctor::step_span>> recorded_;
   std::vector<core::program_steps_reported>
-      decisions_;  // made within a step, to be sent to the core
+      decisions_;  // made within a step; to be sent to the core
 };
 
 }  // namespace muster::server
