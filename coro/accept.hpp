@@ -22,7 +22,7 @@
 namespace muster::coro {
 
 struct accept_options {
-  std::string name;        // task name in error reports
+  std::string name;
   std::size_t slots = 64;  // calls that can arrive between two engine turns without waiting
   int needs = 0;
 };
@@ -36,7 +36,6 @@ using unary_method = void (Owner::*)(grpc::ServerContext*, Request*,
                                      grpc::ServerAsyncResponseWriter<Response>*,
                                      grpc::CompletionQueue*, grpc::ServerCompletionQueue*, void*);
 
-// Keeps a fixed number of request slots posted.
 template <class Call, class Post, class Handler>
 class acceptor final : public acceptor_base {
  public:
@@ -103,8 +102,7 @@ class acceptor final : public acceptor_base {
     call->abandon(a.status);
   }
 
-  // Disables cancellation exceptions. The operations of a cancelled call complete with false, so
-  // the handler always runs its cleanup.
+  // The operations of a cancelled call complete with false, so the handler always runs its cleanup.
   task<void> run(std::unique_ptr<Call> call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await handler_(std::move(call));

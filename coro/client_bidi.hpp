@@ -29,7 +29,6 @@ class client_bidi {
   }
   client_bidi(client_bidi const&) = delete;
 
-  // Used to set metadata, deadline and wait_for_ready before start().
   [[nodiscard]] grpc::ClientContext& context() noexcept { return context_; }
 
   // Starts the call, once. Completes with true when the call was sent. Completes with false on
@@ -61,8 +60,7 @@ class client_bidi {
     return await_rpc(engine_, writing_, &context_, begin);
   }
 
-  // Half-closes the call. The server's next read completes with false.
-  // @pre No write is outstanding.
+  // Half-closes the call. @pre No write is outstanding.
   [[nodiscard]] task<bool> writes_done() {
     auto begin = [s = stream_.get()](void* tag) { s->WritesDone(tag); };
     return await_rpc(engine_, writing_, &context_, begin);

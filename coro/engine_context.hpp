@@ -1,7 +1,7 @@
 // Execution context of the engine thread. The thread polls the process's only gRPC completion queue
-// and runs local functions in between. RPCs, timers and coroutines share this thread and need no
-// locks. Owned by the composition root; outlives its users. Unless documented otherwise, members
-// may be called only by the thread of run(), or before run() by the creator.
+// and runs local functions in between. Owned by the composition root; outlives its users. Unless
+// documented otherwise, members may be called only by the thread of run(), or before run() by the
+// creator.
 #pragma once
 
 #include <grpcpp/completion_queue.h>

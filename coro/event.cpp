@@ -27,7 +27,6 @@ task<bool> event::wait() {
   co_return true;
 }
 
-// Returns false if the wait was cancelled.
 task<bool> event::suspend() {
   auto initiate = [this]<class Handler>(Handler&& handler) {
     auto slot = asio::get_associated_cancellation_slot(handler);

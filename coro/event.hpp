@@ -32,7 +32,7 @@ class event {
   engine_context& engine_;
   unique_function<void(bool)> waiter_;
   bool set_ = false;
-  bool waking_ = false;  // the waiter's resumption is queued
+  bool waking_ = false;
   bool cancelled_ = false;
 };
 

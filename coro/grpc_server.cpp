@@ -101,7 +101,7 @@ void grpc_server::configure() {
   // messages compressed, and handlers decompress them after admission. Other algorithms are
   // rejected with UNIMPLEMENTED. Responses are not compressed, because the compression filter uses
   // 256 bytes per waiting call. The deadline filter uses as much and is not needed: a waiting call
-  // has its own timer, and the client's reset ends the call. This applies to gRPC 1.51.
+  // has its own timer, and the client's reset ends the call.
   builder_.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder_.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);

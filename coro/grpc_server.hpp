@@ -1,6 +1,6 @@
-// gRPC server whose calls are coroutines. It shuts down cleanly while streams are open. Connections
-// arrive at the builder's ports, or a derived class supplies them. Owned by the composition root
-// and destroyed before the engine_context. Engine thread, or any thread before run() starts.
+// gRPC server whose calls are coroutines. Connections arrive at the builder's ports, or a derived
+// class supplies them. Owned by the composition root and destroyed before the engine_context.
+// Engine thread, or any thread before run() starts.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -25,7 +25,7 @@ class server_call_state;
 
 struct admission {
   grpc::Status status;
-  std::string credential;              // admits the call; empty: none
+  std::string credential;
   std::chrono::milliseconds delay{0};  // delay before a refusal is sent
   std::shared_ptr<void> place;         // released after the delay
 };
@@ -43,18 +43,17 @@ struct grpc_server_options {
   std::function<admission(grpc::ServerContext const&, int needs, std::string const& method)> admit =
       [](auto const&, int, auto const&) { return admission(); };
   // `call_was_reset` is called when a client cancels a waiting call within `reset_soon` of its
-  // start. Later cancellations are considered normal.
+  // start.
   std::chrono::milliseconds reset_soon{1'000};
   std::function<void()> call_was_reset = [] {};
 };
 
 struct start_result {
   std::vector<int> ports;  // ports that a derived class has bound
-  std::string error;       // what failed; empty if the server started
+  std::string error;
   explicit operator bool() const noexcept { return error.empty(); }
 };
 
-// Keeps a method's request slots posted; see accept.hpp.
 class acceptor_base {
  public:
   virtual ~acceptor_base() = default;
@@ -88,7 +87,6 @@ class grpc_server {
   [[nodiscard]] virtual task<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool stopping() const noexcept { return stopping_; }
-  // Returns the number of calls, including posted request slots.
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] engine_context& engine() noexcept { return engine_; }
 
@@ -96,7 +94,6 @@ class grpc_server {
   // returned their tags.
   void end_calls_of(std::string const& credential);
 
-  // The following functions are called by calls only.
   [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
   void remove_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
@@ -128,7 +125,7 @@ class grpc_server {
   event shutdown_returned_;
   event call_gone_;
   std::size_t calls_ = 0;
-  std::unordered_set<server_call_state*> admitted_;  // calls with a credential
+  std::unordered_set<server_call_state*> admitted_;
   bool stopping_ = false;
   bool stopped_ = false;
 };

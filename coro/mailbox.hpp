@@ -42,9 +42,8 @@ class basic_mailbox {
     return append(std::move(item));
   }
 
-  // Moves all items into `out`, in order. The next push requests a wake-up again. To reuse memory,
-  // pass the same vector each time.
-  // @pre `out` is empty.
+  // Moves all items into `out`, in order. The next push requests a wake-up again. @pre `out` is
+  // empty.
   void drain(std::vector<Item>& out) {
     check(out.empty(), "a mailbox must be drained into an empty vector");
     {
@@ -55,7 +54,7 @@ class basic_mailbox {
     room_.notify_all();
   }
 
-  // Refuses further items. Queued items can still be drained.
+  // Refuses further items.
   void close() {
     {
       std::lock_guard lock(mutex_);

@@ -1,5 +1,4 @@
-// Tags of completion-queue events, and the awaitable for one gRPC operation. A tag resumes its
-// coroutine directly, because this path is performance-critical. Engine thread only.
+// Tags of completion-queue events, and the awaitable for one gRPC operation. Engine thread only.
 #pragma once
 
 #include <boost/asio/associated_allocator.hpp>

@@ -29,8 +29,7 @@ class server_bidi : public server_call<server_bidi_state<Request, Response>> {
   using server_call<state>::server_call;
 
   // Completes with true when `request` was filled, or with false when the client has half-closed,
-  // cancelled or disconnected. A pending read therefore detects a lost client.
-  // @pre `request` outlives the read.
+  // cancelled or disconnected. @pre `request` outlives the read.
   [[nodiscard]] task<bool> read(Request& request) {
     check(!s().finish_started, "a read must not be started after finish()");
     auto start = [s = &s(), &request](void* tag) { s->stream.Read(&request, tag); };

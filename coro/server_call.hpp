@@ -39,10 +39,9 @@ class server_call_state {
   bool finishing = false;
   bool finish_started = false;
   bool cancelled = false;  // set when gRPC reports the end of the call
-  std::string credential;  // credential that admitted the call; empty: none
+  std::string credential;
 
  protected:
-  // Sends `status` without a message.
   virtual void finish_with(grpc::Status const& status, void* tag) = 0;
 
  private:
@@ -93,8 +92,7 @@ class server_call {
   [[nodiscard]] bool cancelled() const noexcept { return state_->cancelled; }
 
   // Calls `fn` once, on the engine's loop, when cancelled() becomes true, or immediately if it is
-  // already true. `fn` can wake a handler that waits for something else. `fn` is destroyed with the
-  // handle.
+  // already true. `fn` is destroyed with the handle.
   void on_cancel(function fn) {
     if (state_->cancelled)
       fn();

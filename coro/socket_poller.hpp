@@ -1,6 +1,5 @@
-// Sockets for coroutines of the engine, whose context cannot poll sockets. One thread polls the
-// sockets; awaiting coroutines resume on the engine. Must outlive its sockets, which may be used
-// only on the engine thread.
+// Sockets for coroutines of the engine, whose context cannot poll sockets. Must outlive its
+// sockets, which may be used only on the engine thread.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -16,7 +15,6 @@ class socket_poller {
   ~socket_poller();
   socket_poller(socket_poller const&) = delete;
 
-  /// Returns the context for creating sockets.
   [[nodiscard]] boost::asio::io_context& context() noexcept { return io_; }
 
  private:

@@ -1,6 +1,6 @@
 // Forwards bytes between a socket and a streaming call whose messages have a field `data`. In each
-// direction, the tunnel reads a piece only after it has forwarded the previous piece. The slower
-// side therefore limits the rate. Owned by the call's coroutine. Engine thread only.
+// direction, the tunnel reads a piece only after it has forwarded the previous piece. Owned by the
+// call's coroutine. Engine thread only.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
@@ -45,7 +45,7 @@ class socket_tunnel {
   /// call.
   [[nodiscard]] task<void> to_socket() {
     co_await asio::this_coro::throw_if_cancelled(false);
-    while (!closed_) {  // after close(), the call may already be finished
+    while (!closed_) {
       bool const got = co_await call_.read(received_);
       if (!got || closed_) break;
       if (received_.data().size() > received_bytes_max) {

@@ -1,7 +1,6 @@
 // Binary heap of timers that store their position, so cancelling is O(log n). The alarm is moved
 // only for an earlier deadline; cancelled timers and later deadlines are handled when it fires.
-// gRPC cannot set an armed alarm again before its tag has been returned. Moving the alarm therefore
-// means: cancel, wait for the tag, set.
+// gRPC cannot set an armed alarm again before its tag has been returned.
 #include "coro/timer_queue.hpp"
 
 #include <grpc/support/time.h>
@@ -16,7 +15,7 @@ namespace muster::coro {
 namespace {
 
 constexpr std::size_t fired_per_turn_max = 256;
-constexpr auto sleep_max = std::chrono::hours(24);  // longer waits wake up and check again
+constexpr auto sleep_max = std::chrono::hours(24);
 
 // gRPC 1.51 rounds up to milliseconds, so only a time in the past is due immediately.
 gpr_timespec alarm_time(timer_queue::clock::duration from_now) {

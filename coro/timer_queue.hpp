@@ -29,7 +29,7 @@ class timer_queue final : private rpc_tag {
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
   [[nodiscard]] std::uint64_t arms() const noexcept { return arms_; }
 
-  // Completes all current and future timers with false. Called when the engine shuts down.
+  // Completes all current and future timers with false.
   void close();
 
  private:
@@ -56,7 +56,7 @@ class timer_queue final : private rpc_tag {
   std::uint64_t arms_ = 0;
 };
 
-// A timer with one deadline at a time. At the deadline, it completes a wait or calls a function.
+// A timer with one deadline at a time.
 class timer {
  public:
   using clock = timer_queue::clock;
@@ -96,7 +96,7 @@ class timer {
   clock::time_point at_{};
   std::uint64_t sequence_ = 0;
   std::size_t position_ = idle;
-  bool waiting_ = false;  // on_end_ resumes a coroutine
+  bool waiting_ = false;
   unique_function<void(bool)> on_end_;
 };
 

@@ -52,7 +52,6 @@ void accepting_server::add_tls_port(std::string address,
 }
 
 coro::start_result accepting_server::start() {
-  // gRPC performs the handshake after the listener has seen the ClientHello.
   auto const handshake =
       std::min(options_.listener.waiting.first_data_timeout, handshake_timeout_max).count();
   builder().AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(handshake));
@@ -107,7 +106,6 @@ muster::result<int> accepting_server::listen(listening_port const& port) {
                         "cannot listen on " + port.address + ": " + bound.error().message};
 }
 
-// TLS sessions are created within `scope`.
 void accepting_server::give_guarded(gate& to, accepted_socket accepted, wire spoken) {
   bool const tls = spoken == wire::tls;
   if (!guard_.add(accepted.socket.get(), accepted.peer, accepted.client, tls)) return;

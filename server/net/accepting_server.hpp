@@ -1,7 +1,6 @@
 // The gRPC server of the process, protected against abusive clients. A port_listener accepts
-// connections and passes them to gRPC once the client has sent data. A connection whose calls are
-// reset too often is closed. gRPC 1.51 can do neither, nor add ports at run time. Owned by the
-// composition root. Engine thread, or any thread before run() starts.
+// connections and passes them to gRPC once the client has sent data. Owned by the composition root.
+// Engine thread, or any thread before run() starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>
@@ -32,7 +31,7 @@ struct accepting_server_options : coro::grpc_server_options {
   // Called on the engine thread when a connection was closed because of resets. `peer` is, for
   // example, "10.0.0.3:4711".
   std::function<void(std::string const& peer)> cut = [](auto const&) {};
-  // Bounds the memory of connections. Its callbacks run on any thread.
+  // Bounds the memory of connections.
   guard_options guard;
 };
 
@@ -81,17 +80,16 @@ class accepting_server final : public coro::grpc_server {
   };
   using gate = grpc::experimental::ExternalConnectionAcceptor;
 
-  // Returns the bound port, or the reason for the failure.
   [[nodiscard]] muster::result<int> listen(listening_port const& port);
   void give_guarded(gate& to, accepted_socket accepted, wire spoken);
 
   accepting_server_options const options_;
   std::vector<listening_port> ports_;
   connection_guard guard_;
-  port_listener listener_;  // its thread uses the server
+  port_listener listener_;
   leaky_counts resets_;
   std::shared_ptr<gate> tls_gate_;
-  std::shared_ptr<accepting_server*> serving_;  // checked by tasks that `watch_` posts
+  std::shared_ptr<accepting_server*> serving_;
   std::unique_ptr<reset_watch> watch_;
 };
 

@@ -40,7 +40,7 @@ class connection_ends {
   std::uint64_t last_ = 0;
   std::unordered_map<std::uint64_t, file_descriptor>
       watched_;         // guarded by mutex_; bounded by the number of descriptors
-  std::thread thread_;  // last, because it uses all members above
+  std::thread thread_;  // last: uses the other members
 };
 
 }  // namespace muster::net

@@ -52,7 +52,6 @@ muster::result<loopback> loopback_pair() {
   loopback made;
   made.dialled = socket_of(SOCK_NONBLOCK);
   sockaddr_in own{}, peer{};
-  // The kernel completes the connection before accept is called.
   if (!made.dialled ||
       (::connect(made.dialled.get(), plain(at), sizeof at) != 0 && errno != EINPROGRESS) ||
       ::getsockname(made.dialled.get(), plain(own), &(size = sizeof own)) != 0)

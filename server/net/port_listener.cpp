@@ -155,7 +155,6 @@ struct port_listener::state {
     return {};
   }
 
-  // Returns whether a descriptor is free again.
   bool make_room(error_code ec) {
     if (!out_of_descriptors(ec)) return false;
     ++no_descriptor;

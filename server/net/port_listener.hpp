@@ -43,7 +43,6 @@ struct port_listener_options {
 // and closed if they send anything else.
 enum class wire { plaintext, tls };
 
-// A connected non-blocking socket with TCP_NODELAY and close-on-exec.
 struct accepted_socket {
   file_descriptor socket;
   std::string peer;    // "10.0.0.3:4711"
@@ -60,7 +59,6 @@ class port_listener {
   };
 
   explicit port_listener(port_listener_options options);
-  // Calls stop().
   ~port_listener();
   port_listener(port_listener const&) = delete;
 

@@ -139,7 +139,7 @@ void send_notice(std::string const& address, std::string const& text, int socket
   }
   file_descriptor const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return;
-  // Only watchdog messages may be dropped, because another follows. Sockets must not be lost.
+  // Only watchdog messages may be dropped, because another follows.
   int const wait = text == sign_of_life ? MSG_DONTWAIT : 0;
   [[maybe_unused]] auto const sent = ::sendmsg(fd.get(), &message, MSG_NOSIGNAL | wait);
 }

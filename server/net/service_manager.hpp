@@ -32,7 +32,6 @@ class service_manager {
   /// Returns the stored listening socket with this name or address, or -1. Port 0 matches any port.
   /// The caller owns the socket.
   int take(std::string_view name, std::string_view address, std::uint16_t port);
-  /// Stores a copy of the socket for the next process.
   void keep(std::string_view name, int socket) const;
   void drop(std::string_view name) const;
   /// Removes all stored sockets that were not taken.
@@ -47,7 +46,7 @@ class service_manager {
   void send(std::string const& text, int socket) const;
 
   bool holds_ = false;
-  std::string notify_;  // the manager's address; empty: none
+  std::string notify_;
   std::mutex mutex_;
   std::vector<held> held_;
 };
@@ -55,8 +54,8 @@ class service_manager {
 /// Watchdog message. Dropped if the receiver's queue is full; send_notice waits for other messages.
 constexpr std::string_view sign_of_life = "WATCHDOG=1";
 
-/// Sends one datagram in the format of sd_notify(3). Errors are ignored.
-/// @param address NOTIFY_SOCKET; "@…" for an abstract address. Nothing is sent if it is empty.
+/// Sends one datagram in the format of sd_notify(3). @param address NOTIFY_SOCKET; "@…" for an
+/// abstract address. Nothing is sent if it is empty.
 /// @param socket Descriptor of which a copy is sent; -1: none.
 void send_notice(std::string const& address, std::string const& text, int socket = -1);
 

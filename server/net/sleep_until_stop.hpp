@@ -8,7 +8,7 @@
 
 namespace muster::net {
 
-/// Sleeps for `span`. Returns false if a stop was requested.
+/// Returns false if a stop was requested.
 inline bool sleep_until_stop(std::stop_token const& stop, std::chrono::milliseconds span) {
   std::mutex mutex;
   std::condition_variable_any never;

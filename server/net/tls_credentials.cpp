@@ -9,7 +9,6 @@
 namespace muster::net {
 namespace {
 
-// Certificate state of one port.
 struct fetcher {
   tls_files const& files;
   std::mutex mutex;

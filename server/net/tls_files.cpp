@@ -118,7 +118,6 @@ void tls_files::look() {
   auto const before = signature();
   if (before == seen_) return;
   auto loaded = load_tls(paths_);
-  // The files changed while they were read; the next check tries again.
   if (signature() != before) return;
   seen_ = before;
   if (!loaded)

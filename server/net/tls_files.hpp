@@ -21,7 +21,6 @@ struct tls_paths {
   std::string client_ca;    // PEM; if empty, clients are not asked for a certificate
 };
 
-/// Matching PEM contents of the files.
 struct tls_material {
   std::string certificate, key, client_ca;
   std::chrono::system_clock::time_point not_after;  // of the server's certificate
@@ -55,7 +54,7 @@ class tls_files {
   std::string seen_;  // signature of the files when last read; used by the thread
   mutable std::mutex mutex_;
   std::shared_ptr<tls_material const> current_;
-  std::jthread thread_;  // last, because it uses all members above
+  std::jthread thread_;  // last: uses the other members
 };
 
 }  // namespace muster::net

@@ -38,7 +38,7 @@ struct connection {
   tcp::socket client, server;
   std::shared_ptr<asio::ssl::context> tls;
   std::optional<tls_stream> secured;
-  asio::steady_timer timer;             // wakes a held connection
+  asio::steady_timer timer;
   std::optional<std::size_t> upstream;  // set while it is relayed
   bool over = false;
 

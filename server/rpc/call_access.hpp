@@ -20,7 +20,6 @@ class hub;
 class pools;
 struct stream_options;
 
-/// Converts a permission for accept_options.
 constexpr int needs(core::permission p) {
   return static_cast<int>(p);
 }

@@ -20,7 +20,6 @@ inline std::string wrong_encoding(std::string field, v1::Encoding e) {
   return field + ": unknown number " + std::to_string(static_cast<int>(e));
 }
 
-/// Checks the optional encoding column for n closures.
 template <class Message>
 std::string wrong_encodings(Message const& m, int n) {
   if (m.encoding_size() != 0 && m.encoding_size() != n)

@@ -31,7 +31,6 @@ class health_watch {
   coro::task<void> run();
 
   void changed() { changed_.set(); }
-  /// Ends the call with UNAVAILABLE.
   void shut_down() {
     stopping_ = true;
     changed_.set();
@@ -48,7 +47,7 @@ class health_watch {
   request request_;
   response response_;
   coro::event changed_;
-  coro::timer deadline_;  // for the request, then for the end
+  coro::timer deadline_;
   bool disconnected_ = false;
   bool stopping_ = false;
 };

@@ -20,12 +20,10 @@ struct health_service_options {
 
 class health_service : public stream_service {
  public:
-  /// Sets the status and notifies all watchers of a change.
   virtual void set_serving(bool serving) = 0;
 };
 
-/// Adds the service to `server`, with the status NOT_SERVING. REQUIRES: server.start() has not been
-/// called.
+/// REQUIRES: server.start() has not been called.
 std::unique_ptr<health_service> serve_health(coro::grpc_server& server,
                                              health_service_options options = {});
 

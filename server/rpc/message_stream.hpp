@@ -46,7 +46,7 @@ class message_stream {
         deadline_(c.engine()) {}
   ~message_stream() = default;
 
-  /// Processes a message. On an error, refused() is called, and the stream ends with the error.
+  /// On an error, refused() is called, and the stream ends with the error.
   virtual muster::status take(In const& message) = 0;
   virtual void refused(muster::status const& why) = 0;
   /// Called when a read failed: half-closed, cancelled or broken.
@@ -60,9 +60,7 @@ class message_stream {
   virtual void before_write() {}
   /// Called when the client did not accept a message.
   virtual void write_failed() {}
-  /// Called once, when the status is set.
   virtual void ending() {}
-  /// Called last, when the status was sent or could not be sent.
   virtual void finished(bool sent) { static_cast<void>(sent); }
 
   /// Completes when the call is finished. Does not fail. Cancelling with `terminal` cancels the
@@ -162,14 +160,14 @@ class message_stream {
   }
 
   std::chrono::milliseconds const finish_grace_;
-  coro::event pending_;  // set for new output and at the end
-  coro::event room_;     // set when may_read() may return true, and at the end
+  coro::event pending_;
+  coro::event room_;
   grpc::ByteBuffer written_;
   grpc::ByteBuffer read_;
   In message_;
   bool ended_ = false;
   grpc::Status status_;
-  coro::timer deadline_;  // for the first message, then for the end
+  coro::timer deadline_;
 };
 
 }  // namespace muster::server

@@ -9,7 +9,7 @@ namespace {
 
 using core::objects::call_answer;
 
-constexpr int rows_max = 16'384;  // per message
+constexpr int rows_max = 16'384;
 
 core::encoding encoding_of(v1::Encoding e) {
   return e == v1::JSON ? core::encoding::json : core::encoding::bytes;

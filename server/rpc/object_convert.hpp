@@ -15,7 +15,6 @@ core::objects::object_spec from_wire(v1::NewObject const& from);
 core::datasets::dataset_spec from_wire(v1::NewDataset const& from);
 std::string from_wire(v1::ObjectReports const& from, std::vector<object_hub::report>& to);
 
-/// Returns the approximate size of an answer.
 std::size_t bytes_of(core::objects::call_answer const& a);
 void to_wire(core::objects::call_answer const& a, v1::ObjectAnswers& to);
 void to_wire(core::object_id id, core::objects::object_spec const& spec, v1::BuildObject& to);

@@ -45,7 +45,7 @@ class proxied_peers {
     if (it != by_peer_.end() && it->second.socket == socket) by_peer_.erase(it);
   }
 
-  std::atomic<bool> none_ = true;  // until a relay has sent a header
+  std::atomic<bool> none_ = true;
   mutable std::mutex mutex_;
   std::unordered_map<int, std::string> peers_;      // guarded by mutex_; by socket
   std::unordered_map<std::string, entry> by_peer_;  // guarded by mutex_

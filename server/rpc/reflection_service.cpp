@@ -42,7 +42,7 @@ void put_file(pb::FileDescriptor const* file, std::string const& asked, Response
     f.CopyTo(&text);
     out.add_file_descriptor_proto(text.SerializeAsString());
   };
-  put(*file);  // the requested file comes first
+  put(*file);
   for (auto const* f : files)
     if (f != file) put(*f);
 }
@@ -82,7 +82,7 @@ void answer_to(Request const& asked, std::vector<std::string> const& services, R
   }
 }
 
-/// A call. Each request is answered before the next is read.
+/// Each request is answered before the next is read.
 template <class Request, class Response>
 class reflection_stream {
  public:

@@ -16,7 +16,6 @@
 
 namespace muster::server {
 
-/// Logs an exception that ended a handler's task.
 inline void report_exception(std::string_view name, std::exception_ptr error) {
   try {
     std::rethrow_exception(error);
@@ -25,7 +24,6 @@ inline void report_exception(std::string_view name, std::exception_ptr error) {
   }
 }
 
-/// `Stream` has shut_down(), which makes its handler end soon.
 template <class Stream>
 class stream_list {
  public:

@@ -15,7 +15,6 @@
 namespace muster::server {
 namespace {
 
-// The streams encode and decode messages themselves.
 using worker_methods = v1::WorkerService::WithRawMethod_Attach<v1::WorkerService::Service>;
 using session_methods =
     v1::CoordinatorService::WithRawMethod_Session<v1::CoordinatorService::AsyncService>;

@@ -1,7 +1,7 @@
 // Services with streams: muster.v1.WorkerService (a worker_connection per call),
 // muster.v1.CoordinatorService (a session_stream per call; unary methods: coordinator_calls) and
-// muster.v1.BlobService (a blob_put or blob_get per call). A service lists its streams and ends
-// them. Owned by the composition root and destroyed before the grpc_server. Engine thread only.
+// muster.v1.BlobService (a blob_put or blob_get per call). Owned by the composition root and
+// destroyed before the grpc_server. Engine thread only.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -23,7 +23,6 @@ namespace muster::server {
 class blob_store;
 class gate;
 
-/// Limits and times of a service's streams, and server information for their clients.
 struct stream_options {
   /// Time limit for the first message. Then the stream ends with DEADLINE_EXCEEDED.
   std::chrono::milliseconds first_message_timeout{10'000};
@@ -64,8 +63,8 @@ std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& ser
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,
                                                stream_options options = {});
-/// Serves muster.v1.BlobService. `who` authenticates callers. Null: no authentication. REQUIRES:
-/// `store` and `who` outlive the service.
+/// `who` authenticates callers. Null: no authentication. REQUIRES: `store` and `who` outlive the
+/// service.
 std::unique_ptr<stream_service> serve_blobs(blob_store& store, coro::grpc_server& server,
                                             gate const* who = nullptr);
 /// Serves grpc.reflection.v1 and v1alpha.ServerReflection, with which tools such as grpcurl list

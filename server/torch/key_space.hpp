@@ -52,7 +52,6 @@ class waiter {
   bool barrier_ = false;
 };
 
-/// Totals of all key spaces of a tcp_store.
 struct usage {
   std::size_t entries = 0;
   std::size_t bytes = 0;
@@ -90,7 +89,6 @@ class key_space {
   void push(std::string_view queue, std::string_view value);
   /// Returns 0 if the queue does not exist.
   std::size_t length(std::string_view queue) const;
-  /// REQUIRES: the queue is not empty.
   std::string pop(std::string_view queue);
 
   /// Returns true if all keys exist; otherwise `w` waits. REQUIRES: `w` is not waiting.
@@ -110,7 +108,7 @@ class key_space {
   std::size_t entries() const { return keys_.size() + queued_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// Returns a violated invariant, or an empty string. Used by tests.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
   /// Estimated memory of an entry without its strings.
@@ -128,7 +126,7 @@ class key_space {
   std::map<std::string, std::string, std::less<>> keys_;
   std::map<std::string, std::deque<std::string>, std::less<>> queues_;
   waiter::lines waiting_;
-  waiter::lines at_barriers_;  // by barrier key
+  waiter::lines at_barriers_;
   std::size_t queued_ = 0;
   std::size_t bytes_ = 0;
   std::size_t awaited_ = 0;

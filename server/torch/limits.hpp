@@ -12,7 +12,6 @@ struct limits {
   std::size_t key_bytes = 8'192;
   std::size_t value_bytes = std::size_t{8} << 20;
   std::uint64_t keys_of_a_call = 131'072;
-  // Limits per call and per answer.
   std::size_t call_bytes = std::size_t{64} << 20;
   std::size_t answer_bytes = std::size_t{64} << 20;
   // Limits for all connections together: incomplete commands, and answers that clients have not
@@ -23,7 +22,6 @@ struct limits {
   // dropped first if it is unused.
   std::size_t keys = 1'000'000;
   std::size_t bytes = std::size_t{1} << 30;
-  // Maximum number of keys that waiting calls of all connections wait for.
   std::size_t awaited_keys = 1'000'000;
   std::size_t connections = 10'000;
 };

@@ -12,11 +12,11 @@
 namespace muster::torch {
 
 enum class attempt_cause : std::uint8_t {
-  first,           ///< first connection
-  asked,           ///< requested by POST …/torch/attempts
-  all_left,        ///< a client connected after all others had disconnected
-  rank_restarted,  ///< a rank was restarted
-  launched,        ///< the program started an attempt
+  first,
+  asked,     ///< requested by POST …/torch/attempts
+  all_left,  ///< a client connected after all others had disconnected
+  rank_restarted,
+  launched,  ///< the program started an attempt
 };
 std::string_view name(attempt_cause c);
 
@@ -41,7 +41,6 @@ struct connection_view {
   core::time_point waits_since = core::never;
 };
 
-/// Waiters for a key or barrier.
 struct wait_view {
   std::uint64_t attempt = 0;
   std::string key;

@@ -26,7 +26,6 @@ namespace muster::torch {
 
 using connection_id = std::uint64_t;
 
-/// An event for the log.
 struct incident {
   enum class kind : std::uint8_t { attempt_began, refused, rank_left, rank_left_waiting };
   kind what{};
@@ -58,7 +57,7 @@ class tcp_store {
   /// Processes input. Returns true if input remains. Then call `go_on` once the client has read its
   /// output, and do not call `receive` before that. REQUIRES: the connection is open.
   bool receive(connection_id c, std::string_view bytes, core::time_point now);
-  /// Processes remaining input. Returns like `receive`.
+  /// Returns like `receive`.
   bool go_on(connection_id c, core::time_point now);
   /// Removes and returns the connection's output. REQUIRES: the connection is open.
   std::string take_unsent(connection_id c);
@@ -67,7 +66,6 @@ class tcp_store {
   /// Returns why the connection must be closed, or an empty string. REQUIRES: the connection is
   /// open.
   std::string const& refusal(connection_id c) const;
-  /// Removes a connection that either side has closed.
   void close(connection_id c, core::time_point now);
 
   /// Starts an attempt: new connections get an empty key space. Returns the attempt's number.
@@ -85,7 +83,7 @@ class tcp_store {
   std::optional<std::vector<key_view>> keys(std::uint64_t attempt, std::string_view prefix,
                                             std::string_view after, std::size_t limit) const;
 
-  /// Returns a violated invariant, or an empty string. Used by tests.
+  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -124,13 +122,13 @@ class tcp_store {
   limits const limits_;
   numbering const early_;
   tcp_store_hooks hooks_;
-  usage usage_;  // totals of all existing key spaces
+  usage usage_;
   std::unordered_map<connection_id, std::unique_ptr<connection>> connections_;
   connection_id last_id_ = 0;
   space_ptr current_, before_;
   std::uint64_t last_attempt_ = 0;
   std::uint32_t expected_ = 0;
-  std::size_t unfinished_ = 0;  // bytes of incomplete commands
+  std::size_t unfinished_ = 0;
   std::size_t unread_ = 0;
   command command_;
 };

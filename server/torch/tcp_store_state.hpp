@@ -42,7 +42,7 @@ struct tcp_store::connection : waiter {
   command_reader reader;
   space_ptr space;
   std::string out;
-  std::size_t unread = 0;          // bytes of removed output that were not sent
+  std::size_t unread = 0;
   std::size_t counted_kept = 0;    // memory of `reader` that `unfinished_` includes
   std::size_t counted_unread = 0;  // bytes of `out` and `unread` that `unread_` includes
   std::string refusal;

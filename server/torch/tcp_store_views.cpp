@@ -8,7 +8,6 @@
 namespace muster::torch {
 namespace {
 
-// Maximum number of waiters listed per key.
 constexpr std::size_t named_waiters = 16;
 
 }  // namespace

@@ -12,7 +12,6 @@
 namespace muster::net {
 
 struct leaky_limits {
-  /// Bucket capacity, and events that leak per second.
   std::uint32_t burst = 500;
   std::uint32_t per_second = 50;
   /// Maximum number of names. At the limit, the least recently used half is dropped.

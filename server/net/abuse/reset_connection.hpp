@@ -8,8 +8,7 @@
 namespace muster::net {
 
 /// Resets this process's connection whose peer has this gRPC name ("ipv4:10.0.0.3:4711",
-/// "ipv6:%5B::1%5D:4711", "fd:42"). The reader sees the end of the stream. Searches all descriptors
-/// unless the name contains one.
+/// "ipv6:%5B::1%5D:4711", "fd:42"). Searches all descriptors unless the name contains one.
 /// @return the peer as "10.0.0.3:4711"; empty if there is no such connection
 std::string reset_connection(std::string const& name);
 

@@ -28,8 +28,7 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-// Matches the head of a RST_STREAM frame: length 4, type 3, no flags. The stream and one of 14
-// error codes follow.
+// Matches the head of a RST_STREAM frame: length 4, type 3, no flags.
 std::size_t resets_in(std::string_view bytes) {
   using namespace std::string_view_literals;
   constexpr auto head = "\0\0\4\3\0"sv;

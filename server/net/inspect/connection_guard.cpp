@@ -137,7 +137,6 @@ void connection_guard::release(guarded_connection& c) {
   open_ -= c.open_held_.exchange(0);
 }
 
-// The allocator returns free memory to the system only on request.
 void connection_guard::return_memory() {
   constexpr std::uint64_t worth_it = 8 << 20;
   constexpr std::chrono::seconds until_freed{2};  // gRPC frees the memory a little later
@@ -148,7 +147,6 @@ void connection_guard::return_memory() {
   ::malloc_trim(0);
 }
 
-// Closes the connections that hold the most bytes until the limits are met.
 void connection_guard::make_room() {
   std::scoped_lock const lock(mutex_);
   auto const max = static_cast<std::int64_t>(options_.memory_max);

@@ -54,7 +54,6 @@ struct guard_options {
 struct guard_counts {
   std::uint64_t held_bytes = 0;
   std::uint64_t memory_max = 0;
-  // Number of connections closed since the start.
   std::uint64_t header_block = 0, before_token = 0, memory = 0;
 };
 
@@ -77,7 +76,6 @@ class connection_guard {
   [[nodiscard]] bool add(int socket, std::string const& peer, std::string const& client, bool tls,
                          bool admitted = false);
 
-  /// Reports the end of a call from this gRPC peer.
   void call_ended(std::string const& grpc_peer);
 
   [[nodiscard]] guard_counts counts() const;
@@ -109,7 +107,7 @@ class connection_guard {
   std::atomic<std::int64_t> held_ = 0;        // bytes of all connections
   std::atomic<std::int64_t> open_ = 0;        // bytes of connections that are not identified
   std::atomic<std::uint64_t> abandoned_ = 0;  // bytes of connections closed since return_memory
-  std::chrono::steady_clock::time_point noticed_{};  // used by return_memory
+  std::chrono::steady_clock::time_point noticed_{};  // used only by return_memory
   std::atomic<std::uint64_t> header_block_ = 0, before_token_ = 0, memory_ = 0;
 
   std::mutex mutex_;  // guards the following members; locked before a connection's mutex
@@ -134,7 +132,6 @@ class guarded_connection {
   void shown(std::string const& certificate);
   [[nodiscard]] bool is_tls() const { return tls_; }
   [[nodiscard]] bool is_cut() const { return cut_; }
-  /// Returns whether the client certificate was already checked, and marks it as checked.
   bool mark_certificate_checked() { return std::exchange(certificate_checked_, true); }
 
  private:
@@ -145,8 +142,8 @@ class guarded_connection {
   std::string const peer_;
   bool const tls_;
   std::uint64_t const inode_;         // identifies the socket, because descriptors are reused
-  bool certificate_checked_ = false;  // used by the reader
-  sent_frames sent_;                  // used by the writer
+  bool certificate_checked_ = false;  // used only by the reader
+  sent_frames sent_;                  // used only by the writer
   std::atomic<bool> cut_ = false;
   std::atomic<std::size_t> held_ = 0;
   std::atomic<std::int64_t> open_held_ = 0;  // part of held_ that counts as not identified

@@ -33,7 +33,6 @@ class frame_inspector {
     header_block_too_long,
     too_much_before_token,
   };
-  /// Returns whether this `authorization` value identifies a client.
   using identify = std::function<bool(std::string_view authorization)>;
 
   /// Bytes added for each call and each unfinished DATA frame, because gRPC keeps a record of each.
@@ -58,7 +57,6 @@ class frame_inspector {
   /// Reports that the server has ended this stream. gRPC drops its further data.
   void stream_ended(std::uint32_t stream);
 
-  /// Records that the client was identified by other means.
   void set_identified();
 
   [[nodiscard]] bool is_identified() const noexcept { return identified_; }
@@ -101,10 +99,9 @@ class frame_inspector {
 
   std::size_t block_bytes_ = 0;
   std::string block_;  // block bytes, until the client is identified
-  // Set until the client is identified.
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
-  message current_;                                        // message of the current DATA frame
+  message current_;
   std::unordered_map<std::uint32_t, message> unfinished_;  // by stream; bounded by held()
   std::size_t message_bytes_ = 0;
 
@@ -125,7 +122,7 @@ class frame_inspector {
   };
   // Unanswered calls of a client that is not identified. Bounded because each adds call_overhead.
   std::vector<charged_call> calls_;
-  std::size_t unanswered_bytes_ = 0;  // bytes of all calls_
+  std::size_t unanswered_bytes_ = 0;
 };
 
 }  // namespace muster::net

@@ -74,7 +74,7 @@ std::optional<std::string> decode_huffman(std::string_view coded) {
   return text;  // up to seven remaining bits are padding
 }
 
-// Reads the primitives of a block. Every read fails at the end of the block.
+// Every read fails at the end of the block.
 class header_decoder::input {
  public:
   explicit input(std::string_view bytes) : rest_(bytes) {}
@@ -104,7 +104,7 @@ class header_decoder::input {
     std::optional<std::string> plain() const {
       return is_coded ? decode_huffman(bytes) : std::string(bytes);
     }
-    // Returns the decoded size. Only values of `authorization` are decoded.
+    // Only values of `authorization` are decoded.
     std::optional<std::size_t> plain_bytes() const {
       if (!is_coded) return bytes.size();
       auto const decoded = decode_huffman(bytes);

@@ -30,7 +30,7 @@ class header_decoder {
     std::size_t bytes = 0;
     bool is_authorization = false;
     std::size_t name_bytes = 0;
-    std::string value = {};  // stored for `authorization` only
+    std::string value = {};
   };
   struct field_name {
     bool is_authorization = false;

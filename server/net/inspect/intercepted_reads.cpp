@@ -1,7 +1,7 @@
 // Replacements for `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`; connection_guard.hpp
 // explains why. They call the originals and report data and closes of guarded connections to the
 // guard. The gRPC library calls them because the dynamic linker prefers the program's definitions
-// to those of libraries. For all other callers, they behave like the originals.
+// to those of libraries.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>
@@ -51,7 +51,6 @@ bool has_room(msghdr const& message) {
   return false;
 }
 
-// Returns the verified client certificate's common name, or an empty string if there is none.
 std::string certificate_name(SSL const* ssl) {
   auto* const certificate = SSL_get0_peer_certificate(ssl);
   if (certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return {};
@@ -120,7 +119,7 @@ extern "C" int SSL_read(SSL* ssl, void* buffer, int size) {
     if (!name.empty()) c->shown(name);
   }
   if (c->received({static_cast<char const*>(buffer), static_cast<std::size_t>(n)})) return n;
-  ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);  // gRPC queries the error
+  ERR_raise(ERR_LIB_USER, ERR_R_OPERATION_FAIL);
   return -1;
 }
 

@@ -14,15 +14,14 @@ namespace muster::net {
 /// Maximum header size. Headers from haproxy have fewer than 232 bytes; longer headers contain
 /// padding.
 constexpr std::size_t proxy_header_bytes_max = 1'024;
-/// Number of bytes that distinguish a header from other data.
 constexpr std::size_t proxy_signature_bytes = 12;
 
 struct proxy_header {
   enum class state {
-    none,     // not a header
+    none,
     partial,  // incomplete: at least `bytes` bytes are needed
-    whole,    // complete, with `bytes` bytes
-    wrong     // malformed; see `problem`
+    whole,
+    wrong
   };
   state is = state::none;
   std::size_t bytes = 0;
@@ -40,7 +39,6 @@ proxy_header read_proxy_header(std::string_view said);
 boost::asio::ip::tcp::endpoint behind(boost::asio::ip::tcp::endpoint const& relay,
                                       proxy_header const& header);
 
-/// Returns the header for a connection from `client` to `here`.
 std::string write_proxy_header(boost::asio::ip::tcp::endpoint const& client,
                                boost::asio::ip::tcp::endpoint const& here);
 

@@ -61,7 +61,6 @@ class blob_call {
       answered_.set();
     };
   }
-  /// Waits for the store, which was called with answer().
   [[nodiscard]] coro::task<void> await_answer() {
     deadline_.cancel();
     co_await answered_.wait();  // no deadline: the store always answers, even when it stops
@@ -105,7 +104,7 @@ class blob_get final : public blob_call<v1::GetBlob, v1::BlobPiece> {
   [[nodiscard]] coro::task<muster::status> give_pieces(std::uint64_t size);
 
   bool disconnected_ = false;
-  std::string name_;  // current name of the requested blob
+  std::string name_;
 };
 
 }  // namespace muster::server

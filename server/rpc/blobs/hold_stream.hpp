@@ -26,7 +26,6 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
 
   /// Completes when the call has finished and the process's values are unregistered.
   [[nodiscard]] coro::task<void> run();
-  /// Ends the stream with UNAVAILABLE.
   void shut_down();
 
   // holder_sink
@@ -53,7 +52,7 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
 
   blob_store& store_;
   gate const* const who_;
-  core::holder_id id_ = 0;         // set by the first message
+  core::holder_id id_ = 0;
   std::set<std::string> waiting_;  // wanted names that are not written yet
 };
 

@@ -47,14 +47,14 @@ class agent_connections {
   coordination_hub& hub_;
 
   std::map<agent, connection> agents_;
-  std::unordered_map<std::uint64_t, agent> watches_;  // reverse of agents_
+  std::unordered_map<std::uint64_t, agent> watches_;
 
   // Sockets of the main port. Bounded by the process's descriptors.
   std::mutex mutex_;
   std::vector<std::string> peers_;                // guarded by mutex_; by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_
 
-  net::connection_ends ends_;  // last, because its thread uses all members above
+  net::connection_ends ends_;  // last: its thread uses the other members
 };
 
 }  // namespace muster::server

@@ -43,7 +43,6 @@ void answer_writers::start_helpers() try {
   while (threads_.size() < helpers_)
     threads_.emplace_back([this](std::stop_token const& stop) { help(stop); });
 } catch (std::system_error const&) {
-  // The existing threads, at least the engine's, do the work.
 }
 
 void answer_writers::write(batch& b) {

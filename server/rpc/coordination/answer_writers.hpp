@@ -53,14 +53,14 @@ class answer_writers {
   coro::engine_context& engine_;
   unsigned const helpers_;
   std::vector<answer> pending_;
-  bool in_order_ = false;  // applies to `pending_`
+  bool in_order_ = false;
 
   // Shared with the helpers.
   std::mutex mutex_;
   std::condition_variable_any work_;
   std::shared_ptr<batch> batch_;
 
-  std::vector<std::jthread> threads_;  // last, because they use all members above
+  std::vector<std::jthread> threads_;  // last: they use the other members
 };
 
 }  // namespace muster::server

@@ -45,7 +45,6 @@ void coordination_call::request(coordination_calls& home, raw_service& service,
   service.request(method, call->context_, call->bytes_, *call, engine.server_queue(), call);
 }
 
-// Called when the call has arrived, or when its answer was sent.
 void coordination_call::complete(bool ok) {
   home_.server.engine().op_returned();
   if (state_ == state::finishing) {

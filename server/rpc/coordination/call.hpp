@@ -47,7 +47,7 @@ class raw_service final : public grpc::Service {
   std::span<coordination_method const> const methods_;
 };
 
-/// State shared by all calls. Owned by coordination_service.
+/// Owned by coordination_service.
 struct coordination_calls {
   coordination_hub& hub;
   cluster_ports& ports;
@@ -56,7 +56,6 @@ struct coordination_calls {
   answer_writers writers;
   coordination_service_options const options;
   std::size_t live = 0;  // calls that have arrived and are not freed
-  /// Waiting calls that a token admitted, by token ID.
   using calls_of_token = std::unordered_map<std::string, std::unordered_set<coordination_call*>>;
   calls_of_token by_token = {};
   encoding_cache<grpc::ByteBuffer> encoded = {};
@@ -70,10 +69,8 @@ class coordination_call final : private coro::rpc_tag,
   /// arrives.
   static void request(coordination_calls& home, raw_service& service, std::size_t method);
 
-  // Used by the methods of a table while they query the hub.
   core::coordination::cluster_spec const& spec() const { return home_.hub.state().spec(cluster_); }
   core::coordination::task_ref task(std::string_view job, std::int64_t id) const;
-  /// Returns the caller's address, such as "10.0.0.3:4711".
   std::string peer() const;
   bool may_wait() const { return method().parks; }
   answer_style style;

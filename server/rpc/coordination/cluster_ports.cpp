@@ -33,7 +33,7 @@ class file_numbers {
         next_ = other + 1;
         return file_descriptor(other);
       }
-      next_ = first;  // wrap around
+      next_ = first;
     }
     return fd;
   }
@@ -142,9 +142,7 @@ struct cluster_ports::state {
     return port;
   }
 
-  /// Returns null for connections of the main port.
   connection const* own_connection_of(grpc::ServerContext const& context) const {
-    // Fast path: only the main port exists.
     if (ports.empty() && connections.empty()) return nullptr;
     auto const peer = context.peer();
     return peer.starts_with("fd:") ? connection_of(peer) : tls_connection_of(context);

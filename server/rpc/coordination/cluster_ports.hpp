@@ -41,7 +41,6 @@ class cluster_ports final : public cluster_endpoints {
   /// REQUIRES: `hub` and `server` outlive this object.
   cluster_ports(coordination_hub& hub, net::accepting_server& server,
                 cluster_ports_options options);
-  /// Calls stop().
   ~cluster_ports() override;
   cluster_ports(cluster_ports const&) = delete;
 

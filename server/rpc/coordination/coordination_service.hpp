@@ -17,8 +17,8 @@
 namespace muster::server {
 
 struct agent_admission {
-  muster::status status{};  // UNAUTHENTICATED or PERMISSION_DENIED if refused
-  std::string token{};      // token ID; empty: admitted without a token
+  muster::status status{};
+  std::string token{};  // token ID; empty: admitted without a token
 };
 
 struct coordination_service_options {
@@ -46,12 +46,10 @@ class coordination_service {
   /// rotated, or has expired.
   virtual void judge_calls_of(std::string const& token) = 0;
 
-  /// Returns the number of calls that have arrived and not ended.
   virtual std::size_t calls() const = 0;
 };
 
-/// Adds the service to `server`. REQUIRES: server.start() has not been called; all arguments
-/// outlive the service.
+/// REQUIRES: server.start() has not been called; all arguments outlive the service.
 std::unique_ptr<coordination_service> serve_coordination(coordination_hub& hub,
                                                          cluster_ports& ports,
                                                          agent_connections& connections,

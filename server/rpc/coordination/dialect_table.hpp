@@ -1,8 +1,7 @@
-// Creates the rows of a dialect's table. Included only by the dialects. Fills fields that both
-// dialects have, using the dialect's `source_task(coordination_call const&, Request const&)` and
-// `participants(coordination_call const&, Request const&)`, found by argument-dependent lookup. For
-// other requests, a dialect defines overloads of `fill(coordination_call&, Request&, <core
-// request>&)`.
+// Creates the rows of a dialect's table. Fills fields that both dialects have, using the dialect's
+// `source_task(coordination_call const&, Request const&)` and `participants(coordination_call
+// const&, Request const&)`, found by argument-dependent lookup. For other requests, a dialect
+// defines overloads of `fill(coordination_call&, Request&, <core request>&)`.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -76,7 +75,6 @@ void fill(coordination_call& c, Request& m, Question& q) {
 
 template <class Question, class Request>
 bool ask_by_message(coordination_call& call, grpc::ByteBuffer& bytes) {
-  // Requests are small. Apart from strings, they fit on the stack.
   alignas(std::max_align_t) char block[1'024];
   google::protobuf::Arena arena(block, sizeof(block));
   auto& m = *google::protobuf::Arena::CreateMessage<Request>(&arena);

@@ -108,7 +108,7 @@ static void fill(coordination_call& c, wire::GetAliveTasksRequest& m,
 
 namespace {
 
-// REQUIRES: the cluster exists. This holds because the task exists.
+// REQUIRES: the cluster exists.
 void name_task(answer_scope const& scope, coordination::task_index t, wire::CoordinatedTask& m) {
   if (scope.style.naming == task_naming::by_job) {
     auto const [job, id] = scope.spec->place(t);

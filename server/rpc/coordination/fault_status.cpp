@@ -11,7 +11,6 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// Both dialects use this prefix.
 constexpr auto error_key = "type.googleapis.com/tensorflow.CoordinationServiceError";
 constexpr auto barrier_key = "type.googleapis.com/tensorflow.BarrierError";
 constexpr auto mismatch_key = "type.googleapis.com/tensorflow.ServiceMismatchError";
@@ -64,7 +63,6 @@ grpc::Status to_grpc(coordination::fault const& f, dialect d,
   auto& map = *all.mutable_payloads();
   map[error_key] = source_bytes(f, d, spec);
   if (f.barrier) {
-    // Both dialects use this message.
     tensorflow::BarrierError e;
     e.set_barrier_id(f.barrier->id);
     e.set_counter(f.barrier->counter);

@@ -11,8 +11,8 @@ namespace muster::server {
 /// The wire dialects: xla.coordination (jaxlib 0.10.0 and later) and tensorflow.
 enum class dialect : std::uint8_t { xla, tensorflow };
 
-/// Converts a fault. In TensorFlow's dialect, `spec` provides the failed task's name; null if the
-/// cluster was removed. A message that does not fit next to the payloads is truncated.
+/// In TensorFlow's dialect, `spec` provides the failed task's name; null if the cluster was
+/// removed. A message that does not fit next to the payloads is truncated.
 grpc::Status to_grpc(core::coordination::fault const& f, dialect d,
                      core::coordination::cluster_spec const* spec);
 

@@ -1,6 +1,5 @@
 // An RPC of the coordination service as a table row: its name, and functions that convert its bytes
-// to a core request and the core's reply to bytes. The rows are in dialect_xla.cpp and
-// dialect_tensorflow.cpp.
+// to a core request and the core's reply to bytes.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -26,7 +25,6 @@ enum class task_naming : std::uint8_t {
   counted_jax,  // with the job name "jax_worker"
 };
 
-/// Request properties that the answer needs.
 struct answer_style {
   static constexpr std::uint32_t all_jobs = ~std::uint32_t{0};
   task_naming naming = task_naming::by_job;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t calls_max = 20'000;  // concurrent calls; at the limit: RESOURCE_EXHAUSTED
 constexpr int explained_max = 16;          // closures per call; each is compared with all workers
-constexpr int cancelled_max = 10'000;      // closures per CancelQueued
+constexpr int cancelled_max = 10'000;
 constexpr std::size_t tasks_per_page = 1'000;
 constexpr std::chrono::milliseconds wait_default{60'000};
 constexpr std::chrono::milliseconds wait_max{600'000};
@@ -130,7 +130,7 @@ auto coordinator_calls::open(call<v1::OpenSessionRequest, v1::Opened>& c) -> ans
   auto const answer = co_await std::move(asking);
   if (!answer.status.ok()) co_return answer.status;
   auto const session = std::get<core::session_reply>(answer.body).session;
-  auto const& state = pools_.of(session).state();  // the cluster may have been removed
+  auto const& state = pools_.of(session).state();
   auto const found_view = state.sessions().find(session);
   if (!found_view) co_return found_view.error();
   auto const& view = *found_view;

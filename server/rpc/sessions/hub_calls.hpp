@@ -12,7 +12,6 @@
 
 namespace muster::server {
 
-/// Bounded by the maximum number of coordinator calls.
 class hub_calls {
  public:
   hub_calls(pools& all, coro::engine_context& engine) : pools_(all), engine_(engine) {}

@@ -6,7 +6,7 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t line_bytes = 64;  // approximate size without the text
+constexpr std::size_t line_bytes = 64;
 
 }  // namespace
 

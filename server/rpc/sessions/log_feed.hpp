@@ -45,16 +45,16 @@ class log_feed {
 
   hub* hub_;
   core::session_id session_;
-  std::uint64_t last_sent_;  // number of the last line sent
+  std::uint64_t last_sent_;
   std::function<void()> wake_;
-  std::optional<log_store::wait_id> waiting_;  // set while waiting for a line
+  std::optional<log_store::wait_id> waiting_;
   clock::time_point window_end_{};
   std::size_t lines_left_ = 0;
   std::size_t bytes_left_ = 0;
   coro::timer next_window_;
 };
 
-/// Converts a line. `function` is the name of the closure's function.
+/// `function` is the name of the closure's function.
 void to_wire(log_line const& line, std::string_view function, v1::LogLine& to);
 
 }  // namespace muster::server

@@ -46,12 +46,11 @@ core::closure_options from_wire(v1::ClosureOptions const& o) {
   out.gang = o.gang();
   out.labels.assign(o.label().begin(), o.label().end());
   out.resources.assign(o.resource().begin(), o.resource().end());
-  std::sort(out.labels.begin(), out.labels.end());  // map order has no meaning
+  std::sort(out.labels.begin(), out.labels.end());
   std::sort(out.resources.begin(), out.resources.end());
   return out;
 }
 
-// Returns the error text for closure i, which refers to number n of `count`.
 std::string beyond(char const* column, int i, std::uint32_t n, std::size_t count) {
   return std::string(column) + "[" + std::to_string(i) + "]: number " + std::to_string(n) +
          ", but the message has only " + std::to_string(count);
@@ -150,7 +149,6 @@ std::string add_inputs(Message const& m, token_lookup const& held, submission& i
   return {};
 }
 
-/// `function(i)` returns the function of closure i.
 template <class Message, class Function>
 std::string add_closures(Message const& m, int n, Function function, token_lookup const& held,
                          submission& into) {

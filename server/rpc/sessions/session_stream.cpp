@@ -17,7 +17,7 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t created_bytes = 64;  // approximate size of a PerWorkerCreated
+constexpr std::size_t created_bytes = 64;
 
 // Returns whether the closures can be appended in parts. Gangs start as a whole, and inputs can
 // refer to positions in the message; neither can be split.
@@ -30,8 +30,7 @@ bool can_be_cut(std::vector<core::closure_spec> const& closures) {
                        [](auto const& i) { return i.closure == core::closure_id{}; });
   });
 }
-// Polling interval while the disk is slow or full, or the token's quota is used up. All of these
-// conditions last longer.
+// Polling interval while the disk is slow or full, or the token's quota is used up.
 constexpr std::chrono::milliseconds look_again{20};
 
 v1::QueueReport queue_of(hub const& h, core::session_id session, std::uint64_t taken) {
@@ -127,14 +126,13 @@ void session_stream::append_batch(v1::SessionRequest const& m) {
   append_waiting();
 }
 
-// Repeats until all closures are appended.
 void session_stream::append_waiting() {
   if (!open_ || closing_) return;
   auto& waiting = waiting_message_->closures.closures;
   auto const n = std::min(waiting.size(), queue_room_of(*limited_, pools_));
   if (n > 0) {
     auto all = std::exchange(waiting, {});
-    auto event = waiting_message_->closures;  // copy without the closures
+    auto event = waiting_message_->closures;
     waiting = std::move(all);
     auto const end = waiting.begin() + static_cast<std::ptrdiff_t>(n);
     event.closures.assign(std::make_move_iterator(waiting.begin()), std::make_move_iterator(end));
@@ -358,7 +356,6 @@ void session_stream::leave_session() {
     hub_->apply(core::close_session{session_});
 }
 
-// Adds a row to the message's columns.
 void session_stream::on_outcome(core::outcome const& o) {
   auto const value = o.value.view();
   auto const bytes =

@@ -33,7 +33,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
-  /// Ends the stream with UNAVAILABLE.
   void shut_down();
 
   // session_sink
@@ -53,7 +52,6 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   /// Returns whether everything was delivered and nothing can follow.
   bool complete() const override { return (sealed_ && drained_) || closing_; }
   void before_write() override;
-  /// Adds a queue report to the next message if the queue has changed.
   void report_queue();
   void ending() override { leave_session(); }
 
@@ -65,13 +63,11 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   muster::status open_new(v1::Open const& open);
   muster::status resume(v1::Open const& open, core::resume_reply& resumed);
   void take_requests(v1::SessionRequest const& message);
-  /// Performs a message's requests other than closures.
   muster::status take_other_requests(v1::SessionRequest const& message);
   /// Appends the closures of batch_, up to the token's quota. The remaining closures wait in
   /// waiting_message_.
   void append_batch(v1::SessionRequest const& message);
   void append_waiting();
-  /// Passes closures to the hub and counts them as taken.
   void apply(core::schedule& event);
   void resend_notices(core::resume_reply const& r);
   void on_suspect(core::session_notification const& n);
@@ -88,30 +84,30 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void leave_session();
 
   pools& pools_;
-  hub* hub_ = nullptr;  // hub of the cluster, set by open
+  hub* hub_ = nullptr;
   stream_options const& options_;
 
   core::caller limited_;  // the caller, if its token has limits
   core::session_id session_{};
-  bool open_ = false;  // the hub has this sink
+  bool open_ = false;
   bool resumable_ = false;
-  bool ticket_sent_ = false;  // the ticket for objects was sent
-  bool forget_ = false;       // close the session with the stream, even if it holds values
-  bool sealed_ = false;       // half-closed
-  bool drained_ = false;      // nothing has been queued or running since it was sealed
-  bool closing_ = false;      // only pending messages follow
+  bool ticket_sent_ = false;
+  bool forget_ = false;   // close the session with the stream, even if it holds values
+  bool sealed_ = false;   // half-closed
+  bool drained_ = false;  // nothing has been queued or running since it was sealed
+  bool closing_ = false;  // only pending messages follow
   std::vector<core::function_id> functions_;  // by the client's numbers
   /// Maximum number of undelivered outcomes. Above it, the stream is not read. Closures in the core
   /// can still end, so out_ is bounded by this limit plus the queue's capacity and the running
   /// closures.
   std::size_t outcomes_max_ = 0;
 
-  bool reports_queue_ = false;  // requested by the client
+  bool reports_queue_ = false;
   std::uint64_t taken_ = 0;
   v1::QueueReport reported_;
   std::size_t capacity_ = 0;
 
-  std::optional<log_feed> lines_;  // set after `opened` if the client requested lines
+  std::optional<log_feed> lines_;
   submission batch_;
   /// The rest of a message whose closures exceed the token's quota. The stream is not read until
   /// they are appended. Then the message's other requests follow.
@@ -120,7 +116,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
     v1::SessionRequest message;
   };
   std::optional<rest_of_message> waiting_message_;
-  coro::timer queue_look_;  // used while the queue is full
+  coro::timer queue_look_;
   coro::timer later_;
   coro::timer lost_;  // ends the stream outside of the hub
   /// Objects that wait for their names. The stream is not read until they are created or refused.

@@ -9,7 +9,7 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t found_bytes = 64;  // approximate size of an ObjectFound
+constexpr std::size_t found_bytes = 64;
 constexpr std::chrono::milliseconds names_look_again{50};
 
 core::failure failure_of(muster::status const& why) {

@@ -12,7 +12,7 @@ namespace muster::server {
 namespace {
 
 constexpr int held_max = 4'096;
-constexpr int lines_max = 20;  // limit for each of stderr and stdout
+constexpr int lines_max = 20;
 constexpr std::size_t line_bytes_max = 1'024;
 constexpr std::size_t stack_text_max = std::size_t{16} << 10, stack_process_max = 100;
 constexpr std::size_t text_bytes_max = 1'024;

@@ -24,7 +24,6 @@ muster::result<std::optional<core::programs_offer>> offer_from_wire(v1::Hello co
 
 std::string from_wire(v1::RankReports const& reports, core::rank_reports& to);
 
-/// Appends to the stream's pending output.
 void to_wire(core::rank_orders const& orders, v1::RankOrders& to);
 void to_wire(rank_log_query const& query, v1::ReadLog& to);
 void to_wire(last_lines_query const& query, v1::ReadLastLines& to);

@@ -22,7 +22,7 @@ struct tunnel_home {
   coordination_hub& clusters;
   cluster_ports& ports;
   tunnel_options const options;
-  std::map<std::string, std::size_t> of_worker{};  // number of tunnels by worker key
+  std::map<std::string, std::size_t> of_worker{};
   std::unique_ptr<coro::socket_poller> poller = {};
   store_dial to_store = {};
 };
@@ -64,7 +64,6 @@ class rank_tunnel {
 
   void shut_down() { end({code::unavailable, "the server is shutting down"}); }
 
-  /// Ends the tunnel if its worker is no longer allowed to have it.
   void judge(core::program_id program) {
     if (!counted_ || core::program_id{asked_.program()} != program) return;
     if (auto const still = cluster(); !still) end(still.error());

@@ -37,8 +37,7 @@ class tunnel_service : public stream_service {
   virtual void judge(core::program_id program) = 0;
 };
 
-/// Adds the service to `server`. REQUIRES: server.start() has not been called; all arguments
-/// outlive the service.
+/// REQUIRES: server.start() has not been called; all arguments outlive the service.
 std::unique_ptr<tunnel_service> serve_tunnels(pools& all, coordination_hub& clusters,
                                               cluster_ports& ports, coro::grpc_server& server,
                                               tunnel_options options = {});

@@ -121,7 +121,7 @@ muster::status worker_connection::take_hello(v1::Hello const& hello) {
 }
 
 muster::status worker_connection::take_results(v1::WorkerMessage const& m) {
-  if (!attached_) return {};  // was just refused
+  if (!attached_) return {};
   results_.results.clear();
   results_.started.clear();
   results_.returned.clear();
@@ -198,7 +198,6 @@ void worker_connection::acknowledge() {
   });
 }
 
-// The result is nearly always empty.
 std::vector<core::closure_id> worker_connection::naming_blobs(
     std::vector<core::worker_result> const& results) const {
   std::vector<core::closure_id> found;
@@ -349,7 +348,6 @@ void worker_connection::on_hold_steps(doctor::hold_steps const& order) {
   wake();
 }
 
-// Follows an order to hold in the same message.
 void worker_connection::on_stop_after(doctor::stop_after const& order) {
   to_wire(order, *out_.tail().mutable_ranks()->add_stop_after_step());
   wake();

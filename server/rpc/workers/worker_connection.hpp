@@ -2,8 +2,8 @@
 //
 //   hello ──► answers… ──► half-close / broken / protocol error
 //
-// The hub assigns work and can end the stream by on_disconnect. This class collects the hub's
-// messages for the writer. A local variable of the call's handler; engine thread only.
+// The hub assigns work and can end the stream by on_disconnect. A local variable of the call's
+// handler; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,6 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   /// Cancelling with `terminal` cancels the call.
   [[nodiscard]] coro::task<void> run();
 
-  /// Ends the stream with UNAVAILABLE.
   void shut_down();
 
   // worker_sink
@@ -84,12 +83,12 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void acknowledge();
 
   pools& pools_;
-  hub* hub_ = nullptr;  // hub of the cluster, set by hello
+  hub* hub_ = nullptr;
   stream_options const& options_;
 
   core::stream_id stream_{};
-  bool greeted_ = false;                     // hello was received
-  bool attached_ = false;                    // the hub has this sink
+  bool greeted_ = false;
+  bool attached_ = false;
   std::shared_ptr<std::string const> task_;  // "worker:3", for the log and for log lines
   std::vector<std::uint32_t> numbers_;       // function numbers of this stream, by function_id
 
@@ -100,21 +99,21 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   std::string job_;
   std::uint64_t tasks_version_ = 0;  // version of the task count sent last
   std::uint32_t workers_sent_ = 0;
-  std::size_t outstanding_ = 0;  // closures sent but not answered
+  std::size_t outstanding_ = 0;
 
-  bool inputs_beside_bytes_ = false;  // supported by the worker
+  bool inputs_beside_bytes_ = false;
   bool takes_ranks_ = false;
 
   core::incarnation incarnation_{};
   std::string host_;
   std::int64_t index_ = -1;
   bool takes_objects_ = false;
-  std::uint64_t object_answers_ = 0;               // number of the last answer received
-  std::size_t unacknowledged_object_answers_ = 0;  // answers received but not acknowledged
+  std::uint64_t object_answers_ = 0;
+  std::size_t unacknowledged_object_answers_ = 0;
   std::size_t unacknowledged_object_bytes_ = 0;
 
-  bool acknowledges_ = false;     // the worker stores answers, and there is a journal
-  std::uint64_t answered_ = 0;    // answers of this stream passed to the hub
+  bool acknowledges_ = false;  // the worker stores answers, and there is a journal
+  std::uint64_t answered_ = 0;
   std::uint64_t awaited_ = 0;     // of these, answers waiting for the journal
   std::uint64_t last_batch_ = 0;  // last journal batch with records of these answers
   // Journal callbacks use it to detect that this object was destroyed.

@@ -13,7 +13,6 @@
 namespace muster::server {
 namespace {
 
-// Checks the columns of a WorkerMessage or of Answers.
 template <class Columns>
 std::string check_answers(Columns const& m) {
   int const n = m.closure_size();
@@ -46,7 +45,6 @@ core::duration measured(std::uint64_t us) {
   return std::chrono::microseconds(std::min(us, year_us));
 }
 
-// Shared value of all functions that return nothing.
 core::blob const& null_value() {
   static core::blob const null("null");
   return null;
@@ -110,7 +108,6 @@ void add_inputs(core::assignment const& a, int position, v1::ServerMessage& m) {
   }
 }
 
-// Returns the pickle of a Python bytes object.
 std::string pickle_of(std::string_view bytes) {
   std::string made("\x80\x03\x42", 3);  // protocol 3 and a four-byte length
   for (int shift = 0; shift < 32; shift += 8)

@@ -148,7 +148,7 @@ muster::result<core::worker_spec> from_wire(v1::Hello const& h, core::config con
   spec.slots = std::min(h.slots(), spec.credits);
   spec.functions.assign(h.function().begin(), h.function().end());
   spec.labels.assign(h.label().begin(), h.label().end());
-  std::sort(spec.labels.begin(), spec.labels.end());  // the order has no meaning
+  std::sort(spec.labels.begin(), spec.labels.end());
   spec.resources.assign(h.resource().begin(), h.resource().end());
   std::sort(spec.resources.begin(), spec.resources.end());
   for (auto const v : h.per_worker()) spec.per_worker.push_back(core::per_worker_id{v});

@@ -22,7 +22,7 @@ struct serving {
 
   torch_server_options const& options;
   boost::asio::io_context& context;
-  std::vector<char> piece;  // read buffer, used by one client at a time
+  std::vector<char> piece;
   coro::task_group group;
   bool stopping = false;
 };
@@ -48,8 +48,8 @@ class served_store : public std::enable_shared_from_this<served_store> {
     boost::asio::ip::tcp::socket socket;
     std::string const peer;
     connection_id id = 0;
-    std::string unsent;    // data that the socket has not accepted
-    std::size_t sent = 0;  // bytes of `unsent` already sent
+    std::string unsent;  // data that the socket has not accepted
+    std::size_t sent = 0;
     bool writing = false;  // a task is waiting to send more data
     boost::asio::steady_timer has_read;
   };
@@ -74,7 +74,7 @@ class served_store : public std::enable_shared_from_this<served_store> {
   torch::tcp_store tcp_store_;
   std::unordered_map<connection_id, client_ptr> clients_;
   std::vector<connection_id> touched_, flushed_;
-  history::log_event_pace pace_[4];  // by incident kind
+  history::log_event_pace pace_[4];
 };
 
 }  // namespace muster::torch

@@ -125,7 +125,6 @@ void torch_server::start(std::function<std::thread(std::function<void()>)> const
   state_->thread = thread([this] { state_->context.run(); });
 }
 
-// Tasks end when their sockets are closed. The thread ends with the last task.
 void torch_server::stop() {
   auto& s = *state_;
   if (std::exchange(s.stopped, true)) return;

@@ -19,7 +19,6 @@
 
 namespace muster::torch {
 
-/// Log incident of a cluster's store.
 struct store_incident {
   std::string cluster;
   incident what;
@@ -27,7 +26,7 @@ struct store_incident {
 
 struct torch_server_options {
   torch::limits limits;
-  std::string address = "127.0.0.1";  // for stores without an address
+  std::string address = "127.0.0.1";
   /// Clients from other networks are disconnected immediately.
   std::vector<muster::server::network> from;
   // Called on any thread.
@@ -58,7 +57,6 @@ class torch_server final : public torch_stores {
   std::string address(std::uint64_t cluster) const override;
   void visit(std::uint64_t cluster, std::function<void(tcp_store*)> f) override;
 
-  /// Starts a program attempt with an empty store.
   void begin(std::uint64_t cluster, carried_store const& what);
   /// Connects a client, such as "10.0.0.3:4711", of this rank to a program's store, which is
   /// created if necessary. Errors: RESOURCE_EXHAUSTED if no descriptor or port is free.

@@ -59,9 +59,9 @@ class command_reader {
   numbering numbering_;
   bool has_begun_ = false;
 
-  std::string rest_;  // input of earlier feeds
+  std::string rest_;
   std::string_view input_;
-  std::size_t from_ = 0;  // start of the current command
+  std::size_t from_ = 0;
 
   // State of the current command. Positions are relative to its start.
   std::size_t at_ = 0;

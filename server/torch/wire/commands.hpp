@@ -51,7 +51,6 @@ shape shape_of(op what);
 /// Returns nothing if the numbering has no such command.
 std::optional<op> command_of(numbering n, std::uint8_t byte);
 
-/// Argument of VALIDATE.
 inline constexpr std::uint32_t magic = 0x3C85F7CE;
 
 }  // namespace muster::torch
