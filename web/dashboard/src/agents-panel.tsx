@@ -1,4 +1,5 @@
-// The agents of the selected cluster. Failed agents are separate from those they took down; late and missing agents are marked.
+// The agents of the selected cluster. Agents that failed are separate from agents that failed as a consequence; late
+// and missing agents are marked.
 
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';
@@ -68,7 +69,7 @@ const clusterColumn: Column<AgentRow> = {
 };
 const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(2).filter(({ title }) => title !== 'Incarnation' && title !== 'Devices')];
 
-// The agents with problems in all clusters, counted as in the key numbers. Empty while there are none.
+// Agents with problems in all clusters. Renders nothing if there are none.
 export function AgentProblems() {
   slow.value;
   const counted = new Set(
@@ -162,7 +163,7 @@ function Filter({ counts, only }: { counts: Record<Plight, number>; only: Plight
   return <Segments<Plight | ''> wide label="State" options={[['', 'all'], ...options]} now={only} testid="only" choose={(p) => choose({ state: p === only ? '' : p })} />;
 }
 
-// The agent where a failure began, separate from those that it took down.
+// The agent whose failure caused the other failures.
 function Cause({ of }: { of: ClusterRow }) {
   if (!of.cause) return null;
   return (

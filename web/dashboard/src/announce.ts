@@ -1,4 +1,4 @@
-// Announcements for screen readers: changes of the connection, new errors and new alerts, at most once in five seconds. Changing
+// Screen reader announcements of connection changes, new errors and new alerts, at most once in five seconds. Changing
 // numbers are never announced.
 
 import { effect } from '@preact/signals';
@@ -13,7 +13,7 @@ const EVERY_MS = 5000;
 const ERROR = TASK_STATES.indexOf('ERROR');
 
 export function startAnnouncing(): void {
-  const pending = new Map<string, string>(); // by topic; only the newest message of each is announced
+  const pending = new Map<string, string>(); // by topic; only the newest message of each topic is announced
   let timer: ReturnType<typeof setTimeout> | undefined;
   let said = -Infinity;
   let errors: number | null = null;

@@ -1,17 +1,16 @@
-// The arrival times at running barriers. The WebSocket contains only counts and the first missing tasks.
+// Arrival times at running barriers. The WebSocket contains only counts and the first missing tasks.
 
 import { useLooked } from './looked';
 import type { BarrierView } from './model/barrier-view';
 import type { BarrierRow } from './model/protocol';
 import { api, get, Gone } from './rest';
 
-const BARRIERS = 10; // of a cluster; the others show only counts
-const MEMBERS = 1000; // of a barrier
-const EVERY = 5000; // ms; a new arrival is read at once
+const BARRIERS = 10; // per cluster; further barriers show only counts
+const MEMBERS = 1000; // per barrier
+const EVERY = 5000; // ms; a new arrival triggers a request immediately
 
 const NONE: readonly BarrierView[] = [];
 
-// `rows`: running barriers of one cluster.
 export function useBarrierMembers(rows: readonly BarrierRow[]): readonly BarrierView[] {
   const asked = rows.filter((b) => b.state === 'RUNNING' && b.of <= MEMBERS).slice(0, BARRIERS);
   const base = asked.length > 0 ? api(`clusters/${encodeURIComponent(asked[0]!.cluster)}/barriers`) : '';

@@ -119,7 +119,7 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
   );
 }
 
-// A dot for each member, filled once it has arrived. Below, the arrivals after the first.
+// A dot for each member, filled once the member has arrived.
 function Members({ all }: { all: readonly Member[] }) {
   const more = useSignal(false);
   const arrived = all.filter((m) => m.came > 0);

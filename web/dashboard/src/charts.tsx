@@ -1,5 +1,5 @@
-// Throughput, queue and latency over five minutes, an hour or a day. The five minutes are part of the live numbers; older data
-// and latencies are read over REST.
+// Throughput, queue and latency over five minutes, an hour or a day. The five minutes come with the counters; older
+// data and latencies are read over REST.
 
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -26,7 +26,7 @@ interface Shown {
   title: string;
   unit: string;
   rows: readonly Row[];
-  times?: boolean; // in ms: each value has its own unit
+  times?: boolean; // values in ms, each with its own unit
   bands?: ChartProps['bands']; // between the median and the 99th percentile
   text(value: number): string;
 }
@@ -73,7 +73,7 @@ const CHARTS: readonly Shown[] = [
 
 const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
 
-// This script is larger than everything needed before it. Until it is loaded, the chart is empty.
+// The chart script is larger than everything needed before it. The chart is empty until the script is loaded.
 const Drawn = lazy<ChartProps>(
   async () => (await import('./parts/chart')).Chart,
   () => null,
@@ -143,7 +143,7 @@ function useMarkers(): readonly Marker[] {
   );
 }
 
-// Parses "1795764980-1795765000": the seconds that all charts show, from the address.
+// Parses the time range in the address, for example "1795764980-1795765000" in seconds.
 function rangeOf(text: string): [number, number] | null {
   const [from, to] = text.split('-').map(Number);
   return from && to && from < to ? [from, to] : null;
@@ -178,7 +178,7 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
         ? notable(values[n]!, points.columns.finished ?? [])
         : chart.times
           ? values[n]!.map((v) => (v ? Math.max(LEAST_MS, v) : null))
-          : // 0: no measurement
+          : // 0 means no measurement
             values[n]!,
     );
     return [points.seconds, ...drawn] as ChartProps['data'];
@@ -199,7 +199,6 @@ function One({ chart, span, zoom, markers, points, missing }: OneProps) {
   );
 }
 
-// Shows the values under the cursor, otherwise the legend.
 function Readout({ chart, points, at }: { chart: Shown; points: Points | null; at: number | null }) {
   const second = at === null ? undefined : points?.seconds[at];
   return (

@@ -1,4 +1,4 @@
-// Shows whether the data is current, since a frozen page must not look live.
+// Shows whether the data is current, because a frozen page must not look live.
 
 import { signal } from '@preact/signals';
 import { session } from './access/session';
@@ -32,7 +32,6 @@ export function ConnectionLine() {
   );
 }
 
-// Banners for facts that affect the whole page.
 export function Banners() {
   slow.value;
   const state = connectionState();
@@ -82,7 +81,7 @@ export function Banners() {
 
 export const announcement = signal('');
 
-// For screen readers; filled by announce.ts.
+// A live region for screen readers; announce.ts fills it.
 export function Announcer() {
   return (
     <p class="unseen" role="status">

@@ -71,7 +71,7 @@ function nodesOf(body: GraphBody): Node[] {
 function Shown({ body, job }: { body: GraphBody; job: string }) {
   const size = body.grouped ? body.groups.length : body.nodes.index.length;
   const edges = body.edges as readonly (readonly number[])[];
-  const graph = useMemo(() => graphLayout(size, edges), [job, size, edges.length]); // dependencies of a job do not change
+  const graph = useMemo(() => graphLayout(size, edges), [job, size, edges.length]); // a job's dependencies never change
   const nodes = useMemo(() => nodesOf(body), [body]);
   const picked = chosen('node').value;
   const at = picked === '' || !(Number(picked) < size) ? -1 : Number(picked);

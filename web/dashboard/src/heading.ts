@@ -1,4 +1,4 @@
-// The subject of the page in words, such as the name of a job or the function of a closure. Shown in the header and the tab.
+// The subject of the page, such as a job name or the function of a closure. Shown in the header and the tab.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,7 +10,7 @@ export interface Step {
 }
 
 export const heading = signal('');
-// Further parents in addition to that of the rail, for example the job of a closure.
+// Parents in addition to the rail's, for example the job of a closure.
 export const trail = signal<readonly Step[]>([]);
 
 export function useHeading(text: string, above?: Step): void {

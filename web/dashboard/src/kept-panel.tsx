@@ -1,4 +1,4 @@
-// Which data of this server is durable, and whether the disk keeps up.
+// Which data of this server is durable, and whether disk writes are delayed.
 
 import { age, bytes, count, moment, span } from './model/format';
 import { slow, store, viewNow } from './page';

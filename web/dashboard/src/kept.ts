@@ -1,4 +1,4 @@
-// Lists of short texts that this browser stores, the newest last. Without storage, they last until the page is closed.
+// Lists of short texts in the browser's storage, newest last.
 
 import { signal, type Signal } from '@preact/signals';
 
@@ -15,7 +15,7 @@ export function keptList(key: string, max: number): KeptList {
     try {
       localStorage.setItem(key, JSON.stringify(list.value));
     } catch {
-      // Storage is full or forbidden: the list lasts until the page is closed.
+      // If the storage is full or unavailable, the list lasts until the page is closed.
     }
   };
   return {

@@ -47,7 +47,7 @@ interface KeyProps {
 }
 
 function Key({ label, testid, value, of, spark, token, children }: KeyProps) {
-  // The unit of "47.4 k" belongs to the number; that of "989 ms" is smaller. Screen readers get both as one text.
+  // The unit in "47.4 k" belongs to the number; the unit in "989 ms" is smaller. Screen readers get both as one text.
   const [digits, unit] = (value ?? '–').split(/ (?=ms$|s$)/);
   return (
     <div class="key" data-testid={testid}>

@@ -1,4 +1,4 @@
-// The list pages as one script. They load together and compress better, since they share code.
+// The list pages as one script. They share code, so they load together and compress better.
 
 export { Barriers } from './barriers';
 export { Events } from './events';

@@ -1,5 +1,5 @@
-// Polls a REST resource while the page shows it and it can change. Final values are read once. While the connection is lost or
-// the page is paused, nothing is requested and the last answer stays.
+// Polls a REST resource while the page shows it and it can change. Final values are read once. While the connection is
+// lost or the page is paused, no request is sent and the last response is kept.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,26 +10,26 @@ import { get, Gone } from './rest';
 const TYPING_MS = 200;
 
 export interface Looked<T> extends Look<T> {
-  again(): void; // requests at once, after a change made here
+  again(): void; // requests immediately, after a change made here
 }
 
 interface Options<T> {
-  every?: number; // ms between an answer and the next request
+  every?: number; // ms between a response and the next request
   over?(value: T): boolean; // whether the value is final
-  keep?: boolean; // keep the old answer until a changed request is answered: for lists with filters
-  read?(path: string): Promise<T>; // for values that need more than one JSON answer
+  keep?: boolean; // for lists with filters: keep the old response until a changed request is answered
+  read?(path: string): Promise<T>; // for values that need several requests
 }
 
-// `path`: the resource, see rest.ts:api; empty: no request.
+// `path` is the resource, see rest.ts:api. An empty path sends no request.
 export function useLooked<T>(path: string, { every = 2000, over = () => false, keep = false, read = get }: Options<T> = {}): Looked<T> {
   const looked = useSignal<Look<T>>(nothing());
   const wake = useRef<() => void>(() => {});
   const held = asked(looked.value, path, keep);
-  // After a restart of the server, data is read again. The first connection does not count as a restart.
+  // After a server restart, data is read again. The first connection does not count as a restart.
   const boot = store.hello?.boot;
   const run = useRef({ boot, n: 0 });
   if (boot && run.current.boot !== boot) run.current = { boot, n: run.current.n + (run.current.boot ? 1 : 0) };
-  const still = frozen.value && link.value !== 'connecting'; // the first answer need not wait for the socket
+  const still = frozen.value && link.value !== 'connecting'; // the first request does not wait for the socket
 
   useEffect(() => {
     looked.value = asked(looked.peek(), path, keep);
@@ -54,7 +54,7 @@ export function useLooked<T>(path: string, { every = 2000, over = () => false, k
       if (!left && !still && wait !== null) timer = setTimeout(look, wait);
     };
     wake.current = () => void look();
-    // Each typed letter changes the request; only the last one is sent.
+    // Each typed letter changes the request; only the last request is sent.
     if (looked.peek().stale) timer = setTimeout(look, TYPING_MS);
     else if (!still || looked.peek().value === null) void look();
     return () => {

@@ -35,7 +35,8 @@ function App() {
   );
 }
 
-// Names from users are in <bdi> elements and titles. In them, characters that change the text direction are shown by number.
+// Names from users are in <bdi> elements and titles. Characters in them that change the text direction are shown by
+// number.
 const before = options.vnode;
 options.vnode = (vnode) => {
   const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
@@ -49,10 +50,10 @@ options.vnode = (vnode) => {
 };
 
 startTheme();
-// Waits for the session before drawing, but at most half a second.
+// Waits at most half a second for the session before the first rendering.
 await Promise.race([readSession(), new Promise((done) => setTimeout(done, 500))]);
 const root = document.getElementById('app')!;
-root.replaceChildren(); // the placeholder of index.html
+root.replaceChildren(); // the placeholder in index.html
 render(<App />, root);
 let started = false;
 effect(() => {

@@ -10,7 +10,6 @@ import { Functions, Jobs } from './parts/progress';
 import { TaskList } from './parts/task-list';
 import { Values } from './values';
 
-// The verdict, alerts and clusters; then the map and the numbers.
 export function Overview() {
   return (
     <div class="panels overview">
@@ -35,8 +34,8 @@ export function Overview() {
   );
 }
 
-// Agents with problems come before closure workers. A server with agents only has no list of workers; without any tasks, the list
-// explains what it will show.
+// Agents with problems come before closure workers. A server that has only agents has no list of workers. Without any
+// tasks, the list explains what it will show.
 function Workers() {
   slow.value;
   const agents = store.clusters.all().some((c) => c.tasks > 0);

@@ -17,7 +17,7 @@ import { Store } from './model/store';
 
 const SLOW_MS = 500;
 const SORT_MS = 1000;
-const HIDDEN_MS = 30_000; // how long a hidden tab stays subscribed to everything
+const HIDDEN_MS = 30_000; // time for which a hidden tab keeps all subscriptions
 
 export const store = new Store();
 
@@ -26,7 +26,7 @@ export const fast = signal(0);
 export const link = signal<Link>('connecting');
 export const paused = signal(false);
 export const query = chosen('q'); // search text of this page
-export const rebooted = signal(false); // until the user has read it
+export const rebooted = signal(false); // until the user has read the notice
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
@@ -56,15 +56,15 @@ const socket = new Socket(
   },
 );
 
-// Returns the age of the data, in ms.
+// Returns the age of the data in ms.
 export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
 
-// Whether the server shows the data of a stopped server, whose clock stands still.
+// The server shows the data of a stopped server, whose clock is frozen.
 export const stands = computed(() => session.value?.read_only ?? false);
 
-// Returns the server's clock. It stands still while the page is frozen; otherwise healthy heartbeats would seem to age.
+// Returns the server time. It is frozen with the page; otherwise, healthy heartbeats would seem to age.
 export function viewNow(): number {
   return frozen.value || stands.value ? store.serverNow : store.serverNow + Math.max(0, dataAge());
 }
@@ -75,7 +75,7 @@ export function setPaused(next: boolean): void {
   socket.freeze(next);
 }
 
-// Search results begin at their first page.
+// A new search returns to the first page of results.
 export const setQuery = (next: string): void => choose({ q: next, page: '', at: '' }, 'replace');
 
 export function setShortcuts(on: boolean): void {
@@ -97,7 +97,7 @@ let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
-// Returns whether the server keeps history. False until the first counters arrive.
+// Returns whether the server keeps history; false until the first counters arrive.
 export const keepsHistory = (): boolean => store.counters?.durable?.history_bytes !== undefined;
 
 function requestFrame(): void {
@@ -109,7 +109,7 @@ function onFrame(): void {
   const { tasks } = store;
   const fill = store.clusters.version + store.agents.version + store.barriers.version + store.events.version + store.attention.version + store.programs.version + store.watchedVersion;
   if ((!filled && store.counters) || (fill !== drawnRows && performance.now() - drawnAt > SLOW_MS / 4)) {
-    filled = true; // the first drawing does not wait for the next half second
+    filled = true; // the first rendering does not wait for the next half second
     drawnRows = fill;
     drawnAt = performance.now();
     ++slow.value;
@@ -124,13 +124,13 @@ function onFrame(): void {
   ++fast.value;
 }
 
-// The overview lists the workers of all clusters, the task page those of the selected one.
+// The overview lists the workers of all clusters, the task page those of the selected cluster.
 function ofCluster(): string | undefined {
   const of = cluster();
   return page.value.path === '/tasks' && of ? poolOf(of) : undefined;
 }
 
-// Sorts at most once per second: rows that move cannot be read, and sorting is the most expensive step.
+// Sorts at most once per second: moving rows are unreadable, and sorting is the most expensive step.
 function sortIfDue(): void {
   const stale = store.tasks.stateVersion !== sortedState || ofCluster() !== sortedOf;
   const first = sortedSize === 0 && store.tasks.size > 0; // the first rows do not wait
@@ -160,7 +160,7 @@ function onVisibility(hidden: boolean): void {
   }
 }
 
-// Returns the topics of the page, including those of the displayed log or program.
+// Includes the topics of the displayed log or program.
 function topics(): readonly Topic[] {
   const { path, topics } = page.value;
   const of = path === '/jobs/*' || path === '/closures/*' ? subject.value : '';
@@ -175,20 +175,21 @@ function want(topics: readonly Topic[]): void {
   socket.want(topics);
 }
 
-// Returns the selected cluster: that of the address, else that of the main port.
+// Returns the cluster in the address, else that of the main port.
 export function cluster(): ClusterRow | undefined {
   const all = store.clusters.all();
   if (picked.value) return all.find((row) => row.name === picked.value);
   return all.find((row) => row.main) ?? all[0];
 }
 
-// Whether the address names a cluster that does not exist. False until the clusters are known.
+// The address contains a cluster that does not exist. False until the clusters are known.
 export const unknownCluster = computed(() => {
   slow.value;
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// The cluster for REST requests, empty for the main one. Until the clusters are known, one that the token is bound to.
+// The cluster for REST requests; empty for the main cluster. Until the clusters are known, a cluster to which the token
+// is restricted.
 export const clusterQuery = computed(() => {
   slow.value;
   const of = cluster();
@@ -196,7 +197,7 @@ export const clusterQuery = computed(() => {
   return picked.value || session.value?.clusters?.[0] || '';
 });
 
-// The selected task as the id of its row. The address contains its name.
+// The selected task as a row ID. The address contains the task's name.
 export const selected = {
   get value(): number | null {
     void [fast.value, picked.value];
@@ -221,7 +222,7 @@ function rowNamed(name: string): number | null {
   return id;
 }
 
-// Returns the name of a cluster in rows, which is empty for the main one.
+// Returns the cluster name as rows contain it: empty for the main cluster.
 export function poolOf(of: ClusterRow): string {
   return of.main ? '' : of.name;
 }

@@ -1,4 +1,4 @@
-// Selects the page of an address. Lists, detail pages and charts are in scripts of their own, loaded when first opened, so that
+// Selects the page of an address. The scripts of lists, detail pages and charts are loaded when first opened, so that
 // the first page loads quickly.
 
 import { signal } from '@preact/signals';
@@ -49,7 +49,7 @@ function load(path: Path): void {
     .finally(() => ++news.value);
 }
 
-load(page.peek().path); // starts loading before the first drawing
+load(page.peek().path); // starts loading before the first rendering
 
 export function Content() {
   news.value;

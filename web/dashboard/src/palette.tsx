@@ -1,5 +1,5 @@
-// Ctrl-K: a field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters and
-// commands. Loaded when it is first opened. Names are from the page's topics and from REST; they are shown as text.
+// Ctrl-K: a field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters
+// and commands. Loaded when first opened. Names come from the page's topics and from REST, and are shown as text.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -58,7 +58,7 @@ function* offered(typed: string): Generator<Found> {
 
 const asked = (order: Order): Found => ({ kind: 'action', title: order.title, detail: order.detail, asks: order });
 
-// Returns the rows of a listing; empty if there is no request.
+// Returns the rows of a listing; empty without a request.
 function useAsked<Row>(name: string, path: string): readonly Row[] {
   return useLooked<Record<string, Row[]>>(path, { keep: true, over: () => true }).value?.[name] ?? [];
 }
@@ -77,7 +77,7 @@ export function Palette() {
   const jobs = useAsked<JobView>('jobs', text && api('jobs', { q, limit: LIMIT, cluster: cl }));
   const programs = useAsked<ProgramView>('programs', text && api('programs', { q, limit: LIMIT, cluster: cl }));
   const objects = useAsked<ObjectView>('objects', text && api('objects', { q, limit: LIMIT, cluster: cl }));
-  // On the page of a job, its closures are searched by their content.
+  // On a job's page, its closures are searched by their content.
   const inJob = page.value.path === '/jobs/*' ? subject.value : '';
   const closures = useAsked<ClosureView>('closures', text && inJob && api(`jobs/${encodeURIComponent(inJob)}/closures`, { q, limit: LIMIT }));
   const of = cluster()?.name ?? '';

@@ -1,6 +1,6 @@
-// REST requests, and refusals with the server's messages.
+// REST requests, and errors with the server's messages.
 
-// The object does not exist; the server's message says whether it ever did.
+// The object does not exist. The server's message tells whether it ever existed.
 export class Gone extends Error {}
 
 export class Refused extends Error {

@@ -1,6 +1,6 @@
-// The page, its subject and all its settings are in the address, so that any view can be shared as a link. The path contains the
-// page and its subject, the query every filter and choice. There is no other copy: `chosen(name)` reads the address, so page and
-// address cannot differ.
+// The address contains the page, its subject and all settings, so that any view can be shared as a link. The path
+// contains the page and its subject; the query contains every filter and choice. There is no other copy: `chosen(name)`
+// reads the address, so page and address cannot differ.
 
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { normal, pageOf, subjectOf, type Page } from './model/pages';
@@ -9,9 +9,9 @@ const here = () => ({ pathname: location.pathname, search: location.search });
 const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
-// The current address; components that read it are redrawn when it changes.
+// The current address. Components that read it are redrawn when it changes.
 export const addressNow = computed(() => at.value.pathname + at.value.search);
-// The subject of the page, as in /jobs/JOB_ID; empty for pages without one.
+// The subject of the page, as in /jobs/JOB_ID; empty for pages without a subject.
 export const subject = computed(() => subjectOf(at.value.pathname));
 
 const query = computed(() => new URLSearchParams(at.value.search));
@@ -24,8 +24,8 @@ export function chosen(name: string): ReadonlySignal<string> {
   return choice;
 }
 
-// Changes choices; an empty one is removed from the address. Use 'replace' during typing or moving in a list, so that "back"
-// leads to the previous view.
+// Changes choices; an empty choice is removed from the address. Use 'replace' while the user is typing or moving in a
+// list, so that "back" leads to the previous view.
 export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const next = new URLSearchParams(query.peek());
   for (const [name, value] of Object.entries(changes)) {
@@ -37,7 +37,7 @@ export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 
   if (to !== at.peek().pathname + at.peek().search) move(to, how);
 }
 
-export const picked = chosen('cluster'); // empty: the main port's cluster
+export const picked = chosen('cluster'); // empty for the main port's cluster
 export const prefix = chosen('prefix'); // of the keys
 
 function take(): void {
@@ -64,7 +64,7 @@ export function startRouting(): void {
   addEventListener('popstate', take);
 }
 
-// Returns the address of a link: keeps the cluster, drops choices of the current page.
+// Returns the address of a link. Keeps the cluster, drops choices of the current page.
 export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);

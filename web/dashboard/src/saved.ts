@@ -1,4 +1,4 @@
-// Named filters: a page with its query. They are stored in this browser; to share one, send its address.
+// Named filters: a page with its query. They are stored in this browser; to share a filter, send its address.
 
 import { keptList } from './kept';
 

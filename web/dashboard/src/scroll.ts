@@ -1,4 +1,5 @@
-// Restores the scroll position after "back". The browser's own restoration fails, as a page grows when its data arrives.
+// Restores the scroll position after "back". The browser's own restoration fails, because a page grows when its data
+// arrives.
 
 import { leaving } from './route';
 
@@ -6,7 +7,7 @@ const SETTLE_MS = 150;
 const RESTORE_MS = 2000; // time for a page to grow
 
 let scrolled: ReturnType<typeof setTimeout> | undefined;
-let restoring = 0; // the requested frame; 0: none
+let restoring = 0; // requested frame; 0 if none
 
 function keep(): void {
   clearTimeout(scrolled);
@@ -30,7 +31,7 @@ function restore(): void {
   restoring = requestAnimationFrame(step);
 }
 
-// Call after startRouting: the page of the address must exist before its position is restored.
+// Call after startRouting, because the page must exist before its position is restored.
 export function startKeepingPlace(): void {
   history.scrollRestoration = 'manual';
   leaving.now = keep;

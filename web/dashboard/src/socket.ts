@@ -1,13 +1,13 @@
 // The WebSocket connection: subscribes to topics, applies messages, detects silence, and reconnects.
 //
-// Uses neither DOM nor real time: SocketEnv has everything it needs, so that tests can drive it.
+// Uses neither DOM nor real time: SocketEnv provides everything it needs, so that tests can control it.
 
 import { MAX_WATCHED_ROWS, parse, SUBPROTOCOL, type ClientMessage, type ServerMessage, type Topic, type TopicMessage } from './model/protocol';
 import type { Store } from './model/store';
 
 export type Link = 'connecting' | 'live' | 'lost';
 
-// The part of WebSocket that is used.
+// The required part of WebSocket.
 export interface Wire {
   onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
@@ -20,14 +20,14 @@ export interface Wire {
 export interface SocketEnv {
   open(subprotocol: string): Wire;
   now(): number; // monotonic, ms
-  after(ms: number, call: () => void): () => void; // returns a function that cancels it
-  random(): number; // 0…1
+  after(ms: number, call: () => void): () => void; // returns a function that cancels the call
+  random(): number; // 0 to 1
 }
 
 export interface SocketEvents {
   changed(): void; // the store has changed
   link(link: Link): void;
-  rebooted(): void; // another run of the server has answered
+  rebooted(): void; // another server process has answered
 }
 
 const SILENCE_MS = 3000; // counters arrive twice a second, so this means a dead connection
@@ -37,7 +37,7 @@ const BACKOFF_MS = { first: 250, last: 10_000 };
 
 export class Socket {
   link: Link = 'connecting';
-  lastHeard = -Infinity; // monotonic time of the last message that was applied
+  lastHeard = -Infinity; // monotonic time of the last applied message
   private wire: Wire | null = null;
   private greeted = false;
   private failures = 0;
@@ -46,7 +46,7 @@ export class Socket {
   private frozen = false;
   private wanted: readonly Topic[] = ['counters', 'tasks', 'jobs'];
   private subscribed = new Set<Topic>();
-  private asked = new Map<Topic, number>(); // topics with a pending request, and its time
+  private asked = new Map<Topic, number>(); // times of pending requests, by topic
   private rows: number[] = [];
   private retryAfter: number | null = null;
   private cancelRetry: (() => void) | null = null;
@@ -84,7 +84,7 @@ export class Socket {
     this.settle();
   }
 
-  // The visible rows, which need exact heartbeat ages.
+  // Visible rows need exact heartbeat ages.
   watchRows(ids: readonly number[]): void {
     const next = ids.slice(0, MAX_WATCHED_ROWS);
     if (next.length === this.rows.length && next.every((id, n) => id === this.rows[n])) return;
@@ -147,7 +147,7 @@ export class Socket {
     if (outcome === 'applied') this.events.changed();
   }
 
-  // Sent on messages, not by a timer: browsers limit timers of hidden tabs to one per minute.
+  // Sent when a message arrives, not by a timer, because browsers limit timers of hidden tabs to one per minute.
   private acknowledge(): void {
     const now = this.env.now();
     if (now - this.lastAck < ACK_MS) return;
@@ -158,7 +158,7 @@ export class Socket {
   // Sends the difference between the wanted and the current subscriptions.
   private settle(): void {
     if (!this.greeted) return;
-    // Counters stay subscribed even when frozen: they show that the server is alive.
+    // Counters stay subscribed even when frozen, to show that the server is alive.
     const wanted = this.frozen ? this.wanted.filter((topic) => topic === 'counters') : this.wanted;
     for (const topic of this.subscribed) {
       if (wanted.includes(topic)) continue;
@@ -172,12 +172,12 @@ export class Socket {
   private ask(topics: readonly Topic[]): void {
     if (!this.greeted) return;
     const now = this.env.now();
-    // Deltas in flight when the gap was detected are gaps, too; one request is enough for all of them.
+    // Deltas that were in flight when the gap was detected are gaps as well; one request covers all of them.
     const due = topics.filter((topic) => now - (this.asked.get(topic) ?? -Infinity) >= ASK_AGAIN_MS);
     const held: Partial<Record<Topic, number>> = {};
     for (const topic of due) {
       const seq = this.store.seq(topic);
-      // After an unanswered resume, the server may have lost the subscription: then only a snapshot helps.
+      // After an unanswered resume, the server may have lost the subscription, so a snapshot is required.
       if (seq !== null && !this.asked.has(topic)) held[topic] = seq;
       else this.send({ t: 'sub', topic });
       this.asked.set(topic, now);
@@ -217,7 +217,7 @@ export class Socket {
     }
     if (this.link === 'live') this.setLink('lost');
     const grown = Math.min(BACKOFF_MS.last, BACKOFF_MS.first * 2 ** this.failures++);
-    // Jitter, so that the pages of a restarted server do not reconnect at the same time.
+    // Jitter prevents the pages of a restarted server from reconnecting simultaneously.
     const wait = this.retryAfter ?? grown * (0.75 + this.env.random() / 2);
     this.retryAfter = null;
     this.cancelRetry = this.env.after(wait, () => this.connect());

@@ -1,4 +1,4 @@
-// The work of the workers: a lane for each worker, a bar for each closure.
+// The activity of the workers: a lane for each worker, a bar for each closure.
 
 import { signal, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -67,7 +67,7 @@ export function StreamPage() {
   );
 }
 
-// Updates a table once per second, and at once after a move.
+// Updates a table once per second, and immediately after a move.
 function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
   const second = Math.floor(slow.value / 2);
   return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, settled.value]);

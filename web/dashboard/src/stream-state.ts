@@ -1,5 +1,5 @@
-// The visible range of the stream. While following, it ends at now; otherwise it is fixed. The address is updated a little later,
-// so that a drag does not write it sixty times a second.
+// The visible range of the stream. While following, it ends at the current time; otherwise, it is fixed. The address is
+// updated slightly later, so that a drag does not update it sixty times a second.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { choose, chosen } from './route';
 
 const SPAN_MS = 60_000;
 const WRITE_MS = 250;
-const AHEAD = 0.03; // of the span: room at the right of now
+const AHEAD = 0.03; // of the span, to the right of the current time
 
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });
@@ -25,7 +25,7 @@ export function currentView(): View {
   return { from: to - at.span, to };
 }
 
-// Running closures grow until now, but not far beyond the last answer of the server.
+// Running closures grow until now, but not far beyond the last response of the server.
 export function liveEnd(stream: Stream): number {
   return Math.min(viewNow(), stream.now + 5000);
 }
@@ -68,14 +68,14 @@ export function useLooking(otherwise?: Looking): void {
   useEffect(() => () => clearTimeout(timer), []);
 }
 
-// A factor below 1 zooms in. While following, now stays in place.
+// A factor below 1 zooms in. While following, the current time stays in place.
 export function zoom(factor: number, at?: number): void {
   const now = looking.peek();
   if (now.follow) set({ follow: true, span: Math.min(MAX_SPAN, Math.max(MIN_SPAN, now.span * factor)) });
   else set({ follow: false, view: zoomed(now.view, factor, at ?? (now.view.from + now.view.to) / 2, viewNow()) });
 }
 
-// Moves by a share of the visible range.
+// Moves by a fraction of the visible range.
 export function pan(share: number): void {
   const view = currentView();
   set({ follow: false, view: panned(view, share * spanOf(view), viewNow()) });

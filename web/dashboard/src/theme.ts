@@ -1,4 +1,4 @@
-// Light, dark or the system's choice; and the resolved colours for canvases, which cannot read light-dark().
+// Light, dark or the system's choice, and the resolved colours for canvases, which cannot read light-dark().
 
 import { signal } from '@preact/signals';
 
@@ -20,7 +20,7 @@ export function color(token: string): string {
     if (!probe) {
       probe = document.createElement('i');
       probe.hidden = true;
-      probe.style.forcedColorAdjust = 'none'; // canvases keep their colours; shapes show the states, too
+      probe.style.forcedColorAdjust = 'none'; // canvases keep their colours, because shapes show the states as well
       document.body.append(probe);
     }
     probe.style.color = `var(--${token})`;

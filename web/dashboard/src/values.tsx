@@ -1,4 +1,4 @@
-// RemoteValues by status, as three numbers and a bar: there can be millions.
+// RemoteValues by status, as three numbers and a bar, because there can be millions.
 
 import { Bar } from './parts/bar';
 import { bytes, count, percent, plural } from './model/format';

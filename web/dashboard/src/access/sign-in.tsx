@@ -47,7 +47,6 @@ export function SignIn() {
   );
 }
 
-// Returns whether the user must sign in first.
 export function isClosed(): boolean {
   const who = session.value;
   return !!who?.required && (!who.signed_in || who.role === 'worker');

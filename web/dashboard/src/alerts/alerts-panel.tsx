@@ -1,4 +1,4 @@
-// The server's alerts. An alert disappears when its cause ends, or when a user dismisses it.
+// The server's alerts. An alert disappears when its cause ends or a user dismisses it.
 
 import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';
@@ -22,7 +22,6 @@ const Notify = lazy(
   () => null,
 );
 
-// The summary of all alerts in one line.
 export function Verdict() {
   slow.value;
   if (store.seq('attention') === null) return null;

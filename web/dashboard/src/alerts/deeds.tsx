@@ -1,4 +1,4 @@
-// The action of a button next to an alert, which replaces a command.
+// The action button of an alert, which replaces a command.
 
 import type { Signal } from '@preact/signals';
 import type { Deed } from '../model/alert-list';

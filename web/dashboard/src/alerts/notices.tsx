@@ -1,5 +1,5 @@
-// Browser notifications of a dashboard in the background, if the user enables them: for new alerts that last. Also shows alerts
-// on the icon of the tab. Loaded after the first drawing.
+// Browser notifications of new, persistent alerts while the dashboard is in the background, if the user enables them.
+// Also marks the tab icon.
 
 import { effect, signal } from '@preact/signals';
 import { Notices } from '../model/notices';
@@ -12,15 +12,15 @@ import { color, repaint } from '../theme';
 import { nameOfItem } from '../model/alert-list';
 
 const KEY = 'muster.notify';
-const AT_ONCE = 3; // notifications; the dashboard shows the others
+const AT_ONCE = 3; // notifications at a time; the dashboard shows the remaining alerts
 
-// Browsers support them only over https and on localhost.
+// Browsers support notifications only with HTTPS and on localhost.
 const there = typeof Notification !== 'undefined' && isSecureContext;
 const wanted = signal(there && localStorage.getItem(KEY) === 'on' && Notification.permission === 'granted');
 const denied = signal(false);
 
 async function toggle(): Promise<void> {
-  // Permission may be requested only after a click.
+  // Browsers allow the permission request only after a click.
   const on = !wanted.peek() && (await Notification.requestPermission()) === 'granted';
   denied.value = !on && Notification.permission === 'denied';
   wanted.value = on;
@@ -45,7 +45,7 @@ function tell(): void {
   let version = -1;
   setInterval(() => {
     if (store.seq('attention') === null) return;
-    if (document.hidden && version !== store.attention.version) ++slow.value; // nothing else updates title and icon then
+    if (document.hidden && version !== store.attention.version) ++slow.value; // nothing else updates title and icon of a hidden tab
     version = store.attention.version;
     const rows = items();
     if (first || !document.hidden || !wanted.peek()) {
@@ -58,21 +58,21 @@ function tell(): void {
 
 function show(row: AttentionRow): void {
   try {
-    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs show it only once
+    const notice = new Notification(row.title, { body: bare(row.detail), tag: nameOfItem(row), icon: '/icon.svg' }); // several tabs show one notification
     notice.onclick = () => {
       window.focus();
       if (row.link) go(row.link);
       notice.close();
     };
   } catch {
-    wanted.value = false; // mobile browsers support them only for installed apps
+    wanted.value = false; // mobile browsers support notifications only for installed apps
     denied.value = true;
   }
 }
 
 const SIZE = 32;
 
-// Draws a dot on the icon: red for an error, otherwise amber.
+// Draws a dot on the tab icon: red for an error, otherwise amber.
 function badge(): void {
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')!;
   const plain = link.href;

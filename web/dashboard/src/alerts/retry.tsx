@@ -11,12 +11,12 @@ interface Props {
   id: string;
   counts?: { failed: number; cancelled: number };
   retryable?: boolean;
-  stay?: boolean; // stay on this page and show a link to the new job; otherwise open it
+  stay?: boolean; // show a link to the new job instead of opening it
 }
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));
 
-// Retries several jobs, each as a new job. A second press continues with the jobs that were not retried yet.
+// Retries several jobs, each as a new job. A second click continues with the jobs that were not retried.
 export function RetryAll({ ids }: { ids: readonly string[] }) {
   const made = useSignal<ReadonlySet<string>>(new Set());
   const busy = useSignal(false);

@@ -1,4 +1,4 @@
-// The alerts to show, and those that were dismissed in this browser.
+// The displayed alerts, and the alerts that were dismissed in this browser.
 
 import { keptList } from '../kept';
 import { clusterOf, mostUrgentFirst, nameOfItem } from '../model/alert-list';
@@ -9,7 +9,7 @@ import { picked } from '../route';
 const SEEN_MAX = 200;
 export const seen = keptList('muster.seen', SEEN_MAX);
 
-// Returns the alerts of the selected cluster and of the whole server.
+// Includes the alerts of the whole server.
 export function items(): AttentionRow[] {
   const of = picked.value ? cluster() : undefined;
   const all = mostUrgentFirst(store.attention.all());

@@ -1,5 +1,5 @@
-// Selects the cluster that all pages show, and displays the state of each. Links keep the selection. A page that applies to one
-// cluster only shows its name. Without a choice if there is only one cluster.
+// Selects the cluster that all pages show, and displays the state of each cluster. Links preserve the selection. Pages
+// of a single cluster show only its name. Hidden if there is only one cluster.
 
 import { useRef } from 'preact/hooks';
 import { fares, health } from '../model/cluster-health';
@@ -11,7 +11,7 @@ import { choose, page, picked } from '../route';
 
 const FEW = 4; // shown without a click
 const SHOWN = 30;
-const MANY = 1000; // tasks: "1,151/1,200" would leave no room for the name
+const MANY = 1000; // tasks; "1,151/1,200" would leave no room for the name
 
 export function ClusterSwitch() {
   slow.value;
@@ -63,7 +63,8 @@ export function ClusterSwitch() {
   );
 }
 
-// The counters contain the workers of the main cluster on all pages; those of other clusters need the tasks.
+// The counters contain the main cluster's workers on all pages. The workers of other clusters require the `tasks`
+// topic.
 function stateOf(c: ClusterRow) {
   return fares(c, c.main ? store.counters?.tasks : undefined);
 }

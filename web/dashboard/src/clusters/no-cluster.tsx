@@ -2,7 +2,7 @@ import { slow, store } from '../page';
 import { Panel } from '../parts/panel';
 import { follow, picked } from '../route';
 
-// Shown for an unknown cluster. Another cluster's data would be mistaken for that of the requested one.
+// Shown for an unknown cluster, because users would mistake another cluster's data for the requested data.
 export function NoCluster() {
   slow.value;
   return (

@@ -1,4 +1,4 @@
-// Execution times of the closures of a job: a histogram, and totals by function and worker.
+// Execution times of a job's closures: a histogram, and totals by function and worker.
 
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../looked';
@@ -13,12 +13,12 @@ import { api, get } from '../rest';
 import { chosen } from '../route';
 import { JobTimeline } from './job-timeline';
 
-const PAGES = 3; // pages read
+const PAGES = 3;
 const LIMIT = 1000; // closures per page
-const SHOWN = 8; // functions, and workers
-const EVERY = 10_000; // ms, while the job runs
+const SHOWN = 8; // functions or workers
+const EVERY = 10_000; // ms, while the job is running
 
-// Returns the first closures of the job. The panel reports if a large job was read only in part.
+// The panel reports if a large job was read only in part.
 async function firstOf(path: string): Promise<Ran[]> {
   const all: Ran[] = [];
   let token = '';
@@ -31,7 +31,7 @@ async function firstOf(path: string): Promise<Ran[]> {
   return all;
 }
 
-// Returns the visible range of the timeline, which its canvas writes to the address; null: the whole job.
+// Returns the visible range of the timeline, which its canvas writes to the address. Null means the whole job.
 function stretch(): { from: number; to: number } | null {
   const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
   return from > 0 && from < to ? { from, to } : null;
@@ -51,7 +51,7 @@ export function JobPicture({ job }: { job: JobView }) {
     const within = (all ?? []).filter((r) => r.from <= to && r.from + r.us / 1000 >= from);
     return (range ? within.length > 0 : within.length > 1) ? pictureOf(within) : null;
   }, [all, whole.value, from, to]);
-  const listed = all !== null && (range !== null || !whole.value?.executions); // otherwise the server's statistics of all executions are used
+  const listed = all !== null && (range !== null || !whole.value?.executions); // otherwise, use the server's statistics of all executions
   const part = !picture
     ? ''
     : !listed
@@ -71,7 +71,7 @@ export function JobPicture({ job }: { job: JobView }) {
   );
 }
 
-// `left`: the scope, if it is not the whole job.
+// `left` is the scope if only part of the job is shown.
 function Durations({ picture, part, left }: { picture: Picture; part: string; left: string }) {
   return (
     <Panel id="picture" title="Durations" note={part} span={12}>
@@ -129,7 +129,7 @@ const HEADS = ['Ended', 'Failed', 'Median', 'Longest', 'Total'] as const;
 
 // A click on a row filters the closures below.
 function By({ title, name, rows }: { title: string; name: 'function' | 'worker'; rows: readonly Group[] }) {
-  if (rows.length === 0) return null; // the server no longer has them for an old job
+  if (rows.length === 0) return null; // the server drops the statistics of old jobs
   const most = rows[0]!.sum;
   const rest = rows.length - SHOWN;
   return (

@@ -1,5 +1,5 @@
-// The task stream of a single job, by worker, from its start to its end. If the server no longer has the bars, they are derived
-// from the list of closures.
+// The task stream of a single job, by worker. If the server no longer has the bars, they are derived from the list of
+// closures.
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -19,7 +19,7 @@ import { looking, useLooking, zoom, type Looking } from '../stream-state';
 
 const MOST_HIGH = 264; // pixels; keeps the list of closures close
 
-// The range of the whole job; up to now while it runs.
+// Ends at the current time while the job is running.
 const whole = (job: JobView, began: number): View => around(began, job.finished_ms || viewNow());
 
 export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | null }) {
@@ -29,9 +29,9 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   const { stream: live } = feed.current;
   const version = useSignal(0);
   const problem = useMemo(() => signal(''), []);
-  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // before that it waited
+  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // before this time, the job waited
   const start = Number.isFinite(began) ? began : job.created_ms;
-  const set = useRef<Looking>({ follow: false, view: whole(job, start) }); // the default range
+  const set = useRef<Looking>({ follow: false, view: whole(job, start) });
   useLooking(set.current);
   const over = ENDED.includes(job.state);
   useFeed(feed.current, { tasks: '', job: job.id, cluster: '', until: over ? job.finished_ms : 0 }, version, problem);

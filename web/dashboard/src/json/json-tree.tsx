@@ -1,4 +1,4 @@
-// JSON as a tree that is folded below its second level. Output of programs within it keeps its format.
+// JSON as a tree that is folded below its second level. Program output within it keeps its format.
 
 import { inline, isBranch, moreText, nodeOf, type Leaf as LeafNode, type Node } from '../model/json-value';
 import { closureOf } from '../model/rest/views';

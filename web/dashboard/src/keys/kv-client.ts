@@ -1,4 +1,4 @@
-// Reads keys over REST on demand: there can be millions, and a page shows a folder.
+// Reads keys over REST on demand, because there can be millions and a page shows only a folder.
 
 import type { KeyView, KeyWaits } from 'muster-rest';
 import { ask, Gone } from '../rest';
@@ -12,7 +12,7 @@ export interface Folder {
 }
 export interface KeyValue {
   size: number;
-  text: string | null; // null: not UTF-8
+  text: string | null; // null if not UTF-8
   bytes: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-// Parked waits for keys, by key and by task.
+// Waits for keys, by key and by task.
 
 import { useSignal } from '@preact/signals';
 import { taskName } from '../model/agents';

@@ -1,4 +1,4 @@
-// Keys as folders, a value in a suitable form, and the waits for missing keys.
+// Keys as folders, a value in a suitable format, and the waits for missing keys.
 
 import { useSignal } from '@preact/signals';
 import { age, bytes, count, moment } from '../model/format';
@@ -14,7 +14,7 @@ import { Panel } from '../parts/panel';
 import { Segments } from '../parts/segments';
 import { address, choose, chosen, follow, prefix } from '../route';
 
-const LARGE = 64 * 1024; // bytes; larger values are read less often
+const LARGE = 64 * 1024; // bytes; larger values are polled less often
 
 export function KeyValues() {
   slow.value;
@@ -22,7 +22,7 @@ export function KeyValues() {
   const at = prefix.value;
   const first = useLooked<Folder>(of && folderPath(of, at), { read: readFolder });
   const waits = useLooked<Waits>(of && waitsPath(of));
-  // The first page is updated; pages loaded by the user stay unchanged.
+  // Only the first page is updated. Further pages that the user loaded stay unchanged.
   const later = useSignal<{ of: string; pages: Folder[]; problem: string }>({ of: '', pages: [], problem: '' });
   const here = `${of} ${at}`;
   const pages = later.value.of === here ? later.value.pages : [];

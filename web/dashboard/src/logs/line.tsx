@@ -1,5 +1,3 @@
-// A log line with the matches marked.
-
 import { pieces } from '../model/rest/log-search';
 
 export function Line({ text, wanted, exact }: { text: string; wanted: string; exact: boolean }) {

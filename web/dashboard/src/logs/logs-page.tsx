@@ -1,4 +1,4 @@
-// Search in logs: lines of closures from the server's disk, and of ranks from their workers.
+// Log search: lines of closures from the server's disk, and of ranks from their workers.
 
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';
@@ -74,7 +74,7 @@ function wantedNow(): Wanted {
   };
 }
 
-// Returns the jobs or programs with an id or a name, the newest first.
+// Accepts an ID or a name; newest first.
 function useNamed<Row extends { id: string; name: string }>(what: 'jobs' | 'programs', asked: boolean, name: string, limit: number): { rows: readonly Row[]; known: boolean } {
   const looked = useLooked<Record<string, Row[]>>(asked && !isId(name) ? api(what, { cluster: clusterQuery.value, q: name, limit }) : '', { over: () => true });
   if (isId(name)) return { rows: [{ id: name, name: '' } as Row], known: true };
@@ -88,7 +88,7 @@ export function LogsPage() {
   const programs = useNamed<ProgramView>('programs', asked && looksInPrograms(w), w.program, PROGRAMS_MAX);
   const known = asked && jobs.known && programs.known;
   const sources = known ? sourcesOf(w, jobs.rows, programs.rows) : [];
-  // A relative time range does not count as a change of the search while time passes.
+  // A relative time range does not count as a new search as time passes.
   const search = useSearch(`${chosen('since').value} ${JSON.stringify({ ...w, from: chosen('since').value ? 0 : w.from })} ${sources.map((s) => s.key).join()}`, sources);
   const left = sources.filter((s) => (search.found.get(s.key) ?? nothingFound).state !== 'done').length;
   const total = [...search.found.values()].reduce((n, f) => n + sizeOf(f), 0);

@@ -1,4 +1,4 @@
-// A line of a rank's output with its surroundings, opened from a search in logs.
+// A line of a rank's output with its surroundings, opened from the log search.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { api, get } from '../rest';
 import { choose, chosen } from '../route';
 import { Line } from './line';
 
-// Remounted for another line through its key.
+// The key remounts the component for another line.
 function RankLogAt({ program, rank, attempt, line }: { program: string; rank: number; attempt: number; line: number }) {
   const seen = useSignal<LogWindow>(nothingRead(line));
   const problem = useSignal('');
@@ -95,7 +95,7 @@ function RankLogAt({ program, rank, attempt, line }: { program: string; rank: nu
   );
 }
 
-// Shows the line in the address, if it is valid.
+// Shows the line in the address if it is valid.
 export function LineAsked({ program, attempt: newest }: { program: string; attempt: number }) {
   const [rank, line] = [chosen('rank').value, chosen('line').value].map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1)) as [number, number];
   const attempt = Number(chosen('attempt').value) || newest;

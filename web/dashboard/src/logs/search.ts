@@ -1,4 +1,4 @@
-// Runs a search, one source after the other, to limit concurrent requests. A new search ends the previous one.
+// Runs a search, one source after the other, to limit concurrent requests. A new search cancels the previous one.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,17 +6,17 @@ import { gather, nothingFound, type Found, type LogMatches, type Source } from '
 import { api, get } from '../rest';
 
 const TYPING_MS = 300;
-const LIMIT = 100; // lines per answer
+const LIMIT = 100; // lines per response
 
 const read = (source: Source) => (token: string) => get<LogMatches>(api('logs/search', { ...source.query, limit: LIMIT, page_token: token }));
 
 export interface Search {
-  found: ReadonlyMap<string, Found>; // by key of a source
+  found: ReadonlyMap<string, Found>; // by source key
   again(): void;
   on(source: Source): void; // reads the next lines of a source
 }
 
-// `sources` belong to `key`; for the same key, the results are kept.
+// `sources` belong to `key`. As long as the key is unchanged, the results are kept.
 export function useSearch(key: string, sources: readonly Source[]): Search {
   const found = useSignal<ReadonlyMap<string, Found>>(new Map());
   const round = useSignal(0);

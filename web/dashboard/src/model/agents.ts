@@ -1,11 +1,11 @@
-// Selection and order of listed agents: causes of trouble first, then the agents that it affects.
+// Selection and order of listed agents: causes of trouble first, then the affected agents.
 
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from './shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'unheard' | 'registering' | 'disconnected' | 'connected';
 
-// The order is that of the list.
+// In the order of the list.
 export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'unheard', 'registering', 'disconnected', 'connected'];
 
 export const PLIGHT_WORDS: Record<Plight, string> = {
@@ -47,12 +47,11 @@ export function plight(agent: AgentRow): Plight {
   }
 }
 
-// Returns whether the agent is missing, or its state is unknown or bad.
 export const troubled = (agent: AgentRow): boolean => !['registering', 'disconnected', 'connected'].includes(plight(agent));
 
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
-// Converts "/job:worker/task:3", as the coordination service names tasks, to "worker:3".
+// Converts "/job:worker/task:3", the coordination service's form of a task name, to "worker:3".
 export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
@@ -81,7 +80,7 @@ export function remark(agent: AgentRow): string {
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
 }
 
-// Returns the rows of the changes with the changes applied.
+// Returns the rows with the changes applied.
 export function changedRows(changes: readonly AgentChange[], row: (name: string) => AgentRow | undefined): Record<string, AgentRow> {
   const rows: Record<string, AgentRow> = {};
   for (const { job: of, tasks, set } of changes)
@@ -97,14 +96,14 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-// Sets the last heartbeat of new rows, which do not contain it while heartbeats arrive. Keeps the value from the column of ages,
-// unless the agent has registered since.
+// Sets the last heartbeat of new rows, which do not contain it while heartbeats arrive. Keeps the value from the ages
+// column, unless the agent has registered since.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
   for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : Math.max(before(name)?.seen ?? 0, row.registered);
 }
 
-// Reads the column of ages: one character per task, by index. '-' means that no heartbeat was received, or that heartbeats have
-// ended; the row then contains the time.
+// Reads the ages column: one character per task, by index. '-' means that no heartbeat was received, or that heartbeats
+// have ended. If they have ended, the row contains the time.
 export function takeAges(ages: HeartbeatAges, now: number, row: (name: string) => AgentRow | undefined): void {
   for (const [cluster, of] of Object.entries(ages))
     for (const [job, column] of Object.entries(of.jobs))

@@ -3,7 +3,7 @@
 import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
-// Live: can still be fixed. Stuck: waits for help. Past: has already failed.
+// live: can still be fixed; stuck: waits for help; past: has already failed.
 type Urgency = 'live' | 'stuck' | 'past';
 const STUCK = /^(no-|wish|gang|nothing-|barrier-|agents-missing|programs?-waits?$)/;
 const PAST = /^(jobs?|sessions?|programs?|run|closures?)-(failed|alone)$/;
@@ -13,17 +13,17 @@ export function urgencyOf({ rule }: Pick<AttentionRow, 'rule'>): Urgency {
   return PAST.test(rule) ? 'past' : STUCK.test(rule) ? 'stuck' : 'live';
 }
 
-// Sorts alerts: live, then stuck, then past. Within these, errors come before warnings, and newer before older.
+// Sorts by urgency (live, stuck, past), then errors before warnings, then newer before older.
 export function mostUrgentFirst(rows: readonly AttentionRow[]): AttentionRow[] {
   return [...rows].sort(
     (a, b) => RANK[urgencyOf(a)] - RANK[urgencyOf(b)] || Number(b.severity === 'error') - Number(a.severity === 'error') || b.since_ms - a.since_ms || (a.title < b.title ? -1 : 1),
   );
 }
 
-// Returns a name that stays the same while the cause lasts. If the problem occurs again, the name differs.
+// The name stays the same while the cause lasts. If the problem occurs again, the name differs.
 export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.since_ms} ${row.link || row.title}`;
 
-// Returns the cluster of an alert from its link; empty: the main one, or the server.
+// Returns the cluster in an alert's link; empty for the main cluster or the whole server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
 // Summaries for several alerts of one kind. Other kinds are counted by their titles.
@@ -43,14 +43,14 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
 ];
 const SHOWN = 5;
-const SHORT = 36; // characters of a title that is used instead of a number
+const SHORT = 36; // characters of a title that is used instead of a count
 
-// Returns how many things an alert is about. An alert of one job counts its failed closures, and an alert of a barrier the
-// missing tasks: each is one thing.
+// Returns the number of objects with a problem. For a single job or barrier, the count of an alert refers to closures
+// or tasks.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
 
-// Returns for example "2 jobs failed, 34 closures cannot start": by kind, errors first, in the order of the alerts. For a single
-// alert with a short title, returns the title.
+// Returns for example "2 jobs failed, 34 closures cannot start": errors first, in the order of the alerts. A single
+// alert with a short title is summarised by its title.
 export function verdict(rows: readonly AttentionRow[], calm: string): string {
   if (rows.length === 0) return calm;
   const kinds = new Map<unknown, AttentionRow[]>();
@@ -70,10 +70,10 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
   return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
 }
 
-// The action that a button performs for an alert, and its object.
+// The action of an alert's button.
 export interface Deed {
   does: 'retry' | 'retry-all' | 'cancel' | 'restart' | 'explain';
-  id: string; // of the job, closure or program; several jobs are separated by spaces
+  id: string; // of the job, closure or program; several job IDs are separated by spaces
   job: string;
 }
 
@@ -90,7 +90,7 @@ export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null 
 
 const ANNOUNCED = 3; // titles
 
-// Returns the announcement of new alerts, and the names of all. On the first call, no alert is new.
+// Returns the announcement of new alerts, and all names. On the first call, no alert is new.
 export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<string> | null): { names: ReadonlySet<string>; text: string } {
   const names = new Set(rows.map(nameOfItem));
   const found = known ? rows.filter((row) => !known.has(nameOfItem(row))) : [];
@@ -99,15 +99,15 @@ export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<stri
   return { names, text: found.length === 0 ? '' : `New alert${found.length > 1 ? 's' : ''}. ${said.join(' ')}${rest > 0 ? ` And ${rest} more.` : ''}` };
 }
 
-// Returns the command for an action that needs another machine and thus has no button.
+// Returns the command for an action that requires another machine and therefore has no button.
 export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
-// Replaces HOST by the host name of the dashboard, since the server does not know its own.
+// Replaces HOST by the dashboard's host name, because the server does not know its own.
 export function typed(command: string, hostname: string): string {
   return command.replace(/\bHOST\b/, hostname || 'localhost');
 }
 
-// Returns the address for workers: the port of the main cluster, on the host of the dashboard.
+// Returns the address for workers: the dashboard's host and the port of the main cluster.
 export function joinAddress(clusters: readonly ClusterRow[], hostname: string): string {
   const port = /:(\d+)$/.exec(clusters.find((c) => c.main)?.address ?? '')?.[1] ?? '8476';
   return `${hostname || 'localhost'}:${port}`;

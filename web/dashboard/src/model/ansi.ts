@@ -1,4 +1,4 @@
-// Parses terminal output: colours become class names, other control sequences are removed. Never produces markup, and takes
+// Parses terminal output: colours become class names, other control sequences are removed. Never produces markup; takes
 // linear time for any input.
 
 interface Run {
@@ -8,7 +8,7 @@ interface Run {
 
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
-const MAX_RUNS = 500; // per text; the rest keeps the last style
+const MAX_RUNS = 500; // per text; the remaining text keeps the last style
 
 interface Style {
   colour: string;
@@ -29,8 +29,8 @@ function classes(style: Style): string {
   return names.join(' ');
 }
 
-// Applies the parameters of a colour sequence, for example "1;31". Backgrounds are tints, so that text stays readable; 24-bit
-// colours are ignored.
+// Applies colour parameters such as "1;31". Backgrounds are tints, so that text stays readable; 24-bit colours are
+// ignored.
 function apply(style: Style, parameters: string): Style {
   let next = style;
   const codes = parameters === '' ? [0] : parameters.slice(0, 100).split(/[;:]/).map(Number);
@@ -59,7 +59,7 @@ function apply(style: Style, parameters: string): Style {
   return next;
 }
 
-// Returns the end of the sequence that begins at `at`, and the parameters if it sets colours, else null.
+// Returns the end of the sequence that begins at `at`, and its parameters if it sets colours, else null.
 function sequence(text: string, at: number): { end: number; colours: string | null } {
   const c1 = text[at] !== '\u001b';
   const kind = c1 ? String.fromCharCode(text.charCodeAt(at) - 0x40) : (text[at + 1] ?? '');
@@ -77,7 +77,7 @@ function sequence(text: string, at: number): { end: number; colours: string | nu
   return { end, colours: null };
 }
 
-// Returns the visible part of a line in which a progress bar overwrites itself with carriage returns.
+// Returns the visible part of a line that a progress bar overwrites with carriage returns.
 function overwritten(line: string): string {
   const whole = line.endsWith('\r') ? line.slice(0, -1) : line;
   return whole.slice(whole.lastIndexOf('\r') + 1);
@@ -115,7 +115,7 @@ export function runs(printed: string): Run[] {
   return found;
 }
 
-// Returns the text without styles, for copying and searching.
+// Returns the text without styles.
 export const bare = (text: string): string =>
   runs(text)
     .map((run) => run.text)

@@ -1,4 +1,4 @@
-// A running barrier with the time at which each task arrived, from GET /clusters/{cluster}/barriers/{id}. Pure.
+// A running barrier with arrival times, from GET /clusters/{cluster}/barriers/{id}. Pure.
 
 import type { BarrierView } from 'muster-rest';
 import { taskName } from './agents';
@@ -6,11 +6,11 @@ import { taskName } from './agents';
 export type { BarrierView };
 
 export interface Member {
-  task: string; // "worker:3"
-  came: number; // Unix ms; 0: it has not arrived
+  task: string; // for example "worker:3"
+  came: number; // Unix ms; 0 if the task has not arrived
 }
 
-// Returns all members: arrived ones in order of arrival, then missing ones.
+// Returns arrived members in order of arrival, then missing members.
 export function members({ arrivals = [], missing = [] }: BarrierView): Member[] {
   const came = arrivals.map(({ task, came_ms }) => ({ task: taskName(task), came: came_ms })).sort((a, b) => a.came - b.came);
   return [...came, ...missing.map(({ task }) => ({ task: taskName(task), came: 0 }))];

@@ -1,5 +1,5 @@
-// Characters that change the direction of the text after them, so that "gnp.exe" can look like "exe.png". They are shown by
-// number, as are zero-width marks of that kind.
+// Characters that change the direction of the following text, so that "gnp.exe" can look like "exe.png". They are shown
+// by number, as are zero-width directional marks.
 
 const TURNING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
 

@@ -11,14 +11,14 @@ interface Fares {
   late: number;
   error: number;
   coming: number; // not connected yet
-  unheard: number; // since a restart of the server
+  unheard: number; // no heartbeat since a server restart
   gone: number;
   total: number;
 }
 
 export type Workers = Pick<Fares, 'connected' | 'late' | 'error' | 'total'> & { disconnected: number };
 
-// Returns the workers of each cluster; the main one has an empty name.
+// Returns the workers by cluster; the main cluster has an empty name.
 export function workersByPool(tasks: Tasks): Map<string, Workers> {
   const pools = new Map<string, Workers>();
   for (let slot = 0; slot < tasks.size; ++slot) {
@@ -47,7 +47,6 @@ export function fares(c: ClusterRow, workers?: Workers): Fares {
   };
 }
 
-// Returns the most severe state.
 export function health(c: ClusterRow, f: Fares): [shape: Shape, word: string] {
   if (c.state === 'FAILED') return ['error', 'failed'];
   if (f.error > 0) return ['error', `${f.error} in error`];

@@ -1,8 +1,8 @@
-// The numbers of the whole server, from the topic `counters` and GET /api/v1/overview.
+// The counters of the whole server, from the topic `counters` and GET /api/v1/overview.
 
 import type { Overview } from 'muster-rest';
 
 export type { Counts } from 'muster-rest';
 export type Counters = Overview;
-// By displayed name; for Python, the name of the callable.
+// Functions by displayed name; for Python, the name of the callable.
 export type ShownFunction = Overview['progress']['functions'][number];

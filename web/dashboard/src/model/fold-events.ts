@@ -1,28 +1,29 @@
-// Folds repeated events into one line: same kind and subject, with only other repeated events between them. The reader then sees
-// the number of occurrences.
+// Folds repeated events into one line with a count: same kind and subject, with only other repeated events between
+// them.
 
 import type { EventRow } from './protocol';
 
 export interface FoldedEvent extends EventRow {
   times: number;
-  first: number; // number of the oldest event: constant while the fold grows
+  first: number; // number of the oldest event; constant while the fold grows
   first_ms: number;
 }
 
-// Repeats within this time are folded, even with other events between them.
+// Repeats within this time are folded even if other events lie between them.
 const NEAR_MS = 300_000;
 
-// Texts that differ only in numbers ("for 40 s", "for 60 s") count as equal.
+// Texts that differ only in numbers, such as "for 40 s" and "for 60 s", count as equal.
 function sameness(e: EventRow): string {
   return [e.severity, e.kind, e.cluster, e.subject, e.text.replace(/\d+(\.\d+)?/g, '#')].join('\u0000');
 }
 
-// Returns the events whose subject is this closure worker, newest first. Events of the main cluster may have an empty name.
+// Returns the events about this closure worker, newest first. Events of the main cluster may have an empty cluster
+// name.
 export function eventsOf(events: readonly EventRow[], worker: string, cluster: { name: string; main: boolean }): EventRow[] {
   return events.filter((e) => e.subject === worker && (e.cluster === cluster.name || (cluster.main && !e.cluster))).sort((a, b) => b.number - a.number);
 }
 
-// Input and output are newest first; the newest event of a fold represents it.
+// Input and output are newest first; the newest event represents its fold.
 export function foldEvents(events: readonly EventRow[]): FoldedEvent[] {
   const folded: FoldedEvent[] = [];
   const open = new Map<string, FoldedEvent>();

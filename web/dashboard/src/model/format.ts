@@ -1,26 +1,27 @@
-// Formats numbers for display, with units. Independent of the page.
+// Formats numbers with units for display. Independent of the page.
 
 export const NONE = '–';
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-// 9954 -> "9,954"
+// Formats 9954 as "9,954".
 export function count(n: number): string {
   return Number.isFinite(n) ? grouped.format(n) : NONE;
 }
 
-// "9,954", "12.4 k", "2.42 M": at most five characters and the unit, so that the width of a key number hardly changes.
+// Formats as "9,954", "12.4 k" or "2.42 M": at most five characters and the unit, so that the width of a key number
+// hardly changes.
 export function short(n: number): string {
   if (!Number.isFinite(n)) return NONE;
   if (n < 0) return `−${short(-n)}`;
   if (n < 10 && !Number.isInteger(n)) return n.toFixed(1);
   if (n < 9999.5) return grouped.format(n);
-  // The limits are where rounding would show 1000.0 of the smaller unit.
+  // At these limits, rounding would show 1000.0 of the smaller unit.
   if (n < 999_950) return `${(n / 1e3).toFixed(1)} k`;
   if (n < 999_995_000) return `${(n / 1e6).toFixed(2)} M`;
   return `${(n / 1e9).toFixed(2)} G`;
 }
 
-// "12.4 k of 98.0 k"; exact if rounding would show both as equal.
+// Formats as "12.4 k of 98.0 k"; exact if both would look equal after rounding.
 export function outOf(part: number, whole: number): string {
   const rounded = short(part) === short(whole) && part !== whole;
   return rounded ? `${count(part)} of ${count(whole)}` : `${short(part)} of ${short(whole)}`;
@@ -38,7 +39,7 @@ export function timeTick(ms: number): string {
   return ms === 0 ? '0' : `${Math.round((ms / (size as number)) * 10) / 10} ${unit}`;
 }
 
-// Steps of a duration axis, in ms: whole numbers of each unit.
+// Steps of a duration axis in ms: whole numbers of each unit.
 export const TIME_STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 20, 30].map((s) => s * 1000),
@@ -54,7 +55,7 @@ export function percent(part: number, whole: number): string {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-// "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m", "1d 2h"; rounded down.
+// Formats as "262 ms", "4.1 s", "43 s", "12m 05s", "3h 05m" or "1d 2h"; rounded down.
 export function age(ms: number): string {
   if (!Number.isFinite(ms)) return NONE;
   const whole = Math.max(0, Math.floor(ms));
@@ -67,7 +68,7 @@ export function age(ms: number): string {
   return `${Math.floor(s / 86_400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
-// A measured duration: "< 1 µs", "35 µs", "1.2 ms", "12 ms", "4.1 s"; rounded down.
+// Formats a measured duration as "< 1 µs", "35 µs", "1.2 ms", "12 ms" or "4.1 s"; rounded down.
 export function duration(us: number): string {
   if (!Number.isFinite(us)) return NONE;
   if (us < 1) return '< 1 µs';
@@ -75,10 +76,10 @@ export function duration(us: number): string {
   return us < 10_000 ? `${(Math.floor(us / 100) / 10).toFixed(1)} ms` : age(us / 1000);
 }
 
-// The difference of two times in whole milliseconds; shorter ones cannot be distinguished from 0.
+// The difference of two times in whole milliseconds; smaller differences look like 0.
 export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
-// A configured duration, without false precision: "5 s", "12.5 s", "250 ms".
+// Formats a configured duration without false precision: "5 s", "12.5 s", "250 ms".
 export function span(ms: number): string {
   return ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : age(ms);
 }
@@ -91,26 +92,26 @@ export function bytes(n: number): string {
   return `${unit === 0 ? n : n.toFixed(n < 9.95 ? 1 : 0)} ${units[unit]}`;
 }
 
-// The time zone of displayed times: the browser's, or UTC. The only state of this file; zone.ts sets it.
+// The time zone of displayed times. zone.ts sets it; this file has no other state.
 export type Zone = 'local' | 'UTC';
 let clockZone: Zone = 'local';
 export function setClockZone(next: Zone): void {
   clockZone = next;
 }
 
-// Returns a Date whose UTC fields show the wall clock of the zone, and the zone's offset from UTC in minutes.
+// Returns a Date whose UTC fields contain the local time of the zone, and the zone's UTC offset in minutes.
 function wall(ms: number): [at: Date, offset: number] {
   const offset = clockZone === 'UTC' ? 0 : -new Date(ms).getTimezoneOffset();
   return [new Date(ms + offset * 60_000), offset];
 }
 
-// Wall clock: "02:27:33".
+// Formats the local time as "02:27:33".
 export function clock(ms: number): string {
   const [at] = wall(ms);
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
 }
 
-// Returns the newest moment before `now` at which the clock shows "12:34" or "12:34:56".
+// Returns the last moment before `now` at which the clock showed "12:34" or "12:34:56".
 export function momentAt(text: string, now: number): number | null {
   const [, h, m, s = '0'] = /^(\d\d?):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
   if (h === undefined) return null;
@@ -120,7 +121,7 @@ export function momentAt(text: string, now: number): number | null {
   return then <= now ? then : then - 86_400_000;
 }
 
-// For `title` attributes: the absolute time with date and zone, "2026-11-24 16:00:45 +01:00".
+// Formats for `title` attributes, with date and zone: "2026-11-24 16:00:45 +01:00".
 export function moment(ms: number): string {
   const [at, offset] = wall(ms);
   return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${named(offset)}`;
@@ -131,21 +132,21 @@ function named(offset: number): string {
   return offset === 0 ? 'UTC' : `${offset < 0 ? '−' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }
 
-// "UTC", "+01:00"
+// Returns for example "UTC" or "+01:00".
 export const zoneOf = (ms: number): string => named(wall(ms)[1]);
 
-// A short form of an id for objects without a name: "job_0000000000000a0b" -> "job …0a0b".
+// Shortens the ID of an object without a name: "job_0000000000000a0b" becomes "job …0a0b".
 export function shortId(id: string): string {
   const [, kind, digits] = /^([a-z]+)_([0-9a-f]{16})$/.exec(id) ?? [];
   return kind ? `${kind} …${digits!.slice(-4)}` : id;
 }
 
-// "1 task", "2 tasks"
+// Returns for example "1 task" or "2 tasks".
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// "worker:1207, worker:1208, worker:1209 and 2 more"
+// Returns for example "worker:1207, worker:1208, worker:1209 and 2 more".
 export function some(names: readonly string[], shown = 3, total = names.length): string {
   const listed = names.slice(0, shown);
   const rest = total - listed.length;
@@ -153,7 +154,7 @@ export function some(names: readonly string[], shown = 3, total = names.length):
   return listed.length > 1 ? `${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}` : (listed[0] ?? '');
 }
 
-// "gpu=2, memory=16"
+// Returns for example "gpu=2, memory=16".
 export const pairs = (of: Readonly<Record<string, string | number>> = {}): string =>
   Object.entries(of)
     .map(([name, value]) => `${name}=${value}`)

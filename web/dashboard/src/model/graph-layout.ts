@@ -1,7 +1,7 @@
-// Layout of the dependency graph of a job: from left to right, each closure right of its inputs.
+// Layout of a job's dependency graph from left to right: each closure is to the right of its inputs.
 //
-// Layers are by longest path. Within a layer, nodes are ordered by the mean position of their neighbours, in a few sweeps back
-// and forth. A layer of thousands, such as a map without dependencies, is folded into columns.
+// Layers are by longest path. Within a layer, nodes are ordered by the mean position of their neighbours, in a few
+// sweeps back and forth. A layer of thousands of nodes, such as a map without dependencies, is folded into columns.
 
 export interface Place {
   x: number; // in units of a node's pitch
@@ -32,7 +32,7 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   const layers = layersOf(before, after);
   const order: number[][] = [];
   for (let node = 0; node < nodes; ++node) (order[layers[node]!] ??= []).push(node);
-  for (let n = 0; n < order.length; ++n) order[n] ??= []; // a cycle may leave one empty
+  for (let n = 0; n < order.length; ++n) order[n] ??= []; // a cycle can leave a layer empty
   const rank = new Float64Array(nodes);
   for (const layer of order) number(layer, rank);
   for (let sweep = 0; sweep < SWEEPS; ++sweep) {
@@ -42,8 +42,8 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   return { ...placed(nodes, order), order, before, after };
 }
 
-// Returns the length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the first
-// layer.
+// Returns the length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the
+// first layer.
 function layersOf(before: number[][], after: number[][]): number[] {
   const layers = new Array<number>(before.length).fill(0);
   const missing = before.map((list) => list.length);
@@ -76,21 +76,21 @@ function settle(layer: number[], neighbours: readonly number[][], rank: Float64A
 
 function placed(nodes: number, order: readonly number[][]): Pick<GraphLayout, 'places' | 'columns' | 'rows'> {
   const tallest = order.reduce((most, layer) => Math.max(most, layer.length), 0);
-  // About twice as wide as high for a single layer.
+  // A single layer is about twice as wide as high.
   const rows = Math.min(tallest, Math.max(LEAST_ROWS, Math.ceil(Math.sqrt(nodes / 2)) + 4));
   const places: Place[] = Array.from({ length: nodes });
   let left = 0;
   for (const [number, layer] of order.entries()) {
     const wide = Math.max(1, Math.ceil(layer.length / Math.max(1, rows)));
     const high = Math.ceil(layer.length / wide);
-    const top = Math.floor((rows - high) / 2); // whole rows: edges pass between them
+    const top = Math.floor((rows - high) / 2); // whole rows, because edges pass between rows
     for (const [n, node] of layer.entries()) places[node] = { x: left + (n % wide), y: top + Math.floor(n / wide), layer: number };
     left += wide + LAYER_GAP;
   }
   return { places, columns: Math.max(1, left - LAYER_GAP), rows: Math.max(1, rows) };
 }
 
-// Arrow keys: left and right to a neighbour by dependency (the nearest in height), up and down within the column.
+// Handles arrow keys: left and right select the nearest neighbour by dependency; up and down move within the column.
 export function nodeBeside(graph: GraphLayout, at: number, key: string): number {
   const here = graph.places[at]!;
   const nearest = (list: readonly number[]) => list.reduce<number>((best, node) => (best < 0 || Math.abs(graph.places[node]!.y - here.y) < Math.abs(graph.places[best]!.y - here.y) ? node : best), -1);
@@ -117,7 +117,7 @@ export function nodeBeside(graph: GraphLayout, at: number, key: string): number 
   }
 }
 
-// Returns the node at a point, in pitches; -1 if there is none.
+// Returns the node at a point in pitches, or -1.
 export function nodeAt(graph: GraphLayout, x: number, y: number): number {
   return graph.places.findIndex((place) => Math.abs(place.x + 0.5 - x) < 0.5 && Math.abs(place.y + 0.5 - y) < 0.5);
 }

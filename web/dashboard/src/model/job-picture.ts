@@ -1,4 +1,4 @@
-// Execution times of the closures of a job, as a histogram and by function and worker. Pure.
+// Execution times of a job's closures, as a histogram and by function and worker. Pure.
 
 import type { JobDurations } from 'muster-rest';
 import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
@@ -20,7 +20,7 @@ export interface Bin {
   from: number;
   to: number;
   n: number;
-  failed: number; // of them
+  failed: number;
 }
 
 export interface Group {
@@ -88,7 +88,8 @@ export function percentile(sorted: readonly number[], p: number): number {
 const FIRST_US = 4; // end of the first bin
 const BINS_MOST = 16;
 
-// The first bin ends at 4 µs, and each other one at twice the end of the previous. If the range is wide, bins are merged.
+// The first bin ends at 4 µs; every other bin ends at twice the end of the previous bin. Wide ranges are merged into
+// fewer bins.
 export function bins(all: readonly Ran[]): Bin[] {
   const found = new Map<number, Bin>();
   for (const { us, failed } of all) add(found, us, 1, Number(failed));
@@ -103,7 +104,7 @@ function add(to: Map<number, Bin>, us: number, n: number, failed: number): void 
   bin.failed += failed;
 }
 
-// Returns the bins in order, with empty ones between them.
+// Returns the bins in order, including empty bins.
 function without(found: ReadonlyMap<number, Bin>): Bin[] {
   if (found.size === 0) return [];
   const last = Math.max(...found.keys());
@@ -144,8 +145,8 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
 }
 
-// Returns the closures in the format of the task stream, for when the stream no longer has them. Bars are in the order of their
-// ends.
+// Returns the closures in the format of the task stream, for jobs that the stream no longer contains. Bars are sorted
+// by end.
 export function streamOf(all: readonly Ran[], job: string, cluster: string, now: number): StreamBody {
   const sorted = [...all].sort((a, b) => a.from + a.us / 1000 - b.from - b.us / 1000);
   const base_ms = sorted.reduce((least, { from }) => Math.min(least, from), now);

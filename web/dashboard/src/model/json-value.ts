@@ -1,4 +1,4 @@
-// A JSON value as a tree of rows, and values that represent others: bytes, pickles, blobs, remote values. Pure.
+// A JSON value as a tree of rows, with special forms for bytes, pickles, blobs and remote values. Pure.
 
 import { bytes, count, plural } from './format';
 
@@ -9,7 +9,7 @@ export interface Leaf {
 }
 export interface Branch {
   kind: 'list' | 'object';
-  says: string; // "3 items", "2 members"
+  says: string; // for example "3 items"
   children: [name: string, value: unknown][];
   more: number; // number of omitted children
 }

@@ -2,7 +2,7 @@
 
 export type Look = 'text' | 'json' | 'hex';
 
-const SHOWN_BYTES = 64 * 1024; // of hex and text; more would make the page slow
+const SHOWN_BYTES = 64 * 1024; // of hex and text; more would slow down the page
 
 export function asJson(text: string): string | null {
   const start = text.trimStart()[0];
@@ -14,7 +14,7 @@ export function asJson(text: string): string | null {
   }
 }
 
-// "00000000 68 65 6c 6c 6f … hello"
+// Returns for example "00000000 68 65 6c 6c 6f … hello".
 export function asHex(bytes: Uint8Array): string {
   const lines: string[] = [];
   const end = Math.min(bytes.length, SHOWN_BYTES);
@@ -33,13 +33,13 @@ export function asText(text: string): string {
 
 const cut = (text: string, more: boolean): string => (more ? `${text}\n… cut here` : text);
 
-// Returns the possible formats of a value, the best first.
+// Returns the possible formats, best first.
 export function looks(value: string | null): Look[] {
   if (value === null) return ['hex'];
   return asJson(value) === null ? ['text', 'hex'] : ['json', 'text', 'hex'];
 }
 
-// "a/b/" -> [["a", "a/"], ["b", "a/b/"]]
+// Converts "a/b/" to [["a", "a/"], ["b", "a/b/"]].
 export function crumbs(prefix: string): [name: string, prefix: string][] {
   const parts = prefix.split('/').slice(0, -1);
   return parts.map((name, n) => [name, `${parts.slice(0, n + 1).join('/')}/`]);

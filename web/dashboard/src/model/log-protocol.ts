@@ -1,12 +1,12 @@
-// Topics on logs: see protocol.ts.
+// Log topics: see protocol.ts.
 
 import type { LogLines, Progress } from 'muster-rest';
 
-// A topic for the log of a closure (cl_…) or a job (job_…) that the page shows.
+// The log topic of a closure (cl_…) or a job (job_…).
 export type LogTopic = `logs:${string}`;
 export const isLog = (topic: string): topic is LogTopic => topic.startsWith('logs:');
 
-// Whether the id can have a log; addresses may contain anything.
+// The address can contain anything, so the ID is checked.
 export const mayLog = (id: string): boolean => /^(job|cl)_[0-9a-f]{16}$/.test(id);
 
 export type LogLine = LogLines['lines'][number];

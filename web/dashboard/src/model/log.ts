@@ -6,7 +6,8 @@ import type { LogBody, LogLine } from './log-protocol';
 
 export const LINES_KEPT = 2000;
 
-// A line that ends with a carriage return is incomplete: the next line of the same closure, attempt and level replaces it.
+// A line that ends with a carriage return is incomplete. The next line of the same closure, attempt and level replaces
+// it.
 function withoutReplaced(lines: readonly LogLine[]): LogLine[] {
   if (!lines.some((line) => line.text.endsWith('\r'))) return [...lines];
   const later = new Set<string>();
@@ -27,12 +28,12 @@ export class Log {
   earlier = false; // older lines exist
   dropped = 0;
   ended = false;
-  known = true; // false: the job is unknown, or its record was removed
+  known = true; // false if the job is unknown or its record was removed
   progress: Progress | null = null;
 
   apply(message: LogBody, snapshot: boolean): void {
     const held = snapshot ? [] : this.lines;
-    const newest = held.at(-1)?.seq ?? 0; // a delta that reaches further back repeats some
+    const newest = held.at(-1)?.seq ?? 0; // a delta that reaches further back repeats some lines
     const all = withoutReplaced([...held, ...message.lines.filter((line) => line.seq > newest)]);
     this.lines = all.slice(-LINES_KEPT);
     this.earlier = message.earlier || (!snapshot && this.earlier) || all.length > LINES_KEPT;
@@ -44,7 +45,7 @@ export class Log {
   }
 }
 
-// Returns the lines that contain the text, and whether they are from several writers.
+// Returns the lines that contain the text, and whether several writers wrote them.
 export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
   const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;

@@ -1,4 +1,4 @@
-// Machine data that workers report over REST. Missing values are unknown.
+// Machine data that workers report. Missing values are unknown.
 
 import type { MachineView } from 'muster-rest';
 import { bytes, NONE, percent } from './format';
@@ -7,15 +7,15 @@ export type { MachineView };
 type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
-// Returns the largest distance of joined samples; a larger gap means that the worker was disconnected. Samples over days are
-// minutes apart.
+// Returns the longest distance between joined samples. A larger gap means that the worker was disconnected. Samples
+// over days are minutes apart.
 export function gapOf(seconds: readonly number[]): number {
   let least = Infinity;
   for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);
   return least === Infinity ? 20 : Math.max(20, 2.5 * least);
 }
 
-// Returns the sample at a time (ms); -1 if none is near.
+// Returns the sample at a time (ms), or -1 if there is none nearby.
 export function sampleAt(seconds: readonly number[], at: number): number {
   let low = 0;
   let high = seconds.length;
@@ -29,7 +29,7 @@ export function sampleAt(seconds: readonly number[], at: number): number {
   return away(best) <= gapOf(seconds) * 1000 ? best : -1;
 }
 
-// Returns the machine's data at a time; null if it is unknown.
+// Returns null if the data at this time is unknown.
 export function machineThen({ machine, samples: s }: MachineView, at: number): Machine | null {
   const n = s ? sampleAt(s.seconds, at) : -1;
   if (!machine || !s || n < 0) return null;
@@ -42,7 +42,7 @@ export const cpuText = (m: Machine): string => (m.cpu === undefined ? NONE : `${
 
 export const memoryText = (m: Machine): string => (m.memory_bytes === undefined || !m.memory_total_bytes ? NONE : `${percent(m.memory_bytes, m.memory_total_bytes)} of ${bytes(m.memory_total_bytes)}`);
 
-// Returns the mean over the GPUs that report it.
+// Averages over the GPUs that report utilization.
 export function gpuText(m: Machine): string {
   const busy = m.gpus.flatMap((g) => (g.busy === undefined ? [] : [g.busy]));
   if (busy.length === 0) return m.gpus.length > 0 ? `${m.gpus.length} there` : NONE;
@@ -53,8 +53,8 @@ export const rateText = (a?: number, b?: number): string => (a === undefined || 
 
 export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
 
-// Returns an SVG path of 100 x 20 that joins known neighbours. `most`: the upper limit; default: the largest value. `range`: from
-// and to in seconds; default: all samples.
+// Returns an SVG path of 100 x 20 that joins known neighbours. `most` is the upper limit, by default the largest value.
+// `range` is in seconds, by default that of all samples.
 export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
   const [begin, end] = range;
   const length = Math.max(end - begin, 1);

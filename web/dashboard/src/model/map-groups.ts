@@ -1,4 +1,4 @@
-// The groups of the cluster map: closure workers by job, and agents by cluster and job. Covers one cluster or all. Pure.
+// The groups of the cluster map: closure workers by job, and agents by cluster and job, for one cluster or all. Pure.
 
 import { plight, type Plight } from './agents';
 import type { MapGroup } from './order';
@@ -7,16 +7,16 @@ import type { Tasks } from './tasks';
 
 // A cell is a closure worker (a row of Tasks) or an agent.
 export interface CellGroup extends MapGroup {
-  agents?: readonly AgentRow[]; // the ids are then positions in this list
+  agents?: readonly AgentRow[]; // the IDs are then positions in this list
   devices: number;
 }
 
-// The states of cells: those of closure workers, and one that only agents have.
+// The states of closure workers, and one state that only agents have.
 export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
 export type CellState = TaskState | 'UNHEARD';
 
-// The only mapping of agents to cell states; the map, its legend, the key numbers and the rail use it. Missing agents count as
-// registering, and victims of another's error as in error.
+// The only mapping of agents to cell states. Missing agents count as registering; victims of another agent's error
+// count as in error.
 const STATE_OF: Record<Plight, CellState> = {
   victim: 'ERROR',
   late: 'LATE',
@@ -30,11 +30,11 @@ const STATE_OF: Record<Plight, CellState> = {
 
 export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE_OF[plight(agent)]);
 
-// Returns whether a cluster uses agents. If closure workers have connected and no agent ever has, it is declared only for its
-// port and size.
+// Returns whether a cluster uses agents. A cluster with closure workers that never had an agent is declared only for
+// its port and size.
 export const hasAgents = (cluster: ClusterRow | undefined): boolean => cluster?.state !== 'WAITING' || !cluster.has_workers;
 
-// `of`: only this cluster. With several clusters, labels contain the cluster.
+// `of` restricts the groups to a cluster. With several clusters, labels contain the cluster.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
   const mine = (group: MapGroup): MapGroup => {
     if (!of) return group;
@@ -60,7 +60,7 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   return groups;
 }
 
-// Memoised cellGroups: the layout depends on the identity of its result.
+// Memoises cellGroups, because the layout depends on the identity of its result.
 export function keptCellGroups(): typeof cellGroups {
   let of: readonly unknown[] = [];
   let groups: readonly CellGroup[] = [];
@@ -74,8 +74,8 @@ export function keptCellGroups(): typeof cellGroups {
   };
 }
 
-// Returns the number of cells in each state, in the order of CELL_STATES. For all clusters, uses the counts of Tasks instead of
-// reading ten thousand rows.
+// Returns the number of cells in each state, in the order of CELL_STATES. For all clusters, uses the counts of Tasks
+// instead of reading ten thousand rows.
 export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: ClusterRow | undefined): number[] {
   const counts = of ? new Array<number>(CELL_STATES.length).fill(0) : [...tasks.counts, 0];
   for (const { ids, agents } of groups) {
@@ -89,7 +89,6 @@ export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: Clus
   return counts;
 }
 
-// Returns the number of agents known to be connected.
 export const connectedOf = (agents: ClusterRow['agents']): number => agents.connected - (agents.unheard ?? 0);
 
 // Closure workers and agents of all clusters, by state.
@@ -100,7 +99,7 @@ export interface TaskTotals {
   error: number;
   gone: number;
   missing: number; // not connected yet
-  unheard: number; // no heartbeat since a restart of the server
+  unheard: number; // no heartbeat since a server restart
 }
 
 export function taskTotals(workers: { connected: number; late: number; error: number; disconnected: number; total: number }, clusters: readonly ClusterRow[]): TaskTotals {

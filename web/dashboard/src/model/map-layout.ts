@@ -1,4 +1,4 @@
-// Positions of the cells of the cluster map, in device pixels: fractional positions would cause moiré.
+// Positions of the cells of the cluster map, in whole device pixels, because fractional positions would cause moiré.
 
 interface Block {
   left: number;
@@ -11,7 +11,7 @@ interface Block {
 }
 
 export interface Layout {
-  pitch: number; // distance of two cells
+  pitch: number; // distance between two cells
   cell: number; // size of a healthy cell
   width: number;
   height: number;
@@ -28,7 +28,7 @@ const MAX_PITCH = 40;
 const MIN_PITCH = 3;
 const LABEL = 20; // CSS pixels of a group's title
 const GAP = 8; // below a group's cells
-const LEAST = 190; // of a group next to others, so that its title is readable
+const LEAST = 190; // of a group next to another, so that its title is readable
 const BESIDE = 24; // between two such groups
 
 function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bounds): number {
@@ -37,7 +37,7 @@ function heightAt(pitch: number, counts: readonly number[], { width, scale }: Bo
   return counts.reduce((sum, count) => sum + furniture + Math.ceil(count / columns) * pitch, 0);
 }
 
-// Finds the largest cells with which all groups fit. Groups of one row are placed side by side if there is room.
+// Finds the largest cells with which all groups fit. Groups of one row are placed side by side if possible.
 export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const { width, height, scale } = bounds;
   const least = Math.max(2, Math.round(MIN_PITCH * scale));
@@ -47,7 +47,7 @@ export function layout(counts: readonly number[], bounds: Bounds): Layout {
   const most = Math.max(1, Math.floor(width / pitch));
   const blocks: Block[] = [];
   let top = 0; // of the next groups
-  let left = width; // end of the current line; width: it is full
+  let left = width; // end of the current line; `width` means that it is full
   let line = 0; // top of the current line
   for (const count of counts) {
     const rows = Math.ceil(count / most);
@@ -85,7 +85,7 @@ export function cellPlace(map: Layout, { group, n }: CellRef): { x: number; y: n
   return { x: block.left + (n % block.columns) * map.pitch, y: block.top + Math.floor(n / block.columns) * map.pitch };
 }
 
-// Returns the cell nearest in x in another line of groups, in its first or last row.
+// Returns the horizontally nearest cell in another line of groups, in its first or last row.
 function across(map: Layout, labelTop: number, x: number, last: boolean): CellRef {
   let best: CellRef = { group: -1, n: 0 };
   let away = Infinity;
@@ -100,7 +100,8 @@ function across(map: Layout, labelTop: number, x: number, last: boolean): CellRe
   return best;
 }
 
-// Arrow keys: left and right through all groups; up and down by rows, and into the groups above and below.
+// Handles arrow keys: left and right move through all groups; up and down move by rows, and into the groups above and
+// below.
 export function cellBeside(map: Layout, at: CellRef, key: string): CellRef {
   const { group, n } = at;
   const block = map.blocks[group]!;

@@ -1,4 +1,4 @@
-// Named rows of a topic and their changes. Plain data.
+// The named rows of a topic and their changes. Plain data.
 
 export interface NamedRows<Row> {
   rows: Record<string, Row>;
@@ -7,7 +7,7 @@ export interface NamedRows<Row> {
 }
 
 export class RowSet<Row> {
-  version = 0; // any change
+  version = 0; // counts all changes
   more = 0; // number of rows that the server omitted
   private byName = new Map<string, Row>();
   private list: readonly Row[] | null = null;

@@ -1,5 +1,5 @@
-// Selects alerts for browser notifications: new ones that are stuck or errors, that last, and that were not dismissed. Pure;
-// alerts/notices.ts has the clock and the browser.
+// Selects alerts for browser notifications: new, persistent alerts that are stuck or errors and were not dismissed.
+// Pure; alerts/notices.ts uses the clock and the browser.
 
 import { nameOfItem, urgencyOf } from './alert-list';
 import type { AttentionRow } from './protocol';
@@ -8,10 +8,10 @@ export const LASTS_MS = 10_000; // shorter alerts are not shown
 const KNOWN_MAX = 1000; // names
 
 export class Notices {
-  private first = new Map<string, number>(); // by name: when it was first seen
-  private told = new Set<string>(); // names of alerts that were shown or existed before
+  private first = new Map<string, number>(); // time of first occurrence, by name
+  private told = new Set<string>(); // alerts that were shown or existed before
 
-  // Marks alerts as known: those that existed when the page was opened, or while it was visible.
+  // Marks alerts as known because they existed when the page was opened, or while it was visible.
   known(rows: readonly AttentionRow[]): void {
     for (const row of rows) this.told.add(nameOfItem(row));
     this.first.clear();

@@ -2,7 +2,8 @@
 
 import { CONNECTED, type Tasks } from './tasks';
 
-// A number that sorts like (job, index): 17 bits of job, 32 of index, and four of state above them fit exactly into a double.
+// Returns a number that sorts like (job, index): 17 bits of job and 32 bits of index. With four bits of state above
+// them, it fits exactly into a double.
 function place(tasks: Tasks, slot: number): number {
   return tasks.jobAt(slot) * 2 ** 32 + tasks.indexAt(slot);
 }
@@ -21,7 +22,7 @@ export function matches(tasks: Tasks, slot: number, query: string): boolean {
   );
 }
 
-// Returns row ids for the task list, of one cluster (empty: the main one) or of all.
+// Returns row IDs for the task list of one cluster (empty for the main cluster) or of all clusters.
 export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Array {
   const wanted = query.trim().toLowerCase();
   const key = new Float64Array(tasks.size);
@@ -29,7 +30,7 @@ export function listOrder(tasks: Tasks, query = '', cluster?: string): Float64Ar
   for (let slot = 0; slot < tasks.size; ++slot) {
     if (cluster !== undefined && tasks.clusterAt(slot) !== cluster) continue;
     if (wanted !== '' && !matches(tasks, slot, wanted)) continue;
-    // The most severe state has the highest number and comes first; cordoned workers come before healthy ones.
+    // The most severe state has the highest number and comes first. Cordoned workers come before healthy workers.
     const aside = tasks.cordonedAt(slot) && tasks.stateAt(slot) === CONNECTED;
     key[slot] = place(tasks, slot) - (2 * tasks.stateAt(slot) + Number(aside)) * 2 ** 49;
     slots.push(slot);
@@ -44,8 +45,8 @@ export interface MapGroup {
 
 const MAX_GROUPS = 10;
 
-// Returns row ids for the cluster map, a group per job in order of first occurrence. Beyond ten jobs, the smallest share a group:
-// a title for each would leave no room for the cells.
+// Returns row IDs for the cluster map: a group for each job, in order of first occurrence. Beyond ten jobs, the
+// smallest jobs share a group, because their titles would leave no room for the cells.
 export function mapGroups(tasks: Tasks): MapGroup[] {
   const byJob = new Map<number, number[]>();
   const key = new Float64Array(tasks.size);

@@ -1,4 +1,4 @@
-// The pages: paths, titles, names in the rail, topics. Pure; route.ts applies it to the address.
+// The pages: paths, titles, names in the rail, topics. Pure; route.ts applies them to the address.
 
 import type { Topic } from './protocol';
 
@@ -6,19 +6,19 @@ export const GROUPS = ['Work', 'Cluster', 'Agreement'] as const;
 export type Group = (typeof GROUPS)[number];
 
 interface PageRow {
-  path: string; // '*' is a path segment, the subject
+  path: string; // '*' is the path segment of the subject
   title: string;
-  rail?: string; // name in the rail; pages without a name are reached through others
-  group?: Group; // section of the rail; none: above all sections
-  key?: string; // after "g"
-  find?: string; // label of the search field in the header; none: no field
-  cluster?: boolean; // the page shows one cluster, which can be selected
+  rail?: string; // name in the rail; a page without a name is reached through other pages
+  group?: Group; // section of the rail; if missing, above all sections
+  key?: string; // pressed after "g"
+  find?: string; // label of the header's search field; if missing, there is no field
+  cluster?: boolean; // the page shows one selectable cluster
   topics: readonly Topic[];
 }
 
 const always = ['counters', 'clusters', 'attention'] as const satisfies readonly Topic[];
 
-// In the order of the rail.
+// Listed in the order of the rail.
 export const PAGES = [
   { path: '/', title: 'Overview', rail: 'Overview', key: 'o', find: 'Find a task, host or incarnation', topics: [...always, 'tasks', 'agents', 'jobs'] },
   { path: '/tasks', title: 'Tasks', rail: 'Tasks', group: 'Cluster', key: 't', find: 'Find a task, host or incarnation', cluster: true, topics: [...always, 'tasks', 'agents', 'barriers', 'events'] },
@@ -58,7 +58,7 @@ function fits(pattern: string, path: readonly string[]): boolean {
   return wanted.length === path.length && wanted.every((part, n) => part === '*' || part === path[n]);
 }
 
-// A path without a page shows its nearest parent page, finally the overview.
+// For an unknown path, returns the nearest parent page.
 export function pageOf(path: string): Page {
   for (let names = parts(path); names.length > 0; names = names.slice(0, -1)) {
     const found = PAGES.find((page) => fits(page.path, names));
@@ -67,7 +67,7 @@ export function pageOf(path: string): Page {
   return PAGES[0];
 }
 
-// "/jobs/a%20b/graph" -> "a b"
+// Returns the decoded subject: "a b" for "/jobs/a%20b/graph".
 export function subjectOf(path: string): string {
   const at = parts(pageOf(path).path).indexOf('*');
   return at < 0 ? '' : unescaped(parts(path)[at]!);
@@ -77,18 +77,18 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand: the server will answer that it does not exist
+    return text; // typed by hand; the server will report that it does not exist
   }
 }
 
-// Returns the highlighted entry of the rail: that of the page, or of its parent.
+// Returns the highlighted entry of the rail: the page or its parent.
 export function railOf(page: Page): Path {
   if (page.rail) return page.path;
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
 }
 
-// Converts an address of an earlier version to the present form. There, a job was a parameter, and a closure was a choice on the
-// page of its job. Jobs without a started closure were RUNNING.
+// Converts an address of an earlier version, in which a job was a parameter and a closure was a choice on its job's
+// page. Jobs without a started closure were RUNNING.
 export function normal({ pathname, search }: Place): Place {
   const query = new URLSearchParams(search);
   const [first, id, ...rest] = parts(pathname);
@@ -111,7 +111,7 @@ function moved(pathname: string, query: URLSearchParams, without: string): Place
   return { pathname, search: text ? `?${text}` : '' };
 }
 
-// Returns the title of the tab: number of alerts and subject first, since tabs are narrow.
+// Returns the tab title. The number of alerts and the subject come first, because tabs are narrow.
 export function tabTitle(page: Page, name: string, alerts = 0): string {
   return `${alerts > 0 ? `(${alerts}) ` : ''}${name ? `${name} · ` : ''}${page.title} · Muster`;
 }

@@ -1,4 +1,4 @@
-// The commands of the palette (ctrl-K) on named objects: "cordon worker:1", "cancel nightly". Pure.
+// Palette commands (ctrl-K) for named objects: "cordon worker:1", "cancel nightly". Pure.
 
 import type { TaskView } from './tasks';
 import { unfinished } from './protocol';
@@ -7,7 +7,7 @@ import type { ProgramView } from './rest/programs';
 import { splitTask } from './rest/commands';
 
 export interface Order {
-  title: string; // "Cordon worker:1"
+  title: string; // for example "Cordon worker:1"
   detail: string;
   question: string;
   says: string; // description of the effect
@@ -15,13 +15,13 @@ export interface Order {
   danger: boolean;
   path: string; // path of the POST request
   done: string;
-  leads?: 'job'; // opens the job in the answer
+  leads?: 'job'; // opens the job in the response
 }
 
 const VERBS = ['cordon', 'uncordon', 'drain', 'cancel', 'retry', 'restart'] as const;
 type Verb = (typeof VERBS)[number];
 
-// Returns the commands that the typed text can begin with, and the rest of the text.
+// Returns the commands that start with the first typed word, and the remaining text.
 export function verbsIn(typed: string): { verbs: readonly Verb[]; rest: string } {
   const [first = '', ...rest] = typed.trim().toLowerCase().split(/\s+/);
   return { verbs: first.length < 3 ? [] : VERBS.filter((verb) => verb.startsWith(first)), rest: rest.join(' ') };

@@ -1,20 +1,20 @@
-// The search of the palette (ctrl-K): matching names, the best first. Pure.
+// The palette's search (ctrl-K): matching names, best first. Pure.
 
 import type { Order } from './palette-actions';
 
 export interface Found {
-  kind: string; // "page", "job", "worker"
+  kind: string; // for example "page", "job", "worker"
   title: string;
   detail: string;
-  href?: string; // target of the link; otherwise an action is performed
+  href?: string; // target of the link; otherwise, an action is performed
   act?: () => void;
-  asks?: Order; // asks for confirmation first
+  asks?: Order; // requires confirmation
 }
 
 const PER_KIND = 6;
 const ALL = 40;
 
-// Returns a rank, lower is better; null if there is no match. Every word must occur in the title or the detail.
+// Returns a rank, lower is better, or null without a match. Every word must occur in the title or the detail.
 export function rank({ title, detail, kind }: Found, words: readonly string[]): number | null {
   const name = title.toLowerCase();
   const all = `${name} ${detail.toLowerCase()} ${kind}`;
@@ -45,7 +45,7 @@ export function bestOf(all: Iterable<Found>, typed: string): Found[] {
     .map(([, one]) => one);
 }
 
-// Ids are opened directly: the server may know objects that no list contains.
+// Opens IDs directly, because the server may know objects that no list contains.
 export function named(typed: string): { kind: 'job' | 'closure' | 'program' | 'object'; id: string } | null {
   const id = typed.trim().toLowerCase();
   if (/^job_[0-9a-f]{16}$/.test(id)) return { kind: 'job', id };

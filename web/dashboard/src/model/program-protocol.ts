@@ -1,4 +1,5 @@
-// Topics on programs, see protocol.ts: `programs` has a row for each, "program:prog_…" contains the details of one.
+// Topics about programs, see protocol.ts. `programs` has a row for each program; "program:prog_…" contains the details
+// of one program.
 
 import { bare } from './ansi';
 import type { NamedRows } from './named-rows';
@@ -7,7 +8,7 @@ import type { AttemptView, ProgramView, RankView } from './rest/programs';
 export type ProgramTopic = `program:${string}`;
 export const isProgram = (topic: string): topic is ProgramTopic => topic.startsWith('program:');
 
-// Whether the id can be that of a program; addresses may contain anything.
+// The address can contain anything, so the ID is checked.
 export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
 
 // A row of the list: the values that change while a program runs.
@@ -18,7 +19,7 @@ export type ProgramRow = Pick<
   cause?: { text: string };
 };
 
-// A barrier that some ranks have waited at for a while.
+// A barrier at which some ranks have waited for a while.
 export interface Waiting {
   id: string;
   arrived: number;
@@ -28,7 +29,7 @@ export interface Waiting {
 
 // A program as sent by the server. Unchanged rows keep their identity. Plain data.
 export class WatchedProgram {
-  program: ProgramView | null = null; // null: unknown to the server
+  program: ProgramView | null = null; // null if unknown to the server
   attempts: readonly AttemptView[] = [];
   barriers: readonly Waiting[] = [];
   private byRank = new Map<number, RankView>();
@@ -47,11 +48,10 @@ export class WatchedProgram {
     this.list = null;
   }
 
-  // By number.
   ranks(): readonly RankView[] {
     return (this.list ??= [...this.byRank.values()].sort((a, b) => a.rank - b.rank));
   }
 }
 
-// Output of programs may contain control sequences.
+// Program output can contain control sequences.
 const readable = (r: RankView): RankView => (r.last_line ? { ...r, last_line: bare(r.last_line) } : r);

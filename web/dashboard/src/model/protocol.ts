@@ -1,7 +1,7 @@
 // The messages of `GET /api/v1/ws` (subprotocol muster.v1), as types and as a parser.
 //
-// The server sends state, not events: a `snap` contains a whole topic, a `d` (delta) the changes since `from`. The C++ side
-// writes the same messages; test/golden/ contains one of each kind, and both sides test against it.
+// The server sends state, not events: a `snap` contains a whole topic, a `d` (delta) the changes since `from`.
+// test/golden/ contains one message of each kind; the C++ code and this code are both tested against it.
 
 import type { Attention, BarrierView, Events, Generation, JobView } from 'muster-rest';
 import type { Counters } from './counters-protocol';
@@ -16,7 +16,7 @@ export const SUBPROTOCOL = 'muster.v1';
 const TOPICS = ['counters', 'tasks', 'jobs', 'clusters', 'agents', 'barriers', 'events', 'attention', 'programs'] as const;
 export type Topic = (typeof TOPICS)[number] | LogTopic | ProgramTopic;
 
-// In order of severity: the task list and the map sort by it. REGISTERING occurs only for agents, which the map shows, too.
+// In order of severity, by which the task list and the map sort. Only agents can be REGISTERING.
 export const TASK_STATES = ['CONNECTED', 'REGISTERING', 'LATE', 'DISCONNECTED', 'ERROR'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
@@ -26,7 +26,7 @@ export const unfinished = (state: JobState): boolean => state === 'QUEUED' || st
 export interface Hello {
   t: 'hello';
   proto: string;
-  boot: string; // this run of the server; if it changes, all sequence numbers have restarted
+  boot: string; // server process; if it changes, all sequence numbers have restarted
   now: number;
   version: string;
   cluster: string;
@@ -49,7 +49,7 @@ export interface HistoryPoints {
 // Columns of equal length, with an entry for each task.
 export interface TaskRows {
   i: number[];
-  cluster?: string[]; // the cluster; empty, or no column: the main one
+  cluster?: string[]; // empty or missing for the main cluster
   job: string[];
   index: number[];
   state: string[];
@@ -61,13 +61,13 @@ export interface TaskRows {
   running: number[];
   finished: number[];
   failed?: number[]; // included in `finished`; older servers omit it
-  cordoned?: number[]; // 1: gets no new closures until it is uncordoned
+  cordoned?: number[]; // 1 if the worker gets no new closures until it is uncordoned
   error: string[];
 }
 
 export interface Job {
   id: string;
-  cluster?: string; // empty: the main one
+  cluster?: string; // empty for the main cluster
   name: string;
   state: JobState;
   total: number;
@@ -77,33 +77,33 @@ export interface Job {
   failed: number;
   cancelled: number;
   created_ms: number;
-  finished_ms: number; // 0 while it runs
+  finished_ms: number; // 0 while the job is running
   error: string;
 }
 
-// Topics of named rows: a row is always sent completely. Times are absolute; 0: it has not happened.
+// Topics of named rows: a changed row is sent completely. Times are absolute; 0 means that the event has not happened.
 const AGENT_STATES = ['CONNECTED', 'REGISTERING', 'MISSING', 'DISCONNECTED', 'LATE', 'ERROR'] as const;
 type AgentState = (typeof AGENT_STATES)[number];
 
 export interface ClusterRow {
   name: string;
-  main: boolean; // on the server's own port: closure workers are its tasks, too
-  address: string; // for agents; empty: none
+  main: boolean; // on the server's own port; its tasks include closure workers
+  address: string; // for agents; empty if there is none
   tasks: number;
   has_workers: boolean; // closure workers have connected
-  failed_jobs?: number; // jobs and sessions that failed, as in the list of jobs
+  failed_jobs?: number; // failed jobs and sessions, as in the list of jobs
   state: Generation['state'];
-  ends?: boolean; // it is still running, but its program is ending or has ended
+  ends?: boolean; // still running, but its program is ending or has ended
   generation: number;
   started: number;
-  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // of the connected ones: no heartbeat since a restart
+  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // unheard: connected, but no heartbeat since a server restart
   barriers: number;
   keys: number;
   key_waits: number;
   cause?: { task: string; message: string; at: number };
 }
 
-// Ages of heartbeats, by cluster and job: one character per task, see takeAges.
+// Heartbeat ages by cluster and job: one character per task, see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
 // The state of an agent. Missing members do not apply.
@@ -111,7 +111,7 @@ interface AgentFares {
   state: AgentState;
   code?: string;
   error?: string;
-  casualty?: boolean; // its error is a consequence of another task's
+  casualty?: boolean; // the error is a consequence of another task's error
   late_for?: string;
   late_since?: number;
   waits: string[];
@@ -124,16 +124,17 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  unheard?: boolean; // known from before a restart of the server, without a heartbeat since
-  // If heartbeats have ended: the last one. Otherwise from the column of ages, with a precision of 1/48 of the heartbeat timeout.
+  unheard?: boolean; // known from before a server restart, without a heartbeat since
+  // The last heartbeat if heartbeats have ended; otherwise from the ages column, with a precision of 1/48 of the
+  // heartbeat timeout.
   seen: number;
   devices: number;
-  device_names?: string[]; // of the first
+  device_names?: string[]; // the first names
 }
 
-// A change of known rows; thousands may change to the same state at once.
+// A change of known rows, because thousands may change to the same state at once.
 export interface AgentChange {
-  job: string; // CLUSTER/JOB; the row's name is this and :INDEX
+  job: string; // CLUSTER/JOB; ":INDEX" is appended for the row's name
   tasks: number[]; // first and last index of each range, alternating
   set: AgentFares;
 }
@@ -150,10 +151,10 @@ export interface BarrierRow {
   deadline: number;
   first: string;
   error: string;
-  missing: { task: string; address: string; seen: number }[]; // the first of them
+  missing: { task: string; address: string; seen: number }[]; // the first missing tasks
 }
 
-// An alert; it disappears when its cause ends.
+// An alert, which disappears when its cause ends.
 export type AttentionRow = Attention['items'][number];
 export type EventRow = Events['events'][number];
 
@@ -227,7 +228,7 @@ function columns(of: Fields, keys: readonly string[], what: string): void {
 const TASK_COLUMNS = ['i', 'job', 'index', 'state', 'seen', 'since', 'incarnation', 'host', 'slots', 'running', 'finished', 'error'];
 const HISTORY_COLUMNS = ['t', 'queued', 'running', 'finished', 'failed', 'hb_p99'];
 
-// Checks what the code after the parser relies on. More is not needed, since dashboard and server are one binary.
+// Checks only what later code relies on, because dashboard and server are one binary.
 function checkBody(topic: string, message: Fields): void {
   switch (topic) {
     case 'counters': {
@@ -256,7 +257,7 @@ function checkBody(topic: string, message: Fields): void {
   }
 }
 
-// Returns the message, or null if its kind is unknown: a newer server may send other kinds.
+// Returns null for an unknown kind of message, because a newer server may send other kinds.
 export function parse(text: string): ServerMessage | null {
   let json: unknown;
   try {

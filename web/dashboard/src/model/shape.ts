@@ -1,2 +1,2 @@
-// The name of the shape that marks a state; parts/shape.tsx draws it.
+// The shape that marks a state; parts/shape.tsx draws it.
 export type Shape = 'connected' | 'late' | 'running' | 'restarting' | 'error' | 'disconnected' | 'waiting' | 'put-back';

@@ -10,13 +10,13 @@ import { isProgram, WatchedProgram, type ProgramRow } from './program-protocol';
 import type { AgentRow, AttentionRow, BarrierRow, ClusterRow, Counters, EventRow, Hello, Job, LogMessage, ProgramMessage, Topic, TopicMessage } from './protocol';
 import { Tasks } from './tasks';
 
-// old: already applied; gap: an earlier message is missing, so request the topic again.
+// old: already applied; gap: an earlier message is missing, so the topic must be requested again.
 export type Outcome = 'applied' | 'old' | 'gap';
 
 export class Store {
   hello: Hello | null = null;
   counters: Counters | null = null;
-  serverNow = 0; // the server's clock in the newest message applied
+  serverNow = 0; // server time of the newest applied message
   updates = 0;
   jobsVersion = 0;
   readonly history = new History();
@@ -27,13 +27,13 @@ export class Store {
   readonly events = new RowSet<EventRow>();
   readonly attention = new RowSet<AttentionRow>();
   readonly programs = new RowSet<ProgramRow>();
-  watchedVersion = 0; // any change of a watched log or program
+  watchedVersion = 0; // counts all changes of watched logs and programs
   private logs = new Map<Topic, Log>();
   private watched = new Map<Topic, WatchedProgram>();
   private jobsById = new Map<string, Job>();
   private seqs = new Map<Topic, number>();
 
-  // Returns the sequence number for a resume; null if only a snapshot helps.
+  // Returns the sequence number for a resume, or null if a snapshot is required.
   seq(topic: Topic): number | null {
     return this.seqs.get(topic) ?? null;
   }
@@ -46,7 +46,7 @@ export class Store {
     return this.watched.get(topic);
   }
 
-  // Drops topics that no page shows; they begin with a snapshot when they are shown again.
+  // Drops topics that no page shows. When they are shown again, they start with a snapshot.
   keepWatched(topics: readonly Topic[]): void {
     for (const held of [this.logs, this.watched])
       for (const topic of held.keys())
@@ -56,13 +56,12 @@ export class Store {
         }
   }
 
-  // Newest first.
   jobs(): Job[] {
     return [...this.jobsById.values()].sort((a, b) => b.created_ms - a.created_ms || (a.id < b.id ? 1 : -1));
   }
 
-  // Returns whether this is another run of the server than that of the stored data. The data stays until snapshots replace it:
-  // marked old data is better than an empty page.
+  // Returns whether the server process differs from that of the stored data. The data stays until snapshots replace it,
+  // because marked old data is better than an empty page.
   greet(hello: Hello): boolean {
     const other = this.hello !== null && this.hello.boot !== hello.boot;
     if (other) this.seqs.clear();
@@ -75,7 +74,7 @@ export class Store {
       const held = this.seqs.get(message.topic);
       if (held === undefined || message.from > held) return 'gap';
       if (message.seq <= held) return 'old';
-      // from < held < seq is fine: rows are complete, so a delta that reaches further back only repeats some.
+      // from < held < seq is allowed: rows are complete, so a delta that reaches further back only repeats rows.
     }
     if (isLog(message.topic)) this.applyLog(message as LogMessage);
     else if (isProgram(message.topic)) this.applyProgram(message as ProgramMessage);
@@ -133,7 +132,7 @@ export class Store {
         this.barriers.apply(message, message.t === 'snap');
         break;
       case 'events':
-        for (const row of Object.values(message.rows)) row.text = bare(row.text); // they quote output of programs
+        for (const row of Object.values(message.rows)) row.text = bare(row.text); // texts quote program output
         this.events.apply(message, message.t === 'snap');
         break;
       case 'attention':

@@ -1,4 +1,4 @@
-// The answer of GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
+// The response of GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
 
 import type { Stragglers } from 'muster-rest';
 import { plural } from './format';
@@ -8,7 +8,7 @@ export type PassedBarrier = Stragglers['barriers'][number];
 export type LateTask = Stragglers['tasks'][number];
 export type LateHost = Stragglers['hosts'][number];
 
-const TASKS_LISTED = 100; // by the server
+const TASKS_LISTED = 100; // limit of the server
 
 // Explains which tasks the list contains and omits.
 export function lateNote({ barriers, tasks }: Stragglers): string {
@@ -17,7 +17,7 @@ export function lateNote({ barriers, tasks }: Stragglers): string {
   return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, later than half of the others${tasks.length < of ? '. All other tasks were always on time' : ''}`;
 }
 
-// Returns a sentence if a host or task is last far more often than by chance; otherwise empty.
+// Returns a sentence if a host or task is last far more often than by chance; otherwise an empty string.
 export function verdict({ barriers, tasks, hosts }: Stragglers): string {
   const all = barriers.length;
   if (all < 4) return '';

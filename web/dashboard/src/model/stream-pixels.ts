@@ -1,5 +1,5 @@
-// The bars of the task stream as pixels: a line of a lane is computed once and repeated over its height. The cost does not depend
-// on the number of bars, unlike drawing rectangles. Pure; colours are parameters.
+// The bars of the task stream as pixels: a line of a lane is computed once and repeated over its height. Unlike the
+// cost of drawing rectangles, the cost does not depend on the number of bars. Pure; colours are parameters.
 
 import type { Lane, Stream } from './stream';
 import { BAD_CANCELLED, CODES, eachRun, fillRow } from './stream-runs';
@@ -34,7 +34,7 @@ export interface Bad {
 
 export interface LaneBox {
   first: number;
-  last: number; // after the last visible one
+  last: number; // one past the last visible lane
   air: number; // above and below the bars of a lane
 }
 

@@ -1,11 +1,11 @@
-// The answer of GET /api/v1/stream: bars in columns of equal length. Times of bars are in microseconds after base_ms. A sum of
-// short closures lasts from the first start to the last end; busy_us is their total time.
+// The response of GET /api/v1/stream: bars in columns of equal length. Times of bars are in microseconds after base_ms.
+// A sum of short closures lasts from the first start to the last end; busy_us is their total time.
 
 import type { Stream } from 'muster-rest';
 
 export type StreamBody = Stream;
 
-export const ROWS_MAX = 4; // of a lane; if more closures run at once, they share the last row
+export const ROWS_MAX = 4; // for each lane; further concurrent closures share the last row
 
 export const STATES = ['succeeded', 'failed', 'cancelled', 'lost'] as const;
 export const SUCCEEDED = 0;

@@ -1,12 +1,12 @@
-// Assigns colours to the pixels of a lane. A row of a lane has at most as many runs as pixels: bars narrower than a pixel are
-// merged, and a failure among thousands stays visible.
+// Assigns colours to the pixels of a lane. Bars narrower than a pixel are merged, so a row has at most as many runs as
+// pixels. A failure among thousands of bars stays visible.
 
 import { CANCELLED, FAILED, LOST, SUCCEEDED } from './stream-protocol';
 import type { Lane, Stream } from './stream';
 import type { View } from './time-view';
 
 export const HUE_COUNT = 6;
-// A code is 0 for no bar, else a kind of bar; kinds at BAD and above win if bars share a pixel.
+// A code is 0 for no bar, else a kind of bar. Kinds at or above BAD take precedence if bars share a pixel.
 const WHOLE = 1;
 const SUM = WHOLE + HUE_COUNT;
 const RUNS = SUM + HUE_COUNT;
@@ -25,7 +25,7 @@ export const hueOf = (code: number): number => (code >= BAD_CANCELLED ? -1 : (co
 
 const badCode = (state: number): number => (state === FAILED ? BAD_FAILED : state === LOST ? BAD_LOST : state === CANCELLED ? BAD_CANCELLED : 0);
 
-// Fills `codes`, one entry per pixel, for a row of a lane. `hues`: by function number.
+// Fills `codes`, one entry per pixel, for a row of a lane. `hues` is indexed by function number.
 export function fillRow(stream: Stream, lane: Lane, row: number, view: View, now: number, hues: Uint8Array, codes: Uint8Array): void {
   codes.fill(0);
   const width = codes.length;
@@ -58,7 +58,6 @@ function put(codes: Uint8Array, left: number, right: number, code: number): void
   for (let x = first; x < last; ++x) if (codes[x]! < BAD_CANCELLED) codes[x] = code;
 }
 
-// Calls `emit` once for each run of equal pixels.
 export function eachRun(codes: Uint8Array, emit: (code: number, from: number, to: number) => void): void {
   for (let x = 0; x < codes.length; ) {
     const code = codes[x]!;

@@ -1,9 +1,9 @@
 // Past and current work of each worker: bars in columns, and the bars of each lane. Plain data.
 //
-// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently: this keeps the
-// number of rows low, and leaves rows that are free for long to long bars. Bars arrive in the order of their ends, so only the
-// last ends of the rows are compared. Ends are measured when messages arrive, so bars of a slot may overlap a little. There are
-// still no more rows than slots.
+// The lane of a worker with several slots has several rows. A bar takes the free row that was used most recently. This
+// keeps the number of rows low, and leaves rows that have long been free to long bars. Bars arrive in the order of
+// their ends, so only the last ends of the rows are compared. Ends are measured when messages arrive, so bars of a slot
+// can overlap slightly. There are still no more rows than slots.
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
@@ -29,7 +29,7 @@ export interface Lane {
   task: string;
   cluster: string;
   bars: number[]; // positions in the columns
-  most: number; // maximum number of rows: its slots, plus one for sums
+  most: number; // maximum number of rows: the worker's slots, plus one for sums
   rows: number;
   rowEnds: number[];
   running: Running[];
@@ -46,8 +46,8 @@ function columns(capacity: number) {
     function: new Uint16Array(capacity),
     state: new Uint8Array(capacity),
     row: new Uint8Array(capacity),
-    count: new Uint32Array(capacity), // above 1: the sum of short ones
-    failed: new Uint32Array(capacity), // included in `count`; also lost ones
+    count: new Uint32Array(capacity), // above 1 for a sum of short closures
+    failed: new Uint32Array(capacity), // included in `count`; includes lost closures
     busy: new Float32Array(capacity), // ms
   };
 }
@@ -57,9 +57,9 @@ export class Stream {
   size = 0;
   version = 0;
   epoch = 0; // positions of bars are valid only within an epoch
-  since = 0; // bars are complete since then
-  now = 0; // the server's clock of the newest answer
-  next = 0; // the sequence number after the newest bar
+  since = 0; // bars are complete from this time
+  now = 0; // server time of the newest response
+  next = 0; // sequence number after the newest bar
   lanes: Lane[] = []; // by cluster, job and index
   readonly functions: string[] = [];
   at: Columns = columns(1024);
@@ -74,7 +74,7 @@ export class Stream {
     return this.laneList[this.at.lane[bar]!]!;
   }
 
-  // `fresh`: the answer to a request without ?after=; replaces all data.
+  // `fresh` means that the request had no ?after=; the response replaces all data.
   apply(body: StreamBody, fresh: boolean): void {
     if (fresh) this.clear();
     const lanes = new Map(body.lanes.map(({ lane, task, cluster, slots }) => [lane, this.lane(cluster, task, slots)]));
@@ -114,7 +114,7 @@ export class Stream {
     ++this.version;
   }
 
-  // Also used separately: an answer for a past range lacks closures that began in it and still run.
+  // Also used separately, because a response for a past range lacks closures that began in it and are still running.
   takeRunning(body: StreamBody): void {
     const { running, base_ms } = body;
     const lanes = new Map(body.lanes.map((each) => [each.lane, each]));
@@ -186,7 +186,7 @@ export class Stream {
     return bar;
   }
 
-  // Removes a fifth at once, so that this is rare.
+  // Removes a fifth at once, so that removal is rare.
   private forgetOldest(): void {
     const first = this.size - Math.floor(Stream.capacity * 0.8);
     for (const column of Object.values(this.at)) column.copyWithin(0, first, this.size);

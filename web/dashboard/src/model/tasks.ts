@@ -1,15 +1,15 @@
 // All tasks in columns: 10,000 rows are a dozen arrays, not 10,000 objects.
 //
-// Rows are in slots 0…size-1 without gaps, in no particular order; the last row overwrites a removed one. Code that refers to
-// rows across messages must keep row ids, which are stable for a run of the server, not slots.
+// Rows are in slots 0…size-1 without gaps, in no particular order; the last row overwrites a removed row. Code that
+// refers to rows across messages must store row IDs, which are stable within a server process, not slots.
 
 import { TASK_STATES, type TaskRows, type TaskState } from './protocol';
 
 export const CONNECTED = TASK_STATES.indexOf('CONNECTED');
-const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // for states unknown to this page: marked, but not an alarm
+const UNKNOWN = TASK_STATES.indexOf('REGISTERING'); // for states unknown to this page: marked, but no alarm
 const stateNumbers = new Map<string, number>(TASK_STATES.map((name, at) => [name, at]));
 
-// The row of a healthy task is resent only when its heartbeat age crosses one of these limits (in intervals).
+// The row of a healthy task is sent again only when its heartbeat age crosses one of these limits (in intervals).
 const AGE_BUCKETS = [1, 2.5, 10];
 
 type Columns = ReturnType<typeof columns>;
@@ -37,7 +37,7 @@ function columns(capacity: number) {
 
 export interface TaskView {
   id: number;
-  cluster: string; // empty: the main one
+  cluster: string; // empty for the main cluster
   name: string;
   job: string;
   index: number;
@@ -56,12 +56,12 @@ export interface TaskView {
 
 export class Tasks {
   size = 0;
-  version = 0; // any change
-  stateVersion = 0; // a state or the rows changed: the map and the order of the list depend on it
-  rowsVersion = 0; // rows were added, removed or renamed: the layout of the map depends on it
-  jobNames: string[] = []; // with their cluster, except for the main one
+  version = 0; // counts all changes
+  stateVersion = 0; // a state or the rows changed; affects the map and the order of the list
+  rowsVersion = 0; // rows were added, removed or renamed; affects the layout of the map
+  jobNames: string[] = []; // with the cluster, except for the main cluster
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
-  readonly problems = new Set<number>(); // ids of the rows that are not CONNECTED
+  readonly problems = new Set<number>(); // IDs of rows that are not CONNECTED
 
   private at: Columns = columns(64);
   private slotOf = new Map<number, number>();
@@ -122,8 +122,8 @@ export class Tasks {
     return `${this.jobNames[this.at.job[slot]!]}:${this.at.index[slot]}`;
   }
 
-  // Returns the age of the last heartbeat. For a healthy row without exact updates, later heartbeats are unknown here. The server
-  // sends the row when the age crosses a limit, so that limit bounds the age.
+  // Returns the age of the last heartbeat. For a healthy row without exact updates, later heartbeats are unknown here.
+  // The server sends the row when the age crosses a limit, so the limit bounds the age.
   heartbeatAge(slot: number, now: number): { ms: number; exact: boolean } {
     const ms = now - this.at.seen[slot]!;
     const bound = this.at.bound[slot]!;

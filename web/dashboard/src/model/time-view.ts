@@ -1,4 +1,4 @@
-// The visible range of time: zooming, panning and axis ticks. Pure arithmetic, in Unix ms.
+// The visible time range: zooming, panning and axis ticks. Pure arithmetic in Unix ms.
 
 import { clock } from './format';
 
@@ -13,15 +13,15 @@ const EDGE = 0.02; // of the length
 
 export const spanOf = (view: View): number => view.to - view.from;
 
-// Returns the range from begin to end with margins. If the clock of the end is slightly behind that of the begin, the length is
-// 0.
+// Returns the range from begin to end with margins. If the clock of the end is slightly behind that of the begin, the
+// length is 0.
 export function around(began: number, ended: number): View {
   const length = Math.max(0, ended - began);
   const room = Math.max(MIN_SPAN / 2, length * EDGE);
   return { from: began - room, to: began + length + room };
 }
 
-// Limits a range; it is never completely in the future.
+// Limits a range, so that it is never completely in the future.
 export function clamped({ from, to }: View, now: number): View {
   const span = Math.min(MAX_SPAN, Math.max(MIN_SPAN, to - from));
   const start = Math.min(from, now - span * 0.1);

@@ -18,7 +18,7 @@ interface Asked {
 interface Props extends Asked {
   label: string; // of the button: "Cancel job"
   disabled?: boolean;
-  why?: string; // why it is disabled
+  why?: string; // reason why the button is disabled
   testid: string;
   atOnce?: boolean; // no confirmation, for actions that one click can undo
 }
@@ -60,8 +60,8 @@ export function Action(props: Props) {
   );
 }
 
-// The browser's own dialog: it keeps the focus inside, closes with Esc and returns the focus. `refusal` is the reason why the
-// first attempt failed.
+// The browser's own dialog: it keeps the focus inside, closes with Esc and restores the focus. `refusal` is the reason
+// why the first attempt failed.
 export function Question({ title, children, yes, danger, run, done, refusal = '', close }: Asked & { refusal?: string; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const under = useSignal(false);

@@ -1,13 +1,13 @@
-// A bar of parts. The numbers are shown as text next to it, so it is hidden from screen readers.
+// A bar of parts. Hidden from screen readers, because text next to it shows the numbers.
 
 import type { Counts } from '../model/rest/views';
 
 export interface Part {
-  kind: string; // class of the part, which sets its colour
+  kind: string; // CSS class of the part, which sets its colour
   n: number;
 }
 
-// Closures by state; waiting ones can be omitted.
+// Closures by state; waiting closures can be omitted.
 export const partsOf = (of: Pick<Counts, 'succeeded' | 'running' | 'failed' | 'cancelled'>, waiting = 0): Part[] => [
   { kind: 'done', n: of.succeeded },
   { kind: 'running', n: of.running },
@@ -21,7 +21,8 @@ export function Bar({ parts, total }: { parts: Part[]; total: number }) {
   return (
     <div class="bar" aria-hidden="true">
       {seen.map((part) => (
-        // A few among millions would be thinner than a pixel: each part has a minimum width (min-width in the CSS).
+        // A few closures among millions would be thinner than a pixel, so each part has a minimum width (min-width in
+        // the CSS).
         <i key={part.kind} class={`part-${part.kind}`} style={{ flexBasis: `${(100 * part.n) / Math.max(1, total)}%` }} />
       ))}
     </div>

@@ -1,4 +1,4 @@
-// A time series chart. The only file that uses uPlot. Loaded when the first chart is drawn, since it is larger than everything
+// A time series chart. The only file that uses uPlot. Loaded with the first chart, because it is larger than everything
 // needed before.
 
 import { useSignalEffect } from '@preact/signals';
@@ -28,10 +28,10 @@ export interface ChartProps {
   data: uPlot.AlignedData;
   from: number; // seconds
   end: number;
-  times?: boolean; // values in ms, from less than one to hours: on a logarithmic axis; constant
-  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines, from 0, with shading between them; constant
+  times?: boolean; // values in ms on a logarithmic axis; constant
+  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of line numbers, from 0, with shading between the lines; constant
   markers: readonly Marker[];
-  onZoom(from: number, to: number): void; // seconds; equal values: the whole range
+  onZoom(from: number, to: number): void; // seconds; equal values select the whole range
   onCursor(at: number | null): void;
 }
 
@@ -111,7 +111,7 @@ function decades(min: number, max: number): [number, number] {
   return [low, Math.max(low * 10, 10 ** Math.ceil(Math.log10(Math.max(LEAST_MS, max))))];
 }
 
-// Returns those of all steps that fit: 10 ms, 1 s, 1 min.
+// Returns ticks such as 10 ms, 1 s and 1 min, as many as fit.
 function timeSplits(chart: uPlot): number[] {
   const { min = 1, max = 1000 } = chart.scales.y!;
   const within = [LEAST_MS, ...TIME_STEPS].filter((ms) => ms >= min! && ms <= max!);

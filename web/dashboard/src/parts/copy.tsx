@@ -1,5 +1,3 @@
-// A button that copies a text and confirms it.
-
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 
@@ -48,7 +46,7 @@ export function Copy({ text, what = '', label = 'Copy' }: { text: string | (() =
   );
 }
 
-// Command lines that do the same as the page.
+// Command lines with the same effect as the page.
 export function Commands({ lines }: { lines: readonly (readonly [what: string, line: string])[] }) {
   return (
     <details

@@ -1,4 +1,4 @@
-// On a page of one cluster without content, names the clusters that have some.
+// On an empty page of one cluster, lists the clusters that have content.
 
 import { Fragment } from 'preact';
 import { count, plural } from '../model/format';

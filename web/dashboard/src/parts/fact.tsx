@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { Ago } from './when';
 
-// An entry of a line of facts, within <dl class="facts-line">.
+// An entry in <dl class="facts-line">.
 export function Fact({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) {
   return (
     <div title={title}>

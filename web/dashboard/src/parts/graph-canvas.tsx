@@ -1,4 +1,4 @@
-// The graph on its canvas: moving, zooming, choosing a node with pointer or keys.
+// The graph on its canvas: panning, zooming, and selecting a node with pointer or keys.
 
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

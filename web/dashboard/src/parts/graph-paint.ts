@@ -1,4 +1,4 @@
-// Draws the dependencies of a job: nodes left to right, each with the shape and colour of its state.
+// Draws the dependencies of a job: nodes from left to right, each with the shape and colour of its state.
 
 import { cut } from '../model/letters';
 import { color } from '../theme';
@@ -6,7 +6,7 @@ import type { GraphLayout } from '../model/graph-layout';
 
 export interface Node {
   title: string; // the function
-  more: string; // "#12", or how many are done
+  more: string; // "#12", or the number of finished closures
   state: string;
 }
 export interface Camera {
@@ -22,13 +22,13 @@ export interface GraphPicture {
   width: number; // CSS pixels
   height: number;
   scale: number;
-  chosen: number; // -1: none
+  chosen: number; // -1 if none
   pitch: Pitch;
 }
 export interface Pitch {
   x: number;
   y: number;
-  box: number; // width of a node's box; 0: only a shape
+  box: number; // width of a node's box; 0 for only a shape
 }
 
 const RADIUS = 8;
@@ -54,7 +54,7 @@ export function paintGraph(pen: CanvasRenderingContext2D, picture: GraphPicture)
   }
 }
 
-// The edges of the chosen node are drawn on top, in the accent colour.
+// The edges of the selected node are drawn on top, in the accent colour.
 function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
   const { chosen, pitch } = picture;
   const reach = pitch.box > 0 ? pitch.box / 2 : RADIUS;
@@ -67,7 +67,7 @@ function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
       const [bx, by] = centre(picture, to!);
       pen.moveTo(ax + reach, ay);
       if (bx - ax > 2.5 * pitch.x) {
-        // With nodes in between, the edge passes in the gap between two rows, and turns in the gaps next to the columns.
+        // If there are nodes in between, the edge runs between two rows, and turns next to the columns.
         const gap = (picture.graph.places[from!]!.y + (by >= ay ? 1 : 0)) * pitch.y;
         const d = Math.max(12, pitch.x - 2 * reach) / 2;
         pen.bezierCurveTo(ax + reach + d, ay, ax + reach + d, gap, ax + reach + 2 * d, gap);
@@ -125,7 +125,7 @@ function node(pen: CanvasRenderingContext2D, x: number, y: number, { title, more
   pen.stroke();
 }
 
-// Each state has a shape, since some users cannot distinguish colours.
+// Each state has a shape, because some users cannot distinguish colours.
 function mark(pen: CanvasRenderingContext2D, x: number, y: number, state: string): void {
   pen.fillStyle = pen.strokeStyle = color(TOKENS[state] ?? 'waiting');
   pen.lineWidth = 2;

@@ -1,7 +1,7 @@
-// A list of any number of rows, of which only the visible ones exist in the DOM. Arrow keys move the selection, Enter opens the
-// row.
+// A list of any number of rows, of which only the visible rows exist in the DOM. Arrow keys move the selection, Enter
+// opens the row.
 //
-// On a phone, a row has two lines of cells and the text that explains it, so nothing scrolls sideways.
+// On a phone, a row has two lines of cells and an explanatory text, so nothing scrolls sideways.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -19,9 +19,9 @@ export interface Column<Row> {
   title: string;
   width: string; // of a CSS grid
   right?: boolean;
-  narrow?: 'hide' | 'long'; // on a phone: hidden, or below the others over two lines
-  sort?: string; // name for the server, if rows can be ordered by it
-  largest?: boolean; // the first click sorts the largest first
+  narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns over two lines
+  sort?: string; // name for the server, if rows can be sorted by the column
+  largest?: boolean; // the first click sorts in descending order
   says?(row: Row): string; // content of a long column; if it is empty for all rows, the column is hidden
   cell(row: Row): ComponentChildren;
 }
@@ -33,18 +33,18 @@ export interface Sorting {
 }
 
 export interface GridProps<Row> {
-  id: string; // of the panel whose title names the list
+  id: string; // of the panel whose title labels the list
   testid?: string; // other name for tests
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;
   name(row: Row): string;
-  kind?(row: Row): string; // class of the row
+  kind?(row: Row): string; // CSS class of the row
   data?(row: Row): Record<`data-${string}`, string>;
   href?(row: Row): string; // target of Enter and of a click
   open?(row: Row): string; // target of Enter only: a click selects
   chosen: string | null;
   choose(name: string | null): void;
-  seen?(rows: Row[]): void; // the visible rows
+  seen?(rows: Row[]): void; // called with the visible rows
   sorting?: Sorting;
   old?: boolean; // the rows answer an earlier request
   least?: number; // width in px below which the list scrolls sideways; not on a phone
@@ -64,7 +64,7 @@ export function Grid<Row>(props: GridProps<Row>) {
   const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
   const mounted = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
   const visible = mounted.map((n) => rows[n]!);
-  // The selected row stays mounted when scrolled away: aria-activedescendant must name an existing element.
+  // The selected row stays mounted when scrolled away, because aria-activedescendant must refer to an existing element.
   if (at >= 0 && (at < first || at >= last)) mounted.push(at);
   const template = narrow ? undefined : { gridTemplateColumns: shown.map((column) => column.width).join(' ') };
   const least = narrow || !props.least ? undefined : { minWidth: `${props.least}px` };
@@ -73,7 +73,6 @@ export function Grid<Row>(props: GridProps<Row>) {
     const timer = setTimeout(() => props.seen?.(visible), 200);
     return () => clearTimeout(timer);
   }, [visible.map(name).join()]);
-  // A newly selected row is scrolled into view.
   useEffect(() => {
     if (at >= 0) reveal(box.current!, at, row, narrow ? 0 : ROW);
   }, [chosen]);
@@ -185,7 +184,7 @@ function Line<Row>({ id, testid, columns, name, kind, data, href, choose, row, n
   );
 }
 
-// If no column is marked as long, the last one is.
+// If no column is marked as long, the last column is.
 function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
   const left = columns.filter((column) => column.narrow !== 'hide');
   const last = left.at(-1);
@@ -193,7 +192,7 @@ function narrowed<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] 
   return [...left.slice(0, -1), { ...last, narrow: 'long' }];
 }
 
-// Not checked for many rows, since that would take long.
+// Not checked for many rows, because the check would take long.
 function speaks<Row>({ says }: Column<Row>, rows: ArrayLike<Row>): boolean {
   return !says || rows.length > MANY || placeOf(rows, (row) => says(row) !== '') >= 0;
 }

@@ -1,4 +1,4 @@
-// The dialog of ctrl-K; its script is loaded when it is first opened.
+// The ctrl-K dialog; its script is loaded when it is first opened.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';

@@ -1,4 +1,4 @@
-// A component whose script is loaded after the first drawing; a placeholder is shown until then.
+// A component whose script is loaded after the first rendering; a placeholder is shown until then.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
@@ -11,7 +11,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       asked = true;
       load().then(
         (component) => (loaded.value = component),
-        () => (asked = false), // the next drawing tries again
+        () => (asked = false), // the next rendering tries again
       );
     }
     const Shown = loaded.value ?? Meanwhile;

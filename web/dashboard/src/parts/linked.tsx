@@ -2,7 +2,7 @@ import { bare } from '../model/ansi';
 import { closureIn, pieces } from '../model/rest/links';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 
-// A sentence of the server whose closures, jobs and workers are links. `job` helps to find ended closures.
+// A server sentence whose closures, jobs and workers are links. `job` helps to find ended closures.
 export function Linked({ text, tasks, job }: { text: string; tasks?: readonly string[]; job?: string }) {
   return (
     <bdi class="wrap">

@@ -22,11 +22,12 @@ interface Body {
 
 interface Options {
   every?: number;
-  over?(): boolean; // the list is final
-  heard?(body: never): void; // called with the rest of the answer
+  over?(): boolean; // whether the list is final
+  heard?(body: never): void; // called with the rest of the response
 }
 
-// `path`: without the page token; empty: no request. `rows`: the field of the answer that contains the rows.
+// `path` does not contain the page token; an empty path sends no request. `rows` is the field of the response that
+// contains the rows.
 export function useListing<Row>(path: string, limit: number, rows: string, { every = 2000, over = () => false, heard }: Options = {}): Looked<Listing<Row>> {
   const token = chosen('page').value;
   const join = path.includes('?') ? '&' : '?';
@@ -38,7 +39,7 @@ export function useListing<Row>(path: string, limit: number, rows: string, { eve
       return { rows: body[rows] as Row[], next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
     });
   const asked = path && `${path}${join}limit=${limit}`;
-  // The token is part of the request, though `read` adds it: another page is another request.
+  // The token is part of the request, although `read` adds it, because another page is another request.
   return useLooked<Listing<Row>>(asked && `${asked}#${token}`, { every, over, keep: true, read: (question) => read(question.slice(0, question.lastIndexOf('#'))) });
 }
 
@@ -48,15 +49,15 @@ export const filters = (names: readonly string[]): Record<string, string> => Obj
 interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' | 'chosen' | 'choose'>, Partial<Pick<GridProps<Row>, 'empty' | 'chosen' | 'choose'>> {
   title: string;
   note?: string;
-  what: string; // its rows, in the plural
-  filters: readonly string[]; // their names in the address
+  what: string; // plural noun for the rows
+  filters: readonly string[]; // filter names in the address
   looked: Looked<Listing<Row>>;
   none: ComponentChildren; // shown if there are no rows at all; `empty` overrides it
   below?: ComponentChildren;
   children: ComponentChildren; // the filters
 }
 
-// A list of the server: filters, a page of rows, and links to other pages.
+// A list from the server: filters, a page of rows, and links to other pages.
 export function ListPanel<Row>({ title, note, what, filters: names, looked, none, below, children, ...grid }: ListProps<Row>) {
   const row = useSignal<string | null>(null);
   const filtered = Object.values(filters(names)).some(Boolean);
@@ -87,7 +88,7 @@ export function useSorting(usual: string): Sorting & { asked: Record<string, str
   return { by, descending, sort, asked: by !== usual || descending ? { sort: by, order: descending ? 'desc' : 'asc' } : {} };
 }
 
-// The filters of a list, a button to clear them, and below them the error of the list.
+// The filters of a list, a button to clear them, and the list's error.
 export function Filters({ names, problem, children }: { names: readonly string[]; problem: string; children: ComponentChildren }) {
   const any = names.map((name) => chosen(name).value).some(Boolean);
   return (
@@ -172,7 +173,7 @@ export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<
   );
 }
 
-// A text field of a filter: applied after a pause in typing.
+// A text field of a filter, applied after a pause in typing.
 export function FilterField({ name, label, list }: { name: string; label: string; list?: readonly string[] }) {
   const value = chosen(name).value;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

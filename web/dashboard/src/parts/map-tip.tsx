@@ -1,4 +1,4 @@
-// The tooltip of a cell of the map: a closure worker or an agent.
+// The tooltip of a map cell: a closure worker or an agent.
 
 import { agentName, hostOf, plight, PLIGHT_SHAPES, PLIGHT_WORDS, remark } from '../model/agents';
 import { age, plural } from '../model/format';
@@ -30,7 +30,7 @@ export function WorkerFacts({ id }: { id: number }) {
   );
 }
 
-// Devices are those that the agent declared when it registered.
+// Shows the devices that the agent declared when it registered.
 export function AgentFacts({ agent }: { agent: AgentRow }) {
   const state = plight(agent);
   const said = remark(agent);

@@ -1,4 +1,5 @@
-// The cluster map: a cell for each task, grouped by job. The only view that shows both 10,000 tasks and a single bad host.
+// The cluster map: a cell for each task, grouped by job. The only view that shows both 10,000 tasks and a single bad
+// host.
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
@@ -23,11 +24,11 @@ const MODES: [MapMode, string][] = [
   ['age', 'Heartbeat age'],
   ['load', 'Load'],
 ];
-const MAP_HEIGHT = 340; // CSS pixels at most; few cells need less
+const MAP_HEIGHT = 340; // CSS pixels at most
 
 const mode = signal<MapMode>('state');
 
-// The displayed closure workers and agents: of all clusters, or of the one in the address.
+// The displayed closure workers and agents: of all clusters, or of the cluster in the address.
 const groupsOf = keptCellGroups();
 const shown = computed(() => {
   void [slow.value, fast.value];
@@ -82,7 +83,7 @@ function Canvas() {
   const latest = useSignal(map);
   if (latest.peek() !== map) latest.value = map;
 
-  // Draws a frame when a state, the size or a colour changed; twice a second only in modes that show time.
+  // Draws a frame when a state, the size or a colour changes, and twice a second only in modes that show time.
   useSignalEffect(() => {
     fast.value;
     repaint.value;
@@ -194,7 +195,7 @@ function sentence(): string {
 
 const LEGEND = ['CONNECTED', 'LATE', 'REGISTERING', 'ERROR', 'DISCONNECTED', 'UNHEARD'] as const;
 
-// Uses the words of the key numbers, which count the same.
+// Uses the words of the key numbers, which count the same cells.
 function wordOf(state: CellState): string {
   return state === 'UNHEARD' ? 'Silent since the restart' : state === 'REGISTERING' ? 'Not connected yet' : WORDS[state];
 }

@@ -7,13 +7,13 @@ interface Props {
   id: string;
   title: string;
   note?: ComponentChildren; // after the title
-  aside?: ComponentChildren; // at the right
+  aside?: ComponentChildren; // on the right
   span: 4 | 8 | 12; // of twelve columns
   children: ComponentChildren;
 }
 
 export function Panel({ id, title, note, aside, span, children }: Props) {
-  // Hides a title that repeats the header; it still names the list.
+  // Hides a title that repeats the header; it still labels the list.
   const shown = unturned(title);
   const twice = shown === page.value.title || (heading.value !== '' && shown === heading.value);
   return (

@@ -18,7 +18,7 @@ export function Jobs() {
   slow.value;
   const of = picked.value ? cluster() : undefined;
   const jobs = store.jobs().filter((job) => !of || (job.cluster ?? '') === poolOf(of));
-  // Unfinished jobs first, then the newest.
+  // Unfinished jobs come first, then the newest.
   const order = [...jobs].sort((a, b) => Number(unfinished(b.state)) - Number(unfinished(a.state)));
   const shown = order.slice(0, JOBS_SHOWN);
   const totals = of ? undefined : store.counters?.jobs;
@@ -111,7 +111,7 @@ function FunctionRow({ f }: { f: ShownFunction }) {
   );
 }
 
-// Counts all ended closures, whatever their result, as on every page.
+// Counts all ended closures with any result, as on every page.
 function fraction(ended: number, total: number): ComponentChildren {
   return total === 0 ? 'empty' : `${outOf(ended, total)} ended · ${percent(ended, total)}`;
 }

@@ -1,11 +1,12 @@
-// The ranks of a program, with a cell for each: few as cards, many as small cells. One tab stop; arrow keys move within it.
+// The ranks of a program, with a cell for each: few as cards, many as small cells. One tab stop; arrow keys move within
+// it.
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
 import { endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, stepOf, stepTo, type RankView } from '../model/rest/programs';
 import { Mark } from './shape';
 
-export const CARDS_MAX = 64; // more are small cells
+export const CARDS_MAX = 64; // more ranks are small cells
 
 const told = (r: RankView): string =>
   [
@@ -25,7 +26,7 @@ interface CellProps {
   r: RankView;
   card: boolean;
   pressed: boolean;
-  stop: boolean; // of the tab key
+  stop: boolean; // of the Tab key
   choose(rank: number): void;
 }
 

@@ -1,4 +1,4 @@
-// The output of a rank in an attempt: the newest part, followed while there can be more.
+// The newest output of a rank in an attempt, followed while more can arrive.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
@@ -11,7 +11,7 @@ const FIRST_BYTES = 65_536;
 const EVERY_MS = 1000;
 const NEAR = 24; // px from the end that count as the end
 
-// Remounted for another rank or attempt through its key.
+// The key remounts the component for another rank or attempt.
 export function RankLog({ program, rank, attempt }: { program: string; rank: number; attempt: number }) {
   const tail = useSignal<Tail | null>(null);
   const problem = useSignal('');

@@ -5,7 +5,7 @@ export type Option<Value> = readonly [value: Value, word: ComponentChildren, cou
 interface Props<Value> {
   label: string;
   options: readonly Option<Value>[];
-  now: Value | null; // the selected one
+  now: Value | null;
   choose(value: Value): void;
   testid?: string;
   wide?: boolean; // wraps over several lines

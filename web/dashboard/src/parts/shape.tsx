@@ -1,4 +1,4 @@
-// Each state has a shape, since some users cannot distinguish colours.
+// Each state has a shape, because some users cannot distinguish colours.
 
 import type { ComponentChildren, JSX } from 'preact';
 import type { TaskState } from '../model/protocol';
@@ -43,13 +43,13 @@ export function Mark({ shape }: { shape: Shape }) {
 
 interface ChipProps {
   shape: Shape;
-  colour?: string; // a class
+  colour?: string; // CSS class
   title?: string | undefined;
   children: ComponentChildren;
   [data: `data-${string}`]: string;
 }
 
-// A state: its mark and its word.
+// A state: its shape and its word.
 export function Chip({ shape, colour = `text-${shape}`, children, ...rest }: ChipProps) {
   return (
     <span class={`chip ${colour}`} {...rest}>

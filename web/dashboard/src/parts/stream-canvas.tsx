@@ -137,7 +137,7 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
-// A loop of frames that draws when something changed, or when time moved by a pixel.
+// Runs a frame loop that draws when something changed or time moved by a pixel.
 function useFrames(
   canvas: { current: HTMLCanvasElement | null },
   latest: { current: Latest },

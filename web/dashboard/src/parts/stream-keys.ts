@@ -1,4 +1,4 @@
-// Keyboard control of the stream: the chosen lane and bar, and how keys move them.
+// Keyboard control of the stream: the selected lane and bar, and how keys move them.
 
 import type { Lane, Stream } from '../model/stream';
 import { nextHit, type Hit } from '../model/stream-look';
@@ -22,7 +22,7 @@ interface Keys {
   open(at: Pointed | null): void;
 }
 
-// Left and right move in time, up and down between lanes; with shift, from bar to bar.
+// Left and right move in time, or from bar to bar with shift; up and down move between lanes.
 export function streamKeys({ stream, lanes, laneHeight, width, focus, box, open }: Keys) {
   const reveal = (n: number) => {
     const element = box.current!;

@@ -1,8 +1,8 @@
-// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels (model/stream-pixels.ts),
-// so the cost of a frame depends on the size of the canvas only.
+// Draws the task stream: lanes from top to bottom, time from left to right. Bars are written as pixels
+// (model/stream-pixels.ts), so the cost of a frame depends only on the size of the canvas.
 //
-// A state has a shape as well as a colour: failed bars are taller than the lane and crossed, lost ones hollow, cancelled ones
-// thin, sums of short closures lighter. Running closures have a head at their right end.
+// A state has a shape as well as a colour: failed bars are taller than the lane and crossed, lost bars are hollow,
+// cancelled bars thin, and sums of short closures lighter. Running closures have a head at their right end.
 
 import { short } from '../model/format';
 import { HUES } from '../model/function-hue';

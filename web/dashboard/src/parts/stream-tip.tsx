@@ -63,7 +63,7 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
   );
 }
 
-// Bars may be far shorter than a millisecond.
+// Bars can be far shorter than a millisecond.
 function length(ms: number): string {
   return ms >= 10 ? age(ms) : ms >= 1 ? `${ms.toFixed(1)} ms` : `${Math.round(ms * 1000)} µs`;
 }

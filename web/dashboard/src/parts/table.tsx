@@ -2,10 +2,10 @@ import type { ComponentChildren } from 'preact';
 
 interface Props {
   heads?: readonly ComponentChildren[];
-  right?: number; // first column with right-aligned heads, over numbers
-  kind?: string; // additional class
+  right?: number; // first column with right-aligned headings, above numbers
+  kind?: string; // additional CSS class
   testid?: string;
-  children: ComponentChildren; // its rows
+  children: ComponentChildren; // the rows
 }
 
 export function Table({ heads, right = Infinity, kind, testid, children }: Props) {

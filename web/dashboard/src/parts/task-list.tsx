@@ -10,7 +10,7 @@ import { Panel } from './panel';
 import { Chip, SHAPES, WORDS } from './shape';
 import { Clipped } from './text';
 
-// A row is the id of a task; its data is read from the store when it is drawn.
+// A row is the ID of a task, whose data is read from the store when the row is drawn.
 const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) => (id: number) => {
   const task = store.tasks.view(id);
   return task ? cell(task, id) : null;
@@ -142,7 +142,7 @@ function ClearFilter() {
   );
 }
 
-// All data of the selected task: a reason is often longer than its cell.
+// All data of the selected task, because a reason is often longer than its cell.
 function Detail() {
   slow.value;
   fast.value;

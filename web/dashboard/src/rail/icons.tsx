@@ -1,4 +1,4 @@
-// An icon for each page of the rail: strokes of one width, in the colour of the text.
+// An icon for each page of the rail: strokes of one width, in the text colour.
 
 import type { Path } from '../model/pages';
 

@@ -15,7 +15,7 @@ interface Known {
   runs: readonly RunView[];
   late: Stragglers;
 }
-const RUNS = 12; // the newest; more would be too short to see
+const RUNS = 12; // the newest; more would be too narrow to see
 const EVERY = 5000; // ms
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {

@@ -1,7 +1,7 @@
-// Draws steps in the lanes of a timeline, and the chart of step times below them. Both share the canvas, crosshair and range of
-// the lanes.
+// Draws steps in the lanes of a timeline, and the chart of step times below them. Both share the canvas, crosshair and
+// range of the lanes.
 //
-// Cells are set as pixels of an image that is drawn over the lanes. There are tens of thousands; as shapes they took ten times as
+// Cells are pixels of an image that is drawn over the lanes. Drawing tens of thousands as shapes took ten times as
 // long.
 
 import { boxesIn, pixelOf } from '../model/run/boxes';
@@ -37,7 +37,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
   const [shade, slow, edge, wait] = [pixelOf(color('late'), 0.45), pixelOf(color('late'), 1), pixelOf(color('surface'), 0.7), pixelOf(color('text'), 0.55)];
   const thick = each > 3 ? each - 1 : each;
   const px = (view.to - view.from) / width; // ms
-  // Slow steps are drawn over others that share their pixels.
+  // Slow steps are drawn over other steps that share their pixels.
   for (const loud of [false, true])
     for (const c of steps.cells) {
       const late = steps.usual > 0 && c.median > LATE * steps.usual;
@@ -64,7 +64,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
 
 export const POINT_PX = 3; // of the curve
 
-// The median of all ranks as an area, the longest of any as a line.
+// Draws the median of all ranks as an area, and the longest step of any rank as a line.
 export function paintCurve(pen: CanvasRenderingContext2D, width: number, { median, longest, top: most }: StepCurve, top: number): void {
   const each = width / Math.max(1, median.length);
   const y = (ms: number) => top + CHART - 1 - (CHART - 12) * Math.min(1, ms / most);

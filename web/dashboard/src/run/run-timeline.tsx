@@ -1,5 +1,5 @@
-// The timeline of a run: a lane for each rank below a strip of its machine, on one canvas. The data under the crosshair and the
-// events within the range are shown below as text. The range is in the address.
+// The timeline of a run: a lane for each rank below a strip of its machine, on one canvas. The data under the crosshair
+// and the events within the range are shown below as text. The range is in the address.
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -25,7 +25,7 @@ import { useSteps } from './steps';
 const NO_MACHINES: readonly MachineView[] = [];
 
 interface Cross {
-  x: number; // a fraction of the width
+  x: number; // fraction of the width
   lane: number;
 }
 
@@ -122,7 +122,7 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
   );
 }
 
-// Lists only what occurs in this run.
+// Lists only entries that occur in this run.
 function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string, look?: 'outlined' | 'hatched'])[] {
   const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
   const late = t.barriers.filter((b) => b.late).length;
@@ -150,7 +150,7 @@ interface LanesProps {
 
 function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   const box = useRef<HTMLDivElement>(null);
-  const fingers = useRef(new Map<number, number>()); // by pointer: its position, a fraction
+  const fingers = useRef(new Map<number, number>()); // positions as fractions, by pointer
   const now = useRef({ t, view });
   now.current = { t, view };
   useEffect(() => {
@@ -257,7 +257,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   );
 }
 
-// Two elements above the canvas: moving them repaints nothing.
+// Two elements above the canvas, so that moving them repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
   const elsewhere = crosshair.value; // of another chart
   const began = drag.value;

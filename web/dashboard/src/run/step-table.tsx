@@ -1,4 +1,4 @@
-// The steps of the range by rank, as a table that shows slow ranks.
+// The steps in the range by rank, as a table that shows slow ranks.
 
 import { useMemo } from 'preact/hooks';
 import { count, plural } from '../model/format';

@@ -1,4 +1,4 @@
-// Reads the steps of the ranks within the visible range, in as many buckets as can be distinguished.
+// Reads the steps of the ranks within the visible range, in as many buckets as users can distinguish.
 
 import { useLooked } from '../looked';
 import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from '../model/run/steps';
@@ -8,10 +8,10 @@ import { viewNow } from '../page';
 import { api, get, Gone } from '../rest';
 
 const EVERY = 5000; // ms
-const ANSWERS = 8; // per request; each may be incomplete
-const LATE = 2000; // ms: an answer that ends this close to now is complete
+const ANSWERS = 8; // per request; each response may be incomplete
+const LATE = 2000; // ms; a response that ends this close to now is complete
 
-// `range`: null: the whole run, which grows.
+// A null `range` means the whole run, which grows.
 export function useSteps(p: ProgramView, ranks: number, range: Range | null): RunSteps {
   const path = `programs/${encodeURIComponent(p.id)}/timeline`;
   const of = { ranks: Math.min(RANKS_MAX, ranks), buckets: bucketsFor(ranks), from_ms: range ? Math.floor(range.from) : '', to_ms: range ? Math.ceil(range.to) : '' };
@@ -28,7 +28,7 @@ export function useSteps(p: ProgramView, ranks: number, range: Range | null): Ru
           all = joinedSteps(all, body);
           if (body.until_ms >= end || body.until_ms <= body.from_ms) break;
         } catch (error) {
-          if (error instanceof Gone) break; // no steps were kept
+          if (error instanceof Gone) break; // the server kept no steps
           throw error;
         }
       }

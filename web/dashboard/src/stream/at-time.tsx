@@ -1,10 +1,10 @@
-// Moves the task stream to a wall-clock time: the most recent one in the past.
+// Moves the task stream to the most recent occurrence of a local time.
 
 import { clock, momentAt } from '../model/format';
 import { viewNow } from '../page';
 import { currentView, show } from '../stream-state';
 
-const AROUND = 30_000; // ms to each side
+const AROUND = 30_000; // ms on each side
 
 export function AtTime() {
   return (

@@ -9,7 +9,7 @@ import { currentView, looking } from '../stream-state';
 const LOOK_MS = 1000;
 const SETTLE_MS = 150; // after a move, before missing data is read
 
-// Reads missing bars and, while following, new ones. `version` counts the answers.
+// Reads missing bars and, while following, new bars. `version` counts the responses.
 export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster' | 'until'>, version: Signal<number>, problem: Signal<string>): void {
   const key = JSON.stringify(filter);
   const boot = store.hello?.boot;

@@ -4,7 +4,7 @@ import { count, plural } from '../model/format';
 import type { Stream } from '../model/stream';
 import { store } from '../page';
 
-// By number of function.
+// Returns hues by function number.
 export function useHues(stream: Stream): Uint8Array {
   const known = store.counters?.functions ?? [];
   return useMemo(() => {

@@ -28,7 +28,7 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, jobAddress, subject } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-// An ended closure of a session is found only through its session. A link with another job still finds it.
+// An ended closure of a session is found only through its session. A link with a wrong job still finds it.
 async function hinted<T>(path: string, job: string): Promise<T> {
   if (!job) return get<T>(path);
   try {

@@ -9,7 +9,7 @@ import { Link } from '../parts/link';
 import { Panel } from '../parts/panel';
 import { closureAddress } from '../route';
 
-// False if the panel would be empty.
+// Returns false if the panel would be empty.
 export const given = (c: ClosureView): boolean => c.args !== undefined || !!(c.inputs?.length || c.dependents?.length || c.per_worker?.length) || !hasEnded(c);
 
 export function Given({ c }: { c: ClosureView }) {

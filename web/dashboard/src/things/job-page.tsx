@@ -34,7 +34,7 @@ export function JobPage() {
   const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
   const job = looked.value;
   useHeading(job ? job.name || job.id : id);
-  // Its workers belong to its cluster, so links to them must contain it.
+  // The job's workers belong to its cluster, so links to them must contain the cluster.
   const home = job?.cluster && store.clusters.all().find((c) => c.name === job.cluster && !c.main) ? job.cluster : '';
   useEffect(() => {
     if (home && !picked.value) choose({ cluster: home }, 'replace');
@@ -145,7 +145,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
   );
 }
 
-// If nothing runs: the reason why the first closure waits.
+// If nothing is running, shows the reason why the first closure is waiting.
 function Waits({ job }: { job: JobView }) {
   const first = useLooked<{ closures: ClosureView[] }>(api(`jobs/${encodeURIComponent(job.id)}/closures`, { state: job.counts.queued > 0 ? 'QUEUED' : 'BLOCKED', limit: 1 }));
   const id = first.value?.closures[0]?.id ?? '';

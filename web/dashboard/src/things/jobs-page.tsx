@@ -67,7 +67,7 @@ const KINDS = [
   ['true', 'sessions'],
 ] as const;
 
-// Returns the number in a state, for the selected kind; undefined if it is unknown.
+// Returns the number of jobs in a state, or undefined if it is unknown.
 function countOf(counts: JobCounts | undefined, state: string, streaming: string): string | undefined {
   if (!counts || !state) return undefined;
   const of = (all: StateCounts) => (state === 'UNFINISHED' ? (all.queued ?? 0) + all.running : (all[state.toLowerCase() as keyof StateCounts] ?? 0));
@@ -80,7 +80,7 @@ const FILTERS = ['q', 'state', 'streaming'];
 export function JobsPage() {
   slow.value;
   const of = cluster();
-  const counts = useSignal<JobCounts | undefined>(undefined); // part of the list's answer
+  const counts = useSignal<JobCounts | undefined>(undefined); // part of the list's response
   const looked = useListing<JobView>(api('jobs', { cluster: clusterQuery.value, ...filters(FILTERS) }), LIMIT, 'jobs', {
     heard: (body: { counts?: JobCounts }) => (counts.value = body.counts),
   });

@@ -1,4 +1,4 @@
-// A program: its verdict, ranks, the log of one of them, attempts and actions.
+// A program: its verdict, ranks, the log of a rank, attempts and actions.
 
 import { mayOnlyLook } from '../access/session';
 import { count, plural, span } from '../model/format';
@@ -28,7 +28,7 @@ import { Ranks } from './program-ranks';
 import { RankStacksPanel } from './stacks-panel';
 import { TorchPanel } from './torch-panel';
 
-// All data is from the WebSocket, except the log of the visible rank.
+// All data comes from the WebSocket, except the log of the visible rank.
 export function ProgramPage() {
   slow.value;
   const id = subject.value;

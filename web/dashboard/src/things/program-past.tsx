@@ -24,7 +24,7 @@ const ENDS: Record<AttemptView['end'], string> = {
 };
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
-  const looked = useSignal(0); // an attempt; 0: none
+  const looked = useSignal(0); // an attempt; 0 if none
   const range = lookedAt(); // of the timeline above
   const shown = range ? all.filter((a) => a.begun_ms <= range.to && (a.ended_ms ?? Infinity) >= range.from) : all;
   return (

@@ -1,4 +1,4 @@
-// The ranks of a program: counts by state, awaited ranks, each rank, and one with its log.
+// The ranks of a program: counts by state, awaited ranks, each rank, and the log of one.
 
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
@@ -66,7 +66,7 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
   );
 }
 
-// A barrier of its coordination cluster at which ranks have waited for a while, and the missing ranks.
+// A barrier of the coordination cluster at which ranks have waited for a while, and the missing ranks.
 function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readonly RankView[]; show(rank: number): void }) {
   const missing = ranks.filter((r) => lateFor(r) === b.id);
   return (

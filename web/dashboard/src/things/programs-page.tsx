@@ -1,4 +1,4 @@
-// The programs of a cluster, with filters by state and text. Live, or in pages if there are more than the server sends.
+// The programs of a cluster, with filters by state and text.
 
 import { count, outOf } from '../model/format';
 import type { ProgramRow } from '../model/program-protocol';
@@ -54,7 +54,7 @@ export function ProgramsPage() {
   slow.value;
   const of = cluster();
   const asked = filters(FILTERS);
-  // Live while the server sends all programs; otherwise read in pages.
+  // The list is live while the server sends all programs; otherwise it is read in pages.
   const live = store.programs.version > 0 && store.programs.more === 0 && of;
   const paged = useListing<ProgramRow>(live ? '' : api('programs', { cluster: clusterQuery.value, ...asked }), LIMIT, 'programs');
   const rows = live ? fitting(store.programs.all(), poolOf(of), asked.state!, asked.q!) : [];

@@ -1,4 +1,4 @@
-// Sessions: owners, values held, and a button to end one.
+// Sessions: owners, stored values, and a button to end a session.
 
 import { bytes, count, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';

@@ -1,4 +1,5 @@
-// Current stacks of a worker's process, or of each rank of a program. Read on request only, since that takes the worker's time.
+// Current stacks of a worker's process, or of each rank of a program. Read only on request, because sampling takes the
+// worker's time.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -7,7 +8,7 @@ import { whoStands, whyNotWhole, type ProgramStacks, type StackGroup, type TaskS
 import { api, get } from '../rest';
 import { Panel } from '../parts/panel';
 
-// For a worker, or the one that runs a closure.
+// For a worker, or the worker that runs a closure.
 export function StacksPanel({ path }: { path: string }) {
   return (
     <Looked<TaskStacks> path={path} title="Current stack" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
@@ -16,7 +17,7 @@ export function StacksPanel({ path }: { path: string }) {
   );
 }
 
-// The rarest stacks first.
+// The rarest stacks come first.
 export function RankStacksPanel({ path }: { path: string }) {
   return (
     <Looked<ProgramStacks> path={path} title="Current stacks of ranks" note={(it) => `attempt ${it.attempt}, grouped by stack`}>

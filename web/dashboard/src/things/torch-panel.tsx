@@ -1,4 +1,4 @@
-// The TCPStore of a cluster: clients, missing ranks, and keys that are waited for.
+// The TCPStore of a cluster: clients, missing ranks, and awaited keys.
 
 import type { TorchStore } from 'muster-rest';
 import { age, bytes, count, NONE, plural } from '../model/format';

@@ -159,7 +159,7 @@ const PLACES = [
   ['released', 'released'],
 ] as const;
 
-// To the server, an error is a READY value.
+// For the server, an error is a READY value.
 function query(status: string): { status: string; error?: string } {
   if (status === 'ERROR') return { status: 'READY', error: 'true' };
   return status === 'READY' ? { status, error: 'false' } : { status };

@@ -24,7 +24,7 @@ import { address, closureAddress, follow, subject } from '../route';
 import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
 
-// A task may be a worker and an agent; this page shows the worker.
+// A task can be both a worker and an agent; this page prefers the worker.
 async function workerOrAgent(path: string): Promise<WorkerView | AgentView> {
   try {
     return await get<WorkerView>(`${path}?kind=worker`);

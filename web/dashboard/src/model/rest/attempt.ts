@@ -5,10 +5,10 @@ import { count, span } from '../format';
 import { rankLabel } from './programs';
 import { whoStands, whyNotWhole } from './stacks';
 
-// Events of a cluster have other kinds than those of a program.
+// Cluster events have other kinds than program events.
 export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'][number], 'kind'> & { kind: string })[] };
 
-// Returns the label of a task by rank, if the server knows it.
+// Returns the label of a task by rank, if the server knows the rank.
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));
 
 // Returns the whole record as text.

@@ -16,15 +16,15 @@ export const CLOSURE_SHAPES: Record<ClosureState, Shape> = {
 
 export const hasEnded = (c: ClosureView): boolean => c.finished_ms > 0 || c.state === 'SUCCEEDED' || c.state === 'FAILED' || c.state === 'CANCELLED';
 
-// Returns the name of the called function, if known.
 export const nameOf = (c: ClosureView): string => c.display_name ?? c.function;
 
-// Returns the worker that runs it, ran it last, or has it in its queue.
+// Returns the worker that runs the closure, ran it last, or has it in its queue.
 export function whereOf(c: ClosureView): string {
   return c.sent_to ?? c.attempts.at(-1)?.worker ?? c.error?.worker ?? '';
 }
 
-// Returns the time from submission to the first execution; to now while it waits.
+// Returns the waiting time before the first execution. `to` is the end if the closure never ran, and 0 while it is
+// waiting.
 export function waited(c: ClosureView): { from: number; to: number } {
   return { from: c.created_ms, to: c.attempts[0]?.started_ms || c.finished_ms };
 }
@@ -40,7 +40,7 @@ export function ran(c: ClosureView): Stretch {
   return last ? { from: last.started_ms, to: last.ended_ms || (hasEnded(c) ? c.finished_ms : 0), ...(last.took_us !== undefined && { us: last.took_us }) } : { from: 0, to: 0 };
 }
 
-// Returns the reason for a failure in one line: the first line, but of a traceback the last, which names the error.
+// Returns the first line of an error; for a traceback, the last line, which names the error.
 export function failureLine(error: Failure): string {
   const line = lineOf(error.message) || error.kind;
   return error.type && !line.startsWith(error.type) ? `${error.type}: ${line}` : line;
@@ -53,7 +53,7 @@ export function lineOf(message: string): string {
   return (lines[0]?.startsWith('Traceback (') ? lines.at(-1) : lines[0]) ?? '';
 }
 
-// Returns a one-line remark; the most severe reason comes first.
+// Returns a one-line remark; the most severe reason takes precedence.
 export function remark(c: ClosureView): string {
   if (c.error) return failureLine(c.error);
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
@@ -75,7 +75,7 @@ const FILTERS = [
   ['CANCELLED', 'cancelled', (c: Counts) => c.cancelled],
 ] as const;
 
-// Returns the state filters that match something, with counts; keeps the selected one.
+// Returns the state filters that match closures, with counts; includes the selected filter.
 export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
   const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
   if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'failed or cancelled', counts.failed + counts.cancelled]);

@@ -1,4 +1,4 @@
-// The search in logs: sources, gathering of answers page by page, and the visible part of a line. Pure.
+// Log search: sources, collection of responses, and the visible part of a line. Pure.
 
 import type { LogMatches } from 'muster-rest';
 import { bare } from '../ansi';
@@ -7,25 +7,25 @@ export type { LogMatches };
 export type ClosureLine = LogMatches['lines'][number];
 export type RankLine = LogMatches['rank_lines'][number];
 
-// The parameters of a search; empty ones are omitted.
+// The parameters of a search; empty parameters are omitted.
 export interface Wanted {
   text: string;
   exact: boolean; // case-sensitive
   where: '' | 'closures' | 'programs';
   cluster: string;
-  job: string; // an id or a name
-  program: string; // an id or a name
+  job: string; // ID or name
+  program: string; // ID or name
   rank: string;
   attempt: string;
   from: number; // ms
   to: number;
 }
 
-// A unit that one request searches: the closures of a cluster, or a program.
+// The unit that one request searches: the closures of a cluster, or a program.
 export interface Source {
   key: string;
   title: string;
-  program: string; // its id; empty: closures
+  program: string; // ID; empty for closures
   query: Readonly<Record<string, string | number>>;
 }
 interface Named {
@@ -33,15 +33,15 @@ interface Named {
   name: string;
 }
 
-export const PROGRAMS_MAX = 8; // the newest that match; each search asks its workers
-const JOBS_MAX = 4; // of one name
+export const PROGRAMS_MAX = 8; // newest matching programs; each search asks their workers
+const JOBS_MAX = 4; // with the same name
 
 export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(text);
 
-// Returns whether the search is allowed: without a text, it needs a job, a program or a time.
+// A search without a text needs a job, a program or a time.
 export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
 
-// Output of ranks has no time and no job, so these parameters restrict the search to closures.
+// Rank output has no time and no job, so these parameters restrict the search to closures.
 export const looksInPrograms = (w: Wanted): boolean => w.where !== 'closures' && !w.job && !w.from && !w.to;
 export const looksInClosures = (w: Wanted): boolean => w.where !== 'programs' && !w.program && !w.rank && !w.attempt;
 
@@ -64,19 +64,19 @@ export interface Found {
   lines: readonly ClosureLine[];
   ranks: readonly RankLine[];
   unread: readonly string[];
-  next: string; // token of the next page
+  next: string; // page token
   state: 'waits' | 'reads' | 'done';
   problem: string;
 }
 export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
 
-export const LINES_MAX = 2000; // of a source
+export const LINES_MAX = 2000; // for each source
 const STEP = 100; // enough lines for one step
-const PAGES_MAX = 20; // per step; pages may be empty
+const PAGES_MAX = 20; // per step; pages can be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 
-// Reads until there are enough new lines, or enough pages were read; calls `told` after each page.
+// Reads until there are enough new lines or enough pages were read. Calls `told` after each page.
 export async function gather(held: Found, read: (token: string) => Promise<LogMatches>, told: (now: Found) => void): Promise<Found> {
   const before = sizeOf(held);
   let now: Found = { ...held, state: 'reads', problem: '' };
@@ -101,12 +101,12 @@ export interface Piece {
   marked: boolean;
 }
 const SHOWN = 600; // characters of a line
-const BEFORE = 120; // shown before the first match, if the line is longer
+const BEFORE = 120; // characters before the first match in a longer line
 const MARKS_MAX = 50;
 
 const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // as the server compares
 
-// Returns a line with the matches marked; of a long line, the part around the first match.
+// Returns a line with the matches marked, or the part of a long line around the first match.
 export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {
   const line = bare(printed);
   const fold = exact ? (text: string) => text : lower;

@@ -1,12 +1,12 @@
-// A part of a rank's output, around a line. Pure.
+// The part of a rank's output around a line. Pure.
 
 import type { RankLog } from './programs';
 
 export interface LogWindow {
-  from: number; // offset of `before` in bytes
+  from: number; // byte offset of `before`
   before: string;
   after: string; // begins with the requested line
-  to: number; // offset after the end of `after`
+  to: number; // byte offset of the end of `after`
   size: number;
   known: boolean;
 }
@@ -19,7 +19,7 @@ export const nothingRead = (line: number): LogWindow => ({ from: line, before: '
 export const mayGoBack = (w: LogWindow): boolean => w.known && w.from > 0 && w.before.length + w.after.length < WINDOW_MAX;
 export const mayGoOn = (w: LogWindow): boolean => w.known && w.to < w.size && w.before.length + w.after.length < WINDOW_MAX;
 
-// Returns the request for earlier output: [offset, bytes].
+// Returns the request for earlier output.
 export const above = (w: LogWindow): [offset: number, bytes: number] => [Math.max(0, w.from - PIECE), Math.min(PIECE, w.from)];
 
 // If the worker has dropped the requested output, the piece is longer than requested or begins later.
@@ -30,11 +30,11 @@ export function withAbove(w: LogWindow, piece: RankLog): LogWindow {
 
 export function withBelow(w: LogWindow, piece: RankLog): LogWindow {
   if (!piece.known) return { ...w, known: w.after !== '' };
-  const kept = piece.offset === w.to; // otherwise the line itself was dropped
+  const kept = piece.offset === w.to; // false if the line itself was dropped
   return { ...w, after: kept ? w.after + piece.data : w.after, to: kept ? piece.next_offset : w.to, size: piece.size, known: kept || w.after !== '' };
 }
 
-// Returns the earlier lines without an incomplete first one, the line itself, and the later ones.
+// Returns the earlier lines without an incomplete first line, the line itself, and the later lines.
 export function parts({ from, before, after }: LogWindow): { before: string; line: string; after: string } {
   const end = after.indexOf('\n');
   return {

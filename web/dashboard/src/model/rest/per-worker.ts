@@ -1,4 +1,4 @@
-// Per-worker values by worker; those with problems come first.
+// Per-worker values by worker; workers with problems come first.
 
 import { failureLine } from './closures';
 import type { PerWorkerView } from './views';
@@ -7,7 +7,7 @@ type Part = PerWorkerView['components'][number];
 type ValueStatus = Part['status'];
 const RANK: Record<ValueStatus, number> = { ABORTED: 0, NOT_READY: 1, READY: 2 };
 
-// "worker:2" before "worker:10"
+// Sorts "worker:2" before "worker:10".
 function inOrder(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }
@@ -18,7 +18,7 @@ export function worstFirst(parts: readonly Part[]): Part[] {
 
 const WORDS: Record<ValueStatus, string> = { READY: 'ready', NOT_READY: 'being built', ABORTED: 'failed' };
 
-// "queued behind etl.slow" if the worker runs another closure before it builds this value.
+// Returns "queued behind etl.slow" if the worker runs another closure before it builds this value.
 export const standing = (c: Part): string => (c.queued_behind ? `queued behind ${c.queued_behind}` : WORDS[c.status]);
 
 export const ready = (v: PerWorkerView): number => v.components.filter((c) => c.status === 'READY').length;

@@ -1,10 +1,10 @@
-// Converts sentences of the server, which also appear on the command line, to the style of the dashboard.
+// Converts server sentences, which the command line shows as well, to the style of the dashboard.
 
 import { age } from '../format';
 
 const STATES = /^(BLOCKED|QUEUED|RUNNING|SUCCEEDED|FAILED|CANCELLED)\b/;
 
-// "QUEUED for 751 s: …" -> "Queued for 12m 31s: …"
+// Converts "QUEUED for 751 s: …" to "Queued for 12m 31s: …".
 export function plain(text: string): string {
   return text
     .replace(STATES, (word) => word[0] + word.slice(1).toLowerCase())
@@ -13,5 +13,5 @@ export function plain(text: string): string {
     .replace(/\b(\d{2,}) s ago\b/g, (_, s: string) => `${age(Number(s) * 1000)} ago`);
 }
 
-// Lower-case start, for use within a sentence.
+// Converts the first letter to lower case, for use within a sentence.
 export const within = (text: string): string => plain(text).replace(/^[A-Z]/, (letter) => letter.toLowerCase());

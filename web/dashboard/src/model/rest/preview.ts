@@ -25,7 +25,7 @@ export function whereItLies(p: Preview): string {
   return p.at_server === false ? 'and the server does not have its bytes' : 'as a blob';
 }
 
-// Returns the value for a tree: complete lists, objects and printed lines.
+// Returns the value for a tree if it is complete.
 export function treeOf(p: Preview): unknown {
   if (p.error || p.encoding !== 'json' || p.truncated || !p.text) return undefined;
   try {
@@ -36,7 +36,7 @@ export function treeOf(p: Preview): unknown {
   }
 }
 
-// Returns the blob that a value names; its content is stored under that name.
+// Returns the hash of the blob that a value refers to.
 export function blobIn(p: Preview): string {
   return /^\{"\$blob":"([0-9a-f]{64})"/.exec(p.encoding === 'json' ? (p.text ?? '') : '')?.[1] ?? '';
 }
@@ -49,7 +49,7 @@ function pretty(text: string): string {
   }
 }
 
-// "00000000 68 65 6c 6c 6f hello"
+// Returns for example "00000000 68 65 6c 6c 6f hello".
 function dump(hex: string): string {
   const lines = [];
   for (let at = 0; at < hex.length; at += 32) {

@@ -11,7 +11,7 @@ export type SlowRank = ProgramSteps['slow'][number];
 export type Cause = NonNullable<ProgramView['cause']>;
 export type Hang = NonNullable<ProgramView['hang']>;
 export type AttemptView = AttemptList['attempts'][number];
-// `agent`: state in the coordination cluster; only the WebSocket sends it.
+// `agent` is the state in the coordination cluster; only the WebSocket sends it.
 export type RankView = RankList['ranks'][number] & { agent?: { state: string; error?: string; late_for?: string; late_since?: number } };
 export type RankState = RankView['state'];
 export type RankLog = Omit<RankLogBody, 'task'>;
@@ -42,24 +42,24 @@ export const lookOf = (looks: Readonly<Record<string, Look>>, state: string): Lo
 
 export const over = ({ state }: Pick<ProgramView, 'state'>): boolean => state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
 
-// Returns the number of ranks: "8", "4 to 8".
+// Returns for example "8" or "4 to 8".
 export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
   const all = Object.values(tasks);
   const [least, most] = [all.reduce((n, t) => n + t.min, 0), all.reduce((n, t) => n + t.max, 0)];
   return least === most ? count(least) : `${count(least)} to ${count(most)}`;
 }
 
-// Returns the reason for the state; empty if the state says everything.
+// Returns the reason for the state; empty if the state needs no explanation.
 export const reason = (p: { waits_for?: string; cause?: { text: string } }): string => p.waits_for || p.cause?.text || '';
 
-// Returns the rows of a cluster that match a search, with the rules of the server; newest first.
+// Returns the rows of a cluster that match a search, newest first. Uses the same rules as the server.
 export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state'>>(all: readonly Row[], cluster: string, state: string, text: string): Row[] {
   const wanted = text.toLowerCase();
   const fits = (p: Row) => p.cluster === cluster && (!state || p.state === state) && (p.name.toLowerCase().includes(wanted) || p.id.includes(wanted));
   return all.filter(fits).sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-// The first sentence on the page of a program.
+// The first sentence on a program's page.
 export function verdict(p: ProgramView): string {
   const lost = p.lost_workers?.map((l) => `${l.text}.`).join(' ');
   if (lost) return lost;
@@ -86,7 +86,8 @@ export function verdict(p: ProgramView): string {
   }
 }
 
-// Returns how a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost; empty while it runs.
+// Returns how a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost. Empty while the rank is
+// running.
 export function endOf(r: RankView): string {
   if (r.not_started) return `not started: ${r.not_started}`;
   if (!r.ended_ms) return r.worker_lost ? `${r.worker} is lost` : '';
@@ -94,10 +95,10 @@ export function endOf(r: RankView): string {
   return r.out_of_memory ? `${how}, out of memory` : how;
 }
 
-// Returns the barrier at which the others wait for this rank; empty if there is none, or the rank has ended.
+// Returns the barrier at which other ranks wait for this rank; empty if there is none or the rank has ended.
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
-// "step 120, 35 ms each"; empty if the rank reports no steps.
+// Returns for example "step 120, 35 ms each"; empty if the rank reports no steps.
 export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
 
 // Returns the ranks that are repeatedly slow.
@@ -106,13 +107,13 @@ export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.
 export const slowText = (s: SlowRank): string =>
   `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
 
-// "2 gpu, 1 tpu"
+// Returns for example "2 gpu, 1 tpu".
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
   Object.entries(r)
     .map(([name, n]) => `${count(n)} ${name}`)
     .join(', ');
 
-// Number of ranks in each state; failures first.
+// Counts the ranks in each state; failures come first.
 const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];
 export function byState(ranks: readonly RankView[]): [state: RankState, n: number][] {
   const n = new Map<RankState, number>();
@@ -120,12 +121,12 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
   return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
 }
 
-// The label of a rank. A task "worker:3" alone would be mistaken for the worker of that name.
+// Includes the rank, because "worker:3" alone would look like the worker of that name.
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 
-// Returns the cell that a key leads to in a grid of `n` cells, `across` per row; null for other keys.
+// Returns the cell that a key selects in a grid with `across` cells in a row; null for other keys.
 export function stepTo(key: string, at: number, n: number, across: number): number | null {
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - across, ArrowDown: at + across, Home: 0, End: n - 1 }[key];
   if (to === undefined) return null;
@@ -144,7 +145,7 @@ export interface Tail {
 const TAIL_MAX = 200_000; // characters shown
 
 export function followed(before: Tail | null, log: RankLog): Tail {
-  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // its worker is busy, or has dropped the log
+  if (before?.known && !log.known) return { ...before, behind: false, complete: log.complete }; // the worker is busy or has dropped the log
   const gap = before !== null && log.offset !== before.next; // the server no longer has the output in between
   const text = (before && !gap ? before.text : '') + log.data;
   const whole = text.length <= TAIL_MAX;

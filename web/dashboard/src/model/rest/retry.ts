@@ -1,11 +1,9 @@
-// Retries several jobs, one after the other.
-
 export interface Retried {
   made: readonly string[]; // jobs for which a new job was submitted
-  refused: ReadonlyMap<string, string>; // the reason, by job
+  refused: ReadonlyMap<string, string>; // reason by job
 }
 
-// A job that cannot be retried does not stop the others. `each` is called after each new job.
+// A job that cannot be retried does not stop the remaining jobs. `each` is called after each new job.
 export async function retryEach(ids: readonly string[], retry: (id: string) => Promise<unknown>, each: (id: string) => void = () => {}): Promise<Retried> {
   const made: string[] = [];
   const refused = new Map<string, string>();

@@ -1,4 +1,5 @@
-// Names for parts of REST answers about jobs, closures, values and workers. Times are Unix ms, 0: it has not happened.
+// Names for parts of REST responses about jobs, closures, values and workers. Times are Unix ms; 0 means that the event
+// has not happened.
 
 import type { ClosureView, JobPage, RemoteValuePage, ValueHolders } from 'muster-rest';
 

@@ -10,14 +10,14 @@ export interface Use {
   total: number;
 }
 
-// Slots first, then named resources.
+// Returns slots first, then named resources.
 export function uses(w: WorkerView): Use[] {
   const slots = { name: 'slots', used: Math.min(w.running, w.slots), total: w.slots };
   const named = Object.entries(w.resources ?? {}).map(([name, { total, free }]) => ({ name, used: free === undefined ? 0 : total - free, total }));
   return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-// Returns why the worker gets no closures, or soon will get none; the most severe reason first.
+// Returns why the worker gets no closures or will soon get none; the most severe reason comes first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
   if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'was in trouble', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
@@ -28,7 +28,7 @@ export function standing(w: WorkerView): { word: string; why: string; kind: 'err
 }
 
 export interface MinuteBar {
-  succeeded: number; // height, 0…1 of the tallest
+  succeeded: number; // height, 0 to 1 of the tallest bar
   failed: number;
   busy: number; // share of all its slots
   title: string;

@@ -1,8 +1,8 @@
-// Draws boxes over time as pixels of an image, when there are too many to draw as shapes in a frame. Pure.
+// Draws boxes over time as image pixels, if there are too many to draw as shapes in one frame. Pure.
 
 import type { Range } from './timeline';
 
-// A colour "rgb(1, 2, 3)" and its opacity as a pixel of an image.
+// Converts a colour "rgb(1, 2, 3)" and an opacity to an image pixel.
 export function pixelOf(ink: string, alpha: number): number {
   const [r = 0, g = 0, b = 0] = (ink.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;

@@ -1,4 +1,5 @@
-// Shows a cluster of agents that Muster did not start in the timeline of programs: runs are attempts, agents are ranks. Pure.
+// Shows a cluster of agents that Muster did not start in the timeline of programs: runs are shown as attempts, agents
+// as ranks. Pure.
 
 import type { Generation } from 'muster-rest';
 import { agentName, hostOf, taskName } from '../agents';
@@ -20,8 +21,8 @@ export interface ClusterRun {
   seen: Seen;
 }
 
-// The end of an agent is the time of its event, for a casualty the end of the run, otherwise its last heartbeat. Barriers and
-// events belong to the newest run; earlier runs have only times and causes.
+// An agent ends at the time of its event, or at its last heartbeat. An agent that failed as a consequence ends with the
+// run. Barriers and events belong to the newest run; earlier runs have only times and causes.
 export function clusterRun(runs: readonly RunView[], agents: readonly AgentRow[], barriers: readonly PassedBarrier[], events: readonly EventRow[]): ClusterRun {
   const begun = runs.filter((r) => r.started_ms > 0);
   const named = new Map(agents.map((a, rank) => [agentName(a), rank]));

@@ -1,4 +1,4 @@
-// Positions of lanes: those of a host are below a strip with the load of its machine. Pure.
+// Positions of lanes: the lanes of a host are below a strip with the load of its machine. Pure.
 
 import { hostOf } from '../agents';
 import { cpuText, machineThen, memoryText, type MachineView } from '../machines';
@@ -11,11 +11,11 @@ export interface Strip {
 }
 export interface Layout {
   height: number;
-  each: number; // pixels of a lane, below 1 if there are many
+  each: number; // pixels of a lane; below 1 if there are many
   tops: readonly number[]; // of lanes
-  names: readonly { top: number; text: string }[]; // next to the lanes: ranks with hosts, or only hosts if there is no room
+  names: readonly { top: number; text: string }[]; // next to the lanes: ranks with hosts, or only hosts if space is short
   strips: readonly Strip[];
-  chart: number; // top of the chart of steps; -1: none
+  chart: number; // top of the chart of steps; -1 if there is none
 }
 
 export const LANES_MAX = 384; // pixels of all lanes together
@@ -23,10 +23,10 @@ export const STRIP = 22;
 export const AXIS = 18;
 export const CHART = 46; // the chart of step times
 const LINE = 13; // of a name
-export const STRIPS_MAX = 12; // hosts; with more hosts there are no strips, to leave room for lanes
+export const STRIPS_MAX = 12; // with more hosts there are no strips, to leave room for lanes
 
 export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from' | 'to'>, machines: readonly MachineView[], steps = false): Layout {
-  const share = LANES_MAX / Math.max(1, lanes.length); // less than a pixel if there are many; problems are then drawn on top
+  const share = LANES_MAX / Math.max(1, lanes.length); // can be less than a pixel; problems are then drawn on top
   const each = share < 1 ? share : Math.min(14, Math.floor(share));
   const seen = (seconds: readonly number[]) => seconds.length > 1 && seconds[0]! * 1000 < to && seconds.at(-1)! * 1000 > from;
   const byHost = new Map(lanes.map((l) => [l.host, null as MachineView | null]));
@@ -65,7 +65,7 @@ export function laneAt({ tops, each }: Layout, y: number): number {
   return n < 0 ? tops.length - 1 : n;
 }
 
-// The load of a machine at a time: "3.1 of 8 cores, memory 41.0% of 64 GB". Empty if unknown.
+// Returns for example "3.1 of 8 cores, memory 41.0% of 64 GB", or an empty string if the load is unknown.
 export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
   const one = strips.find((s) => s.host === host)?.machine;
   const m = one && machineThen(one, at);

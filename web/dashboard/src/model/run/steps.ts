@@ -1,5 +1,5 @@
-// Steps of ranks over time, from `…/timeline` of a program: single steps if there are few, otherwise the number and duration of
-// steps in each bucket of time. Pure.
+// Steps of ranks over time, from a program's `…/timeline`: single steps if there are few, otherwise the number and
+// duration of steps in each time bucket. Pure.
 
 import type { RunTimeline } from 'muster-rest';
 import { age, count, plural } from '../format';
@@ -11,7 +11,7 @@ export type MetView = RunTimeline['barriers'][number];
 // A drawn cell: a step, several short steps, or a bucket in which steps ended.
 export interface StepCell extends Range {
   rank: number;
-  step: number; // -1: several
+  step: number; // -1 for several
   n: number;
   median: number; // ms
   longest: number; // ms
@@ -19,13 +19,13 @@ export interface StepCell extends Range {
 }
 export interface RunSteps {
   cells: readonly StepCell[];
-  usual: number; // ms; 0: unknown
+  usual: number; // ms; 0 if unknown
   until: number; // later data was not read
   met: readonly MetView[];
 }
 export const NO_STEPS: RunSteps = { cells: [], usual: 0, until: Infinity, met: [] };
 
-const CELLS = 24_000; // requested at most; more would be smaller than pixels
+const CELLS = 24_000; // maximum to request; more cells would be smaller than pixels
 export const RANKS_MAX = 1000; // limit of the server
 
 export const bucketsFor = (ranks: number): number => Math.max(40, Math.min(300, Math.floor(CELLS / Math.max(1, ranks))));
@@ -47,7 +47,7 @@ function cellsOf(body: TimelineBody): StepCell[] {
   return cells;
 }
 
-// An answer may be incomplete; the next one continues.
+// A response can be incomplete; the next response continues.
 export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   return {
     cells: [...before.cells, ...cellsOf(body)],
@@ -59,7 +59,7 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
 
 const OF_RANKS = 64; // ranks used for the median; if there are more, an even selection
 
-// A point for each bucket of the range: the median of the ranks, and the longest step of any.
+// A point for each bucket of the range: the median of the ranks, and the longest step of any rank.
 export interface StepCurve {
   median: (number | null)[];
   longest: (number | null)[];
@@ -90,7 +90,7 @@ export interface StepRow {
   slow: number; // cells with a slow step
 }
 
-// Ranks with slow steps in the range first, then those with the longest steps.
+// Lists ranks with slow steps in the range first, then those with the longest steps.
 export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
   const rows = new Map<number, StepRow & { medians: number[] }>();
   for (const c of cells) {
@@ -109,7 +109,7 @@ export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
 
 export const took = (ms: number): string => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : age(ms));
 
-// Describes a rank's step at a time: "step 120 took 35 ms, slow".
+// Describes a rank's step at a time, for example "step 120 took 35 ms, slow".
 export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: number): string {
   const cell = cells.find((c) => c.rank === rank && c.from <= at && at <= c.to);
   if (!cell) return '';
@@ -117,7 +117,7 @@ export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: num
   return cell.step >= 0 ? `step ${count(cell.step)} took ${took(cell.longest)}${slow}` : `${plural(cell.n, 'step')}, median ${took(cell.median)}, longest ${took(cell.longest)}${slow}`;
 }
 
-// Describes when a rank arrived at a barrier that was open at this time, or just before.
+// Describes when a rank arrived at a barrier that was open at this time, or shortly before.
 export function metAt(met: readonly MetView[], rank: number, at: number, near: number): string {
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';

@@ -22,18 +22,18 @@ export interface RunGap extends Range {
 }
 export type MarkKind = 'failed' | 'alert' | 'stop' | 'late' | 'event';
 export interface RunMark {
-  lane: number; // -1: all
+  lane: number; // -1 for all
   at: number;
   kind: MarkKind;
   text: string;
 }
-// A passed barrier: from when half of its members had arrived until the last one.
+// A passed barrier, from the arrival of half of its members to the last arrival.
 export interface RunBarrier extends Range {
-  lane: number; // of the last member; -1: unknown
+  lane: number; // of the last member; -1 if unknown
   late: boolean;
   text: string;
 }
-// A member of an open barrier: it waits, or the others wait for it.
+// A member of an open barrier, which waits or for which others wait.
 export interface RunWait extends Range {
   lane: number;
   awaited: boolean;
@@ -43,19 +43,19 @@ export interface RunTimeline extends Range {
   lanes: readonly { rank: number; host: string; worker: string; name: string; text: string }[];
   spans: readonly RunSpan[];
   gaps: readonly RunGap[];
-  marks: readonly RunMark[]; // in order of time
+  marks: readonly RunMark[]; // in chronological order
   barriers: readonly RunBarrier[];
   waits: readonly RunWait[];
 }
 export interface Seen {
-  details?: ReadonlyMap<number, AttemptDetail>; // by attempt, of those that were read
+  details?: ReadonlyMap<number, AttemptDetail>; // records that were read, by attempt
   alerts?: readonly AttentionRow[]; // about this program or cluster
   meetings?: readonly BarrierView[]; // open barriers
-  names?: readonly string[]; // of ranks that have other names than their numbers
+  names?: readonly string[]; // of ranks with names other than their numbers
   each?: 'run' | 'attempt';
 }
 
-export const LATE_MS = 500; // after half of the others: the barrier's line is then red
+export const LATE_MS = 500; // after half of the members; the barrier's line is then red
 
 const ENDS: Record<AttemptView['end'], readonly [colour: string, word: string]> = {
   NONE: ['running', 'running'],
@@ -103,7 +103,8 @@ const endOf = (r: Ended): readonly [colour: string, word: string] =>
             ? ['error', `exit ${r.exit_status}`]
             : ['connected', 'exit 0'];
 
-// Ranks of the newest attempt have their own times. For earlier attempts, the record contains their ends.
+// Ranks of the newest attempt have their own times. For earlier attempts, the record contains the times at which they
+// ended.
 export function runTimeline(
   attempts: readonly AttemptView[],
   ranks: readonly RankView[],
@@ -132,13 +133,13 @@ export function runTimeline(
     const to = a.ended_ms || now;
     const detail = details.get(a.attempt);
     const ends = new Map(detail?.ended.map((r) => [r.rank, r]));
-    // A failed lane is drawn as running until its end, and red from there on.
+    // A failed lane is drawn as running until its end, and red after it.
     const add = (span: RunSpan) => {
       if (span.colour !== 'error') return void spans.push(span);
       spans.push({ ...span, colour: 'running' });
       spans.push({ ...span, from: span.to, to: Math.max(span.to, to) });
     };
-    // The rank that failed is highlighted; the others were stopped because of it.
+    // Highlights the rank that failed; the remaining ranks were stopped because of it.
     const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
       const r = a === newest ? known.get(rank) : undefined;
@@ -194,7 +195,7 @@ export function runTimeline(
   return { from, to: Math.max(to, from + 1), lanes, spans, gaps, marks, barriers, waits };
 }
 
-// Members wait from their arrival on. Missing ones are awaited once half of the members have been there for a while.
+// Members wait from their arrival. Missing members are awaited once half of the members have been waiting for a while.
 function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number>): RunWait[] {
   const all = members(m);
   const since = awaitedSince(all);
@@ -206,14 +207,15 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
   });
 }
 
-// Part of a range, by fractions of it; at least 10 ms, and within `whole`.
+// Returns a part of a range by fractions: at least 10 ms, and within `whole`.
 export function zoomed(r: Range, begin: number, end: number, whole: Range): Range {
   const length = Math.min(Math.max(10, (r.to - r.from) * (end - begin)), whole.to - whole.from);
   const from = Math.min(Math.max(r.from + (r.to - r.from) * begin, whole.from), whole.to - length);
   return { from, to: from + length };
 }
 
-// Returns the range after two fingers at fractions a and b of the width moved to c and d. The points under them stay in place.
+// Returns the range after two fingers at fractions a and b of the width moved to c and d. The points under the fingers
+// stay in place.
 export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
   if (Math.abs(d - c) < 0.02) return r;
   const scale = (b - a) / (d - c); // of the length
@@ -245,7 +247,7 @@ export const summary = (t: RunTimeline, attempts: number, each: Seen['each'] = '
 
 const LEAST_MS = 250;
 
-// Rounds down to steps of at most a pixel's time, so that the result stays equal between drawings.
+// Rounds down to steps of at most a pixel's time, so that the result stays equal between frames.
 export function steady(now: number, began: number, width: number): number {
   const pixel = (now - began) / Math.max(300, width);
   const step = LEAST_MS * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, pixel / LEAST_MS))));
