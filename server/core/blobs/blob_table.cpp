@@ -105,7 +105,7 @@ void blob_table::unpin(std::string_view hash, time_point now) {
   enqueue_entry(it, now);
 }
 
-// Adds the blob to its queue unless it is held or pinned. Erases the entry of an unstored blob.
+// Erases the entry of an unstored blob that is neither held nor pinned.
 void blob_table::enqueue_entry(entries::iterator it, time_point now) {
   auto& e = it->second;
   if (e.holds > 0 || e.pins > 0) return;

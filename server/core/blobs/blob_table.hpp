@@ -1,15 +1,14 @@
 // Names and sizes of the blobs that the server stores: contents of up to 1 GiB, identified by
 // SHA-256, to which arguments and values refer. (A core::blob is different: the bytes of one
-// argument or value.) Owned by the blob_store, which stores the bytes; used only on its thread.
+// argument or value.) Used only on the thread of the blob_store, which stores the bytes.
 //
 //   (nothing) ──put──► stored, leased ──hold──► stored, held ──release──► stored, left ──► removed
 //                            └────────────────────── kept ──────────────────────────────────▲
 //
 // A blob that values refer to is held and never removed. Other blobs are removed `kept` after the
-// last put, touch or release, or earlier if the budget needs the space. Blobs that were held and
-// not touched since are removed first, oldest first. Next are blobs that were put or touched at
-// least `fresh` ago. Newer blobs are kept, because a client or worker is probably about to refer to
-// them.
+// last put, touch or release, or earlier if the budget needs the space: first the blobs that were
+// held and not touched since, oldest first, then blobs that were put or touched at least `fresh`
+// ago. Newer blobs are kept, because a client or worker is probably about to refer to them.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +28,9 @@
 namespace muster::core {
 
 struct blob_limits {
-  /// Budget of all blobs, including blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
+  /// Includes blobs that are being put. At the limit: RESOURCE_EXHAUSTED.
   std::uint64_t bytes_max = std::uint64_t{4} << 30;
-  /// Maximum size of one blob. Above it: OUT_OF_RANGE.
+  /// Above this size: OUT_OF_RANGE.
   std::uint64_t blob_bytes_max = std::uint64_t{1} << 30;
   /// Includes held blobs that are not stored. At the limit, a put fails with RESOURCE_EXHAUSTED,
   /// and a hold is ignored.
@@ -43,7 +42,7 @@ struct blob_limits {
 struct blob_counts {
   std::uint64_t blobs = 0;
   std::uint64_t bytes = 0;  // includes blobs that are being put
-  std::uint64_t held = 0;   // stored blobs that values refer to
+  std::uint64_t held = 0;
   std::uint64_t held_bytes = 0;
   std::uint64_t bytes_max = 0;
 };
@@ -52,44 +51,40 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Reserves space, removing other blobs if necessary. REQUIRES: the caller calls take_removed()
-  /// afterwards.
+  /// Reserves space and removes other blobs if necessary. REQUIRES: the caller then calls
+  /// take_removed().
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
-  /// Adds a blob for which `size` bytes are reserved. If the blob is already stored, releases the
-  /// reservation and returns false.
+  /// Uses a reservation of `size` bytes. Returns false if the blob was already stored.
   bool put(std::string_view hash, std::uint64_t size, time_point now);
-  /// Restores a blob from an earlier server process, regardless of limits. Returns false if the
-  /// blob is already stored.
+  /// Restores a blob of an earlier server process, ignoring limits. Returns false if it was already
+  /// stored.
   bool restore(std::string_view hash, std::uint64_t size, time_point now);
 
-  /// Returns whether the blob is stored. If so, its removal is delayed as after a put.
+  /// Returns whether the blob is stored. If so, restarts the time until its removal.
   bool touch(std::string_view hash, time_point now);
-  /// Adds a reference. Returns false if the blob is not stored (yet).
+  /// Adds a reference. Returns false if the blob is not stored.
   bool hold(std::string_view hash);
-  /// Returns whether the blob is held, even if it is not stored. Holds beyond blobs_max are not
-  /// counted.
+  /// Returns whether the blob is held, stored or not.
   bool is_held(std::string_view hash) const;
   void release(std::string_view hash, time_point now);
-  /// Protects a blob from removal. Unlike hold(), a pin does not change when the blob is removed
-  /// later.
+  /// Protects a blob from removal. Unlike hold(), a pin does not change the blob's later removal
+  /// time.
   void pin(std::string_view hash);
   void unpin(std::string_view hash, time_point now);
 
   std::optional<std::uint64_t> size_of(std::string_view hash) const;
 
-  /// Removes blobs that are neither held nor pinned and have been unused for `kept`.
   void sweep(time_point now);
-  /// Returns the removed blobs, whose contents the caller must delete.
+  /// The caller must delete the contents of the returned blobs.
   std::vector<std::string> take_removed() { return std::exchange(removed_, {}); }
 
   blob_counts counts() const;
   blob_limits const& limits() const { return limits_; }
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  // The time at which the blob became unreferenced, and a sequence number.
+  // Time at which the blob became unreferenced, and a sequence number.
   using place = std::pair<time_point, std::uint64_t>;
   using order = std::map<place, std::string>;
   struct entry {
@@ -111,7 +106,7 @@ class blob_table {
 
   blob_limits const limits_;
   entries all_;
-  order fresh_, left_;  // all stored blobs that are neither held nor pinned
+  order fresh_, left_;  // stored blobs that are neither held nor pinned
   std::vector<std::string> removed_;
   shared_budget used_;  // includes reservations
   std::uint64_t reserved_ = 0, there_ = 0, held_ = 0, held_bytes_ = 0;

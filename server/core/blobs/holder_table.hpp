@@ -1,11 +1,10 @@
 // Registers which processes hold large values in their own memory, and the sockets at which other
-// processes on the same host read them. Contains only names and sizes; the processes own the bytes.
-// Owned by blob_holders; used only on its thread.
+// processes on the same host read them. The processes own the bytes. Used only on the thread of its
+// owner, blob_holders.
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
-// outputs. The server makes a worker drop an output whose last value is released, or to which no
-// value has referred within `told` of its announcement. Clients hold arguments; they drop them
-// themselves, and can put them again even after their stream was lost.
+// outputs. A worker must drop an output whose last value is released, or to which no value has
+// referred within `told` of its announcement. Clients hold arguments and drop them themselves.
 //
 //              hold                     copy                  its maker leaves
 //   unknown ─────────► with its maker ─────────► with several ─────────────────► with copies
@@ -36,23 +35,21 @@ struct holder_limits {
   /// At the limit, further names are refused, and their holders must upload the values to the
   /// server.
   std::size_t names_max = 100'000;
-  /// Maximum number of holders of one value. Further copies are not registered; their holders may
-  /// keep them.
+  /// Per value. Further copies are not registered; their holders may keep them.
   std::size_t holders_max = 8;
   /// Time within which a value must refer to an announced output.
   duration told = std::chrono::seconds(30);
-  /// Age at which referenced outputs are also uploaded to the server, so that they survive their
+  /// Age at which referenced outputs are uploaded to the server, so that they survive their
   /// holders.
   duration copied = std::chrono::seconds(10);
   /// Time within which a holder must start an upload; then another holder is asked.
   duration put_within = std::chrono::seconds(5);
-  /// Time within which a process must reconnect; then its values are lost.
+  /// Time within which a process must reconnect to keep its values.
   duration away = std::chrono::seconds(3);
 };
 
-/// The first message of a process on a new stream.
 struct holder_hello {
-  std::string socket;    // path for processes on the same host
+  std::string socket;
   std::string task{};    // the worker's task; empty for a client
   std::string host{};    // equal if processes can reach each other's sockets; empty: unknown
   holder_id former = 0;  // secret id of the process's previous stream, or 0
@@ -66,9 +63,9 @@ struct worker_holding {
 struct holder_counts {
   std::uint64_t holders = 0;
   std::uint64_t names = 0;
-  std::uint64_t bytes = 0;    // each value is counted once
-  std::uint64_t outputs = 0;  // names that workers hold
-  std::uint64_t copies = 0;   // holders besides the first one of each value
+  std::uint64_t bytes = 0;
+  std::uint64_t outputs = 0;
+  std::uint64_t copies = 0;  // not counting the first holder of each value
   std::uint64_t copy_bytes = 0;
 };
 
@@ -77,10 +74,10 @@ class holder_table {
   struct place {
     std::uint64_t size = 0;
     holder_id maker = 0;  // 0: the maker has left
-    bool output = false;  // held by workers, not by a client
+    bool output = false;
     std::vector<holder_id> by;
     std::size_t turn = 0, put_turn = 0;
-    time_point put_asked{};  // time of the request to put_turn
+    time_point put_asked{};
   };
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
@@ -94,37 +91,34 @@ class holder_table {
   /// that stream is still open. A worker that holds an output without a maker becomes its maker.
   /// Returns false if another process holds the name, or if there are too many names.
   bool hold(holder_id id, std::string_view name, std::uint64_t size, time_point now);
-  /// Registers a copy that a worker has read. Returns false at a limit, if `id` is a client, if the
-  /// value is not an output, or if the size differs.
+  /// Registers a copy that a worker has read. Returns false at a limit, for a client, for another
+  /// size, or if the value is not an output.
   bool copy(holder_id id, std::string_view name, std::uint64_t size, time_point now);
   void drop(holder_id id, std::string_view name, time_point now);
 
-  /// Returns null if no process holds the value. The pointer is valid until the next change.
+  /// Valid until the next change.
   place const* find(std::string_view name) const;
   bool holds(holder_id id, std::string_view name) const;
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
-  /// Returns the holders, starting with those on `host`. Successive calls rotate the order to
-  /// spread the load.
+  /// Returns the holders, starting with those on `host`. Successive calls rotate the order.
   std::vector<holder_id> holders_round_robin(std::string_view name, std::string_view host);
   /// Returns the process that must upload the value: the maker first, then the other holders in
   /// turn.
   std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
 
   std::vector<holder_id> workers_to_drop(std::string_view name) const;
-  /// Return outputs announced `copied` (or `told`) ago. Each output is returned once.
+  /// Return outputs announced `copied` (or `told`) ago, once each.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
   std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
-  /// Returns outputs that no holder has reconnected with in time. Each output is returned once.
+  /// Returns outputs without a reconnected holder, once each.
   std::vector<std::string> take_lost(time_point now, std::size_t most);
-  /// Returns outputs whose maker did not reconnect. Only copies exist, which can be dropped at any
-  /// time.
+  /// Returns outputs whose maker did not reconnect. Their copies can be dropped at any time.
   std::vector<std::string> take_orphans(time_point now, std::size_t most);
 
   holder_counts counts() const;
-  /// Returns the workers that hold the most bytes, in descending order.
+  /// Sorted by size, largest first.
   std::vector<worker_holding> workers(std::size_t most) const;
   holder_limits const& limits() const { return limits_; }
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
@@ -137,27 +131,26 @@ class holder_table {
   using line = std::deque<std::pair<time_point, std::string>>;
 
   static bool is_worker(holder const& h) { return !h.hello.task.empty(); }
-  /// Returns whether a stream of the same process holds the value. If so, assigns the value to
-  /// `id`.
+  /// Returns whether a stream of the same process holds the value. If so, moves the value to `id`.
   bool is_its_own(holder_id id, places::iterator it);
-  /// Adds a value with its first holder. Returns false if there are too many names.
+  /// Returns false if there are too many names.
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
-  /// Removes a holder, and the value if that was its last holder. `back`: the process may return
-  /// with the value.
+  /// Removes a holder, and with the last holder also the value. `back`: the process may return with
+  /// it.
   void remove(holder_id id, places::iterator it, bool back, time_point now);
   static std::vector<std::string> take(line& from, time_point until, std::size_t most, line* then);
 
   holder_limits const limits_;
   std::unordered_map<holder_id, holder> holders_;
   places places_;
-  // Queues, oldest first; entries can be outdated. new_ (before `copied`) and copied_ are ordered
-  // by announcement, away_ (last holder) and orphans_ (maker) by departure.
+  // Queues, oldest first, with outdated entries. new_ (before `copied`) and copied_ are ordered by
+  // announcement, away_ (last holder) and orphans_ (maker) by departure.
   line new_, copied_, away_, orphans_;
   struct absence {
     time_point since{};
-    std::string task;  // task of the last holder
+    std::string task;  // the last holder's task
   };
   std::unordered_map<std::string, absence> away_since_;  // outputs in away_ that have not returned
   std::uint64_t bytes_ = 0, outputs_ = 0, copies_ = 0, copy_bytes_ = 0;

@@ -8,7 +8,6 @@ namespace muster::core {
 
 namespace {
 
-// Returns the counter of a state in closure_counts or function_entry.
 template <class Counted>
 std::uint64_t& counter(Counted& counted, closure_state s) {
   switch (s) {

@@ -1,4 +1,4 @@
-// The states of closures, and their counts: in total, by session and by function. Only this class
+// The states of closures, and their counts in total, by session and by function. Only this class
 // changes a state, so the counts always match.
 //
 //   create ──► QUEUED ──send──► prefetched ──start──► RUNNING ──finish──► SUCCEEDED | FAILED | …
@@ -10,9 +10,9 @@
 //
 // A prefetched closure counts as QUEUED: a worker has received it, but no slot executes it yet.
 //
-// Sessions are identified by number; callers update queues and workers after a change. Owned by the
-// coordinator; engine thread only. Callers enforce config::closures_max, and the function table
-// enforces config::functions_max.
+// Sessions are identified by number; callers update queues and workers after a change. Engine
+// thread only. Callers enforce config::closures_max; the function table enforces
+// config::functions_max.
 #pragma once
 
 #include "server/core/api/changes.hpp"
@@ -25,7 +25,6 @@ namespace muster::core {
 
 class closure_book {
  public:
-  /// Counts of one session.
   struct tally {
     closure_counts counts;
     std::uint64_t requeued = 0;
@@ -33,21 +32,21 @@ class closure_book {
     std::uint32_t scheduled = 0;
     std::uint32_t own_errors = 0;  // unfinished closures with closure_spec::own_error
     bool keeps_order = false;
-    session_id id{};             // none: a session that the core itself created
-    std::vector<slot> closures;  // indexed by position; filled only if keeps_order
+    session_id id{};             // none: a session of the core itself
+    std::vector<slot> closures;  // by position; filled only if keeps_order
 
-    /// Returns the number of unfinished closures that no worker holds.
+    /// Counts the unfinished closures that no worker holds.
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }
     std::uint64_t unfinished() const { return waiting() + held(); }
   };
   struct ended {
-    bool was_held = false;  // a worker held the closure
+    bool was_held = false;
   };
-  /// Reason why a worker no longer holds a closure. Each reason is counted separately.
+  /// Reason why a worker no longer holds a closure.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
-  /// REQUIRES: all parameters outlive the book. Appends changes to `out`.
+  /// REQUIRES: all parameters outlive the book.
   closure_book(closure_table& records, config const& c, changes& out)
       : functions(c, out), records_(records), changes_(out) {}
 
@@ -59,34 +58,31 @@ class closure_book {
   void close(session_number n) { tallies_.close(n); }
   tally const& of(session_number n) const { return tallies_[n]; }
 
-  /// Creates a QUEUED closure. Consumes the arguments of `spec`.
+  /// Consumes the arguments of `spec`.
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// While enabled, marks changes as restored, so that readers do not count them as new.
+  /// While enabled, changes are marked as restored, so that readers do not count them as new.
   void restoring(bool on) { restoring_ = on; }
   /// Sets the position of the session's next closure. REQUIRES: the position is unused.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
-  /// Like create(), in a record that is already allocated.
+  /// Like create(), in an allocated record.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
-  /// Assigns a closure to a worker. `runs`: a slot executes it immediately; otherwise it is
-  /// prefetched.
+  /// Assigns a closure to a worker. `runs`: executed immediately, otherwise prefetched.
   void send(slot c, worker_number w, bool runs, time_point now);
-  /// Marks a prefetched closure as RUNNING since `at`.
   void start(slot c, time_point at);
   /// Marks a RUNNING closure as prefetched, because no slot has executed it since dispatch.
   void stop(slot c);
-  /// Returns a closure that a worker held to QUEUED.
+  /// Changes a held closure's state back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Removes an interrupted build, which is counted in no state. REQUIRES: the build was requeued
-  /// and is in no list.
+  /// Removes an interrupted build, which no state counts. REQUIRES: it was requeued and is in no
+  /// list.
   void withdraw(slot c);
   /// Moves a closure to another stream of the same worker.
   void take_over(slot c, worker_number w);
-  /// Reports the state in changes::moved. Ordinary dispatches are reported in effects::dispatches.
+  /// Reports the state in changes::moved. Ordinary dispatches are in effects::dispatches.
   void report_move(slot c, move_reason why);
-  /// Marks a QUEUED closure as waiting for an input.
   void block(slot c);
   void unblock(slot c);
-  /// Marks a QUEUED closure as waiting for a time or for its gang.
+  /// Marks a QUEUED closure as waiting for a time or its gang.
   void defer(slot c, bool for_gang);
   void end_deferral(slot c);
   /// REQUIRES: `as` is a final state.
@@ -106,27 +102,24 @@ class closure_book {
   void report_attempt(slot c, attempt_end how, time_point started, time_point ended);
 
   closure_counts const& counts() const { return counts_; }
-  /// Returns the number of closures that wait only for a worker.
+  /// Counts the closures that wait only for a worker.
   std::uint64_t for_workers() const { return counts_.queued + counts_.blocked - deferred_; }
   std::uint64_t requeued() const { return requeued_; }
   std::uint64_t retried() const { return retried_; }
-  /// Counts a closure whose value was lost with its worker.
   void count_aborted() { ++aborted_; }
   std::uint64_t aborted() const { return aborted_; }
 
   function_table functions;
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const;
 
  private:
-  /// Applies `change` to each counter of the closure's state.
   template <class Change>
   void count(closure_record const& r, Change change);
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
   void report_release(slot c, release_reason why);
-  /// Appends a failure with shortened texts. Returns its index in changes::failures.
+  /// Shortens the texts. Returns the index in changes::failures.
   std::uint32_t append_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);
@@ -138,7 +131,7 @@ class closure_book {
   bool restoring_ = false;
   numbered<session_number, tally> tallies_;
   closure_counts counts_;
-  // Closures that are blocked, or that wait for a time, a gang or a free worker.
+  // Blocked closures, and closures that wait for a time, a gang or a free worker.
   std::uint64_t deferred_ = 0;
   std::uint64_t requeued_ = 0;
   std::uint64_t retried_ = 0;

@@ -1,5 +1,5 @@
-// Assigns small numbers to function names, with counts for each. Function names are never removed;
-// config::functions_max limits them. Owned by the closure book.
+// Assigns small numbers to function names, and counts closures for each. Function names are never
+// removed; config::functions_max limits them. Engine thread only.
 //
 // A function such as "python:3.11" calls a callable that it receives. A callable has its own
 // number, under which its closures are counted and displayed. Queues, workers and placement use
@@ -25,10 +25,9 @@ struct function_entry {
   std::string name;
   std::uint32_t workers = 0;  // connected workers
   bool ever_had = false;      // a worker has provided the function
-  std::uint64_t waiting = 0;  // closures that wait for a time or an input; not in `queued`
+  std::uint64_t waiting = 0;  // for a time or an input; not in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  // Members of callables, which are displayed instead of their function. Empty name: number is
-  // free.
+  // Members of callables. Empty name: the number is free.
   bool callable = false;
   function_id served{};  // function that workers provide; for a function, itself
   std::string hash{};
@@ -38,7 +37,7 @@ struct function_entry {
 
 class function_table {
  public:
-  /// REQUIRES: both outlive the table. Reports assigned and released numbers in `out`.
+  /// REQUIRES: both outlive the table.
   function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
@@ -64,32 +63,28 @@ class function_table {
     return id;
   }
 
-  /// Returns a callable's number. Beyond callable_versions_max hashes per name, returns the number
-  /// of the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
-  /// and the name is not empty.
+  /// Returns a callable's number. Beyond callable_versions_max hashes per name, the name's number
+  /// without a hash. Nothing if the table is full. REQUIRES: `f` is a function, and the name is not
+  /// empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);
-  /// Returns the function that workers declare and queues serve.
   function_id served(function_id f) const { return (*this)[f].served; }
-  /// Sets the function and the callable from the number in a record.
   void name(function_id f, closure_spec& into) const {
     into.function = served(f);
     into.callable = into.function == f ? 0 : raw(f);
   }
-  /// Removes the callables that `used` marks false, and adds their counts to their functions.
+  /// Removes the callables that are false in `used`, and adds their counts to their functions.
   /// REQUIRES: `used` has one element per number.
   void forget_unused(std::vector<bool> used);
-  /// Returns the counts of a function, including its callables.
+  /// Includes the function's callables.
   function_entry totals(function_id f) const;
   std::size_t numbers() const { return entries_.size(); }
   std::size_t callables() const { return callables_.size(); }
 
-  /// Earliest time of the next search for unused callables, which visits all closures and is too
-  /// expensive for every request.
+  /// Earliest time of the next search for unused callables, which visits all closures.
   time_point next_check{};
 
   function_entry& operator[](function_id f) { return *by_id_[raw(f)]; }
   function_entry const& operator[](function_id f) const { return *by_id_[raw(f)]; }
-  /// Returns nothing if the name was never used.
   std::optional<function_id> find(std::string_view name) const {
     auto const it = ids_.find(name);
     return it == ids_.end() ? std::nullopt : std::optional(it->second);
@@ -116,7 +111,7 @@ class function_table {
   std::vector<function_entry*> by_id_;  // indexing the deque would need a division
   std::unordered_map<std::string_view, function_id> ids_;
   std::unordered_map<std::string, function_id> callables_;
-  std::vector<function_id> free_;  // numbers of removed callables
+  std::vector<function_id> free_;
 };
 
 }  // namespace muster::core

@@ -1,6 +1,6 @@
 // Timers of a core, ordered by time. `Kind` is the action, and `id` the object that it concerns.
 // Every object clears its timers when it is destroyed, so the limits on objects also limit the
-// timers. Owned by a core.
+// timers.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ class alarms {
   void set(time_point at, Kind kind, std::uint64_t id) { all_.insert({at, kind, id}); }
   void clear(time_point at, Kind kind, std::uint64_t id) { all_.erase({at, kind, id}); }
   time_point next() const { return all_.empty() ? never : all_.begin()->at; }
-  /// Removes and returns the earliest alarm. REQUIRES: next() != never.
+  /// REQUIRES: next() != never.
   alarm<Kind> pop() { return all_.extract(all_.begin()).value(); }
   std::size_t size() const { return all_.size(); }
 

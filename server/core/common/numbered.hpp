@@ -1,5 +1,5 @@
-// State that a sub-model keeps for each session or worker, indexed by number. The session table or
-// the worker table assigns the numbers and limits them. Owned by a sub-model. Pure; single thread.
+// State that a sub-model keeps for each session or worker, indexed by number. The session or worker
+// table assigns the numbers and limits them. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace muster::core {
 template <class Number, class T>
 class numbered {
  public:
-  /// Creates the state of `n`. The reference is valid until `close`. REQUIRES: `n` is not open.
+  /// The reference is valid until `close`. REQUIRES: `n` is not open.
   template <class... Args>
   T& open(Number n, Args&&... args) {
     if (raw(n) >= cells_.size()) cells_.resize(raw(n) + std::size_t{1});
@@ -30,7 +30,7 @@ class numbered {
   T& operator[](Number n) { return *cells_[raw(n)]; }
   T const& operator[](Number n) const { return *cells_[raw(n)]; }
 
-  /// Calls `f(n, state)` for all open numbers, in ascending order.
+  /// Calls `f(n, state)` in ascending order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < cells_.size(); ++i)
@@ -41,7 +41,7 @@ class numbered {
   std::vector<std::unique_ptr<T>> cells_;
 };
 
-/// Assigns numbers, starting with 1. Released numbers are reused before new numbers are assigned.
+/// Assigns numbers, starting with 1. Reuses released numbers first.
 template <class Number>
 class number_pool {
  public:

@@ -1,7 +1,6 @@
 // Objects with 64-bit ids. The low half of an id is the slot, the high half counts the uses of the
-// slot. Ids are therefore never reused, and an erased object's id finds nothing. References are
-// valid until the object is erased. Owns its objects; the user limits their number. Pure; single
-// thread.
+// slot. Ids are therefore never reused. References are valid until the object is erased. The user
+// limits the number of objects. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ class slot_table {
     return Id{std::uint64_t{++s.uses} << 32 | at};
   }
 
-  /// Returns null if `id` was never assigned or its object was erased.
+  /// Returns null if the id is unknown or its object was erased.
   T* find(Id id) {
     auto const at = slot_of(id);
     if (at >= slots_.size() || slots_[at].uses != uses_of(id) || !slots_[at].value) return nullptr;
@@ -38,7 +37,7 @@ class slot_table {
   }
   T const* find(Id id) const { return const_cast<slot_table*>(this)->find(id); }
 
-  /// REQUIRES: the object exists. This also applies to take().
+  /// REQUIRES (also for take()): the object exists.
   T& at(Id id) {
     auto* found = find(id);
     check(found != nullptr, "the object with this id must exist");
@@ -55,7 +54,7 @@ class slot_table {
 
   std::size_t size() const { return slots_.size() - free_.size(); }
 
-  /// Calls `f(id, object)` for all objects, in slot order.
+  /// Calls `f(id, object)` in slot order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)

@@ -1,6 +1,6 @@
-// Calls that wait for their reply, each with its condition and deadline. `Wait` describes the
-// condition and has a member `time_point deadline`. Owned by a core, which limits the number of
-// calls and refuses further calls immediately. Pure; single thread.
+// Calls that wait for their reply. `Wait` describes the awaited condition and has a member
+// `time_point deadline`. Owned by a core, which limits the calls and refuses further calls
+// immediately. Pure; single thread.
 #pragma once
 
 #include <set>
@@ -22,13 +22,12 @@ class waiting_calls {
     check(calls_.emplace(call, std::move(w)).second, "a call must not be parked twice");
   }
 
-  /// Returns null if the call is not parked.
   Wait const* find(call_id call) const {
     auto const it = calls_.find(call);
     return it == calls_.end() ? nullptr : &it->second;
   }
 
-  /// Removes a call and returns its wait. REQUIRES: the call is parked.
+  /// REQUIRES: the call is parked.
   Wait take(call_id call) {
     auto node = calls_.extract(call);
     check(!node.empty(), "only a parked call can be answered");

@@ -37,7 +37,6 @@ void cluster::append_begun(begun_why why, change_log const& log) const {
                             why == begun_why::redeclared});
 }
 
-// Restarts the unused generation with the pending declaration.
 void cluster::begin_again() {
   spec_ = std::move(*next_);
   next_.reset();
@@ -66,7 +65,6 @@ void cluster::renew(time_point now, effects& fx) {
   append_begun(begun_why::renewed, log_);
 }
 
-// Marks a generation that was stopped before its end as failed.
 void cluster::break_off(generation_view& g, time_point now) {
   g.state = generation_state::failed;
   g.ended = now;

@@ -1,5 +1,5 @@
 // A declared cluster: its declaration, the coordination service of its current generation, and its
-// earlier generations. Owned by `clusters`; engine thread only; pure.
+// earlier generations. Engine thread only; pure.
 //
 //   running --failed, or all tasks left; a new registration--> next generation
 //      \--redeclared: after its end; or renewed--> closed (one tick) --> next generation
@@ -45,19 +45,16 @@ class cluster {
   cluster_spec const& spec() const { return spec_; }
   service const& current() const { return *current_; }
   cluster_view view(time_point now) const;
-  /// Newest first, at most 16.
   std::deque<generation_view> const& past() const { return ended_generations_; }
-  /// Restores a generation from an earlier server process. Ignored if it is known, or not earlier
+  /// Restores a generation of an earlier server process. Ignored if it is known, or not earlier
   /// than the current one.
   void remember(generation_view g);
 
-  /// Appends records of this step's changes to the cluster, starting with change `first`.
+  /// Appends records of this step's changes, starting with change `first`.
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;
-  /// Appends records of the complete state, except running barriers.
   void append_all_records(std::vector<fact>& out) const;
-  /// Writes the complete state as changes.
   void write_state(change_log const& log) const;
-  /// Restores the state. Heartbeat timeouts start now. REQUIRES: no other event was handled.
+  /// Heartbeat timeouts start now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
   /// Returns false if the request was refused without any effect.
@@ -74,13 +71,10 @@ class cluster {
   bool redeclare(cluster_spec spec, effects& fx);
   /// See renew_cluster. REQUIRES: as for redeclare.
   void end_generation(time_point now, cluster_spec spec, effects& fx);
-  /// See fail_cluster.
   status give_up(time_point now, fail_cluster const& e, effects& fx);
-  /// See cluster_listens.
   void listens(std::uint16_t port, bool journalled, effects& fx);
   /// Returns the cluster's last own port, or 0.
   std::uint16_t port() const { return port_; }
-  /// Answers all parked calls. Later requests are refused.
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
 
@@ -101,8 +95,8 @@ class cluster {
   /// Returns the refusal for a call from an ended generation, or null.
   fault_ptr retired_fault(request const& r) const;
 
-  /// An ended generation and the identities of its members. These processes can continue to run for
-  /// a long time, but must not act for the tasks that replaced them.
+  /// An ended generation. Its members can continue to run for a long time, but must not act for the
+  /// tasks that replaced them.
   struct retired {
     generation which;
     std::string cause;
@@ -113,9 +107,9 @@ class cluster {
   limits const& limits_;
   incarnation_source& source_;
   cluster_spec spec_;
-  std::optional<cluster_spec> next_;  // declaration for the next generation
-  bool closed_ = false;               // stopped to start `next_`
-  bool stopped_ = false;              // permanently
+  std::optional<cluster_spec> next_;
+  bool closed_ = false;  // stopped to start `next_`
+  bool stopped_ = false;
   std::uint16_t port_ = 0;
   generation generation_{0, {}};
   std::unique_ptr<service> current_;

@@ -1,6 +1,6 @@
-// All clusters of the server by name, and the order of their deadlines. Owned by the coordination
-// hub; engine thread only. Pure: the same events at the same times have the same effects. Effects
-// are valid until the next step; the caller may move from them.
+// All clusters of the server, and the order of their deadlines. Engine thread only. Pure: the same
+// events at the same times have the same effects. Effects are valid until the next step; the caller
+// may move from them.
 #pragma once
 
 #include <map>
@@ -13,11 +13,11 @@ namespace muster::core::coordination {
 
 class clusters {
  public:
-  /// `seed`: random; determines the incarnations of services.
+  /// `seed` must be random; it determines the incarnations of services.
   clusters(limits l, std::uint64_t seed);
   clusters(clusters const&) = delete;
 
-  /// Handles an event. REQUIRES: `now` does not decrease.
+  /// REQUIRES: `now` does not decrease.
   template <class Event>
   effects& step(time_point now, Event&& e) {
     fx_.clear();
@@ -29,20 +29,17 @@ class clusters {
   }
   time_point next_deadline() const { return due_.empty() ? never : due_.begin()->first; }
 
-  /// Errors: NOT_FOUND.
   result<cluster_id> find(std::string_view name) const;
   std::vector<cluster_id> ids() const;
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (also below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// See cluster_listens. 0: no own port.
+  /// Returns 0 if the cluster has no own port. See cluster_listens.
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
-  /// Returns the service of the current generation.
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
-  // See cluster.
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
-  /// Restores a run from an earlier server process, for display.
+  /// Restores a run of an earlier server process, for display.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
   /// Returns records of the complete state, except running barriers.
@@ -55,7 +52,7 @@ class clusters {
  private:
   struct entry {
     cluster what;
-    time_point due = never;  // key among the deadlines
+    time_point due = never;
   };
   cluster const& at(cluster_id c) const { return const_cast<clusters*>(this)->entry_of(c).what; }
   void on(time_point now, create_cluster const& e);

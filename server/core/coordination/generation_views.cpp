@@ -10,8 +10,8 @@ constexpr std::size_t waiters_shown = 100;
 
 }  // namespace
 
-// Returns the tasks that delay other tasks for too long. Each is listed with the barrier at which
-// tasks have waited longest.
+// Returns the barrier that each task has delayed for too long, or null. If a task delays several
+// barriers, selects the one with the longest wait.
 generation_views::late_for generation_views::late_tasks(time_point now, duration late_after) const {
   late_for late(registry.size());
   for (auto const n : barriers.running()) {
@@ -77,7 +77,7 @@ std::vector<agent_view> generation_views::tasks(time_point now, std::size_t afte
   return views;
 }
 
-// Adds the objects that each task waits for. `after`: index of the first task.
+// `after`: index of the first task.
 void generation_views::add_waits(std::vector<agent_view>& views, std::size_t after) const {
   auto const note = [&](task_index t, char const* what, std::string const& which,
                         time_point since) {

@@ -1,5 +1,4 @@
-// Copies of one generation's state for readers. Only reads its members. Created for each query;
-// engine thread only.
+// Copies of one generation's state for readers. Created for each query; engine thread only.
 #pragma once
 
 #include <optional>
@@ -22,22 +21,20 @@ class generation_views {
   calls_of_generation const& calls;
   device_exchange const& devices;
 
-  /// Returns tasks in order, skipping `after` tasks. A task is late if other tasks have waited for
-  /// it at a barrier for longer than `late_after` (default: the cluster's stuck_after).
+  /// Skips `after` tasks. A task is late if other tasks have waited for it at a barrier for longer
+  /// than `late_after` (default: the cluster's stuck_after).
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
-  /// Counts tasks by agent_health, and the tasks that have been silent since a restart.
+  /// Counts tasks by agent_health, and tasks that have been silent since a restart.
   void count(time_point now, generation_view& into) const;
-  /// Returns running barriers by start, then finished barriers, newest first. Contains no lists of
+  /// Returns running barriers by start, then finished barriers, newest first, without lists of
   /// tasks.
   std::vector<barrier_view> barriers_from(std::size_t after, std::size_t limit) const;
-  /// Includes all arrived and missing tasks.
   std::optional<barrier_view> barrier(std::string_view id) const;
   /// Returns keys that start with `prefix` and are greater than `after`, in byte order.
   std::vector<key_view> keys(std::string_view prefix, std::string_view after,
                              std::size_t limit) const;
   std::optional<key_view> key(std::string_view key) const;
-  /// Returns parked waits for missing keys, by key.
   std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const;
 
  private:

@@ -72,7 +72,6 @@ void service::note_sign_of_life(Request const& r) {
   detector_.heard(t, other);
 }
 
-// A task that leaves no longer waits for a notice.
 void service::on(shutdown_task& r) {
   if (r.task.index != no_task) notices_.forget(r.task.index);
   shutdown_.on(r);
@@ -178,7 +177,6 @@ void service::withdraw(call_id call, waiting_call const& w) {
   }
 }
 
-// Returns the message for a caller whose own deadline is near.
 std::string service::early_text(waiting_call const& w) {
   auto const waited = " after " + task_descriptions::seconds(step_.now - w.since) +
                       ", shortly before the call's deadline";
@@ -314,7 +312,7 @@ generation_view service::view(time_point now) const {
   return v;
 }
 
-// Checks each part, and that each waiting call is in exactly one part.
+// Checks that each part is valid, and that each waiting call is in exactly one part.
 std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();

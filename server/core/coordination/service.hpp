@@ -1,14 +1,13 @@
-// The coordination service of one generation of a cluster, from the first registration until the
-// run has failed or all tasks have left. Unmodified JAX and TensorFlow agents can use it; error
-// messages additionally contain missing tasks and the first cause.
+// The coordination service of one generation of a cluster. Unmodified JAX and TensorFlow agents can
+// use it; error messages additionally contain missing tasks and the first cause.
 //
-// Owns the independent parts that hold state (registry, barriers, keys, …), and the transitions
-// that use them. Each request is handled by one transition, and all consequences of an event within
-// the step; see error_propagation. A transition can use only the transitions before it:
+// Owns the independent parts that hold state, and the transitions that use them. All consequences
+// of an event are handled within the step; see error_propagation. A transition can use only the
+// transitions before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
 // A tick checks, in this order: heartbeats and closed connections, barriers, waiting calls,
-// watchers, and tasks that cannot receive a notice. Owned by `cluster`; engine thread only; pure.
+// watchers, and tasks that cannot receive a notice. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -25,16 +24,14 @@ class service {
   service(cluster_spec const& spec, limits const& l, generation g, change_log log);
   service(service const&) = delete;
 
-  /// Handles a request. `fx` contains the reply now or in a later step. REQUIRES: `now` does not
-  /// decrease; the call id is not parked.
+  /// Writes the reply to `fx` now or in a later step. REQUIRES: `now` does not decrease; the call
+  /// id is not parked.
   void perform(time_point now, request& r, effects& fx);
-  /// Handles a caller's disconnection: its wait is cancelled, and no reply follows.
+  /// Handles a caller's disconnection: its wait ends, and no reply follows.
   void call_abandoned(time_point now, call_id call, effects& fx);
-  /// See coordination::connection_closed.
   void connection_closed(time_point now, task_index t, core::incarnation i);
   /// See fail_cluster. REQUIRES: the generation has neither failed nor ended.
   void give_up(time_point now, fault_ptr const& f, bool refuses, effects& fx);
-  /// Handles silent tasks, deadlines and watchers.
   void tick(time_point now, effects& fx);
   /// Answers all parked calls. Later requests are refused.
   void stop(time_point now, effects& fx);
@@ -43,13 +40,11 @@ class service {
   /// made.
   void inherit(service& before) { store_.take_entries(before.store_); }
 
-  /// Appends records of a step's changes.
   void append_changed_records(touched const& by, std::vector<fact>& out) const;
   /// Appends records of the complete state, except running barriers.
   void append_all_records(std::vector<fact>& out) const;
   /// Returns the record of the generation, without the cluster's declarations.
   cluster_fact facts() const { return record_.facts(); }
-  /// Writes the complete state as changes.
   void write_state(change_log const& log) const;
   /// REQUIRES: no request was made.
   void restore(restored_cluster const& r, time_point now);
@@ -59,13 +54,10 @@ class service {
   generation_state state() const { return record_.state(); }
   /// Returns whether a registration with this incarnation belongs to this generation.
   bool knows(core::incarnation i) const { return registry_.knows(i); }
-  /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const { return registry_.incarnations(); }
-  /// Returns whether a task has registered from this address.
   bool knows_peer(std::string const& peer) const { return registry_.find({}, peer) != no_task; }
   std::vector<std::string> peers() const { return registry_.peers(); }
   std::size_t parked_calls() const { return step_.calls.size(); }
-  /// Returns whether errors are delivered by heartbeat; see error_delivery.
   bool tells_by_heartbeat() const { return polls_.by_heartbeat(); }
 
   generation_view view(time_point now) const;
@@ -113,13 +105,12 @@ class service {
   void answer_early(call_id call);
 
   step_frame step_;
-  // Parts used by several transitions. Other parts are owned by their only user.
+  // Parts that several transitions use.
   task_registry registry_;
   closed_connections closed_;
   barrier_table barriers_;
   key_value_store store_;
   task_descriptions wording_;
-  // The transitions, each after those that it uses.
   generation_record record_;
   task_queries queries_;
   preemption_notices notices_;
@@ -134,7 +125,7 @@ class service {
   coordination::registration registration_;
   coordination::shutdown shutdown_;
 
-  std::int64_t version_before_ = 0;  // of the registry, at the start of the step
+  std::int64_t version_before_ = 0;  // the registry's version at the start of the step
 };
 
 }  // namespace muster::core::coordination

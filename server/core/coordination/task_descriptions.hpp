@@ -1,5 +1,5 @@
-// Describes missing tasks as text: as many names as fit, then details of some, starting with tasks
-// that have sent messages. Caches one text. Owned by `service`; engine thread only.
+// Describes missing tasks as text: as many names as fit, then details of some tasks, starting with
+// tasks that have sent messages. Engine thread only.
 #pragma once
 
 #include "server/core/coordination/api/declared_cluster.hpp"
@@ -31,7 +31,6 @@ class task_descriptions {
   /// Example: ". Not connected: …". Cached for each registry version, because ten thousand callers
   /// with the same deadline need it.
   std::string const& not_connected();
-  /// Example: "12.0 s"
   static std::string seconds(duration d);
 
  private:

@@ -1,4 +1,4 @@
-// The changed parts of a cluster that need records. Created for one step; engine thread only; pure.
+// The changed parts of a cluster that need records. Created for one step; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@ class touched {
     sort(tasks), sort(keys);
   }
 
-  bool anew = false;              ///< new generation: discards earlier changes
+  bool anew = false;
   bool declared = false;          ///< declaration or course of the generation
   std::vector<task_index> tasks;  ///< sorted, without duplicates
   std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;
-  std::vector<std::string> forgotten;  ///< barrier ids
+  std::vector<std::string> forgotten;
 
  private:
   template <class List>

@@ -1,4 +1,4 @@
-// The kind of wait of a parked call, and the object that it waits for.
+// A parked call's kind of wait, and the object that it waits for. Engine thread only.
 #pragma once
 
 #include "server/core/common/waiting_calls.hpp"
@@ -17,7 +17,7 @@ struct waiting_call {
   /// watched list or alive_group_id.
   std::uint64_t what = 0;
   time_point since{};
-  /// The call is answered at the latest at this time, shortly before the caller's own deadline.
+  /// The call is answered at this time at the latest, shortly before the caller's own deadline.
   time_point deadline = never;
 
   barrier_number barrier() const { return barrier_number{what}; }
@@ -25,7 +25,7 @@ struct waiting_call {
   alive_group_id group() const { return alive_group_id{what}; }
 };
 
-/// Limited by limits::parked_calls_max; further calls are refused immediately.
+/// At limits::parked_calls_max, further calls are refused immediately.
 using calls_of_generation = waiting_calls<waiting_call>;
 
 }  // namespace muster::core::coordination

@@ -11,7 +11,6 @@ namespace muster::core {
 
 namespace {
 
-/// Sorts the ids and removes duplicates.
 template <class Ids>
 Ids& once(Ids& ids) {
   std::sort(ids.begin(), ids.end());

@@ -1,6 +1,5 @@
 // Writes a step's changes to durable jobs and sessions as records. Each changed object is written
-// once, in its final state; see api/facts.hpp. Owned by the coordinator and called at the end of a
-// step; engine thread only. Costs one branch if nothing is durable.
+// once, in its final state; see api/facts.hpp. Engine thread only.
 #pragma once
 
 #include <vector>
@@ -15,7 +14,7 @@ class durable_records {
 
   /// Appends to effects::facts. REQUIRES: the step makes no further changes.
   void append_all();
-  /// Returns records that remove all durable objects of a cluster that is being deleted.
+  /// Returns records that remove all durable objects, for a cluster that is being deleted.
   std::vector<fact> forget_all() const;
 
  private:
@@ -27,7 +26,6 @@ class durable_records {
   void append_request_records();
   void append_closure_records();
   void append_released_records();
-  /// Returns null if the session no longer exists or is not durable.
   session* durable(session_id id);
 
   engine_state& core_;

@@ -23,7 +23,7 @@ void limit_times(time_point now, restored_job& j) {
 }  // namespace
 
 void job_restart::restore(std::vector<restored_job>& jobs) {
-  // The restored order of finished jobs is the order in which they will be removed.
+  // Finished jobs are restored in the order in which they will be removed.
   auto const turn = [](restored_job const& j) {
     return std::pair(j.job.state == job_state::running ? never : j.job.finished, raw(j.job.id));
   };
@@ -90,7 +90,6 @@ void job_restart::release_values() {
   for (auto const id : unused) life_.release(*core_.builds.find(id));
 }
 
-// Returns the request's functions with their callables, unless the tables are full.
 std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
   std::vector<function_id> ids;
   for (std::size_t i = 0; i < f.functions.size(); ++i) {
@@ -105,7 +104,7 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   std::sort(j.closures.begin(), j.closures.end(),
             [](auto const& a, auto const& b) { return a.order < b.order; });
-  // Sorted by time, because the positions in a session can restart at 0.
+  // By time, because the positions in a session can restart at 0.
   std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
     return std::pair(a.created, a.first) < std::pair(b.created, b.first);
   });

@@ -1,6 +1,6 @@
 // Resumes durable jobs and sessions of an earlier server process. Finished closures keep their
 // results; the others are queued again with the same ids. A session waits for its client as after a
-// broken stream. Owned by the coordinator and used in its first steps; engine thread only.
+// broken stream. Engine thread only.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ class job_restart {
   void restore(std::vector<restored_job>& jobs);
 
  private:
-  /// The unfinished closures of a request, for admission::resume.
+  /// The unfinished closures of a request.
   struct request {
     session* of;
     std::vector<closure_spec> specs;

@@ -3,7 +3,7 @@
 //
 //   take ──► waiting ──answer──► answered ──taken──► forgotten
 //
-// Owned by object_table; engine thread only. Limits: object_limits.
+// Engine thread only. Limits: object_limits.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct call {
   bool answered = false;
   bool told = false;  // the answer was sent on the caller's current stream
   call_answer answer{};
-  std::vector<call_name> waits_for{};  // calls whose answers this call awaits while it executes
+  std::vector<call_name> waits_for{};  // calls whose answers this call awaits
 };
 
 class call_table {
@@ -31,11 +31,11 @@ class call_table {
 
   enum class verdict : std::uint8_t {
     fresh,
-    repeated,  ///< the call is known and unanswered
-    answered,  ///< the answer is kept
-    early,     ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
-    past,      ///< the number is not above the caller's last number, and the call is forgotten
-    full,      ///< the caller's limit, or the limit on all bytes, is reached
+    repeated,
+    answered,
+    early,  ///< the caller resends earlier calls and then this one; see ObjectOrders.begin
+    past,   ///< the number is not above the caller's last number, and the call is forgotten
+    full,   ///< the caller's limit, or the limit on all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
   /// Registers the number of a call that is not recorded, because its object belongs to an earlier
@@ -45,22 +45,22 @@ class call_table {
   /// Returns null if the call is unknown, or if its answer was received.
   call* find(call_name const& n);
   call const* find(call_name const& n) const { return const_cast<call_table*>(this)->find(n); }
-  /// Records the answer and returns the answer to send. A value that exceeds the limit becomes a
-  /// failure. The answer is kept until the caller has received it, unless the caller has left.
-  /// REQUIRES: the call is not answered.
+  /// Returns the answer to send: a value that exceeds the limit becomes a failure. The answer is
+  /// kept until the caller has received it, unless the caller has left. REQUIRES: the call is not
+  /// answered.
   call_answer answer(call_name const& n, call_answer a);
   void taken(caller_id who, std::uint64_t number);
-  /// Records that the caller has a new stream, on which repeated calls are answered again, once.
+  /// Records that the caller has a new stream, on which repeated calls are answered again.
   void caller_reconnected(caller_id who);
-  /// Records that the caller has ended for good, and drops its answers. Its unanswered calls are
-  /// still executed, or forgotten beyond object_limits::left_max. Returns the objects of forgotten
-  /// calls, one entry per call.
+  /// Drops the answers of a caller that has ended for good. Its unanswered calls are still
+  /// executed, or forgotten beyond object_limits::left_max. Returns the objects of forgotten calls,
+  /// one entry per call.
   std::vector<object_id> leave(caller_id who);
   /// Forgets the calls of a caller that may return. Its last number is kept to recognize repeated
   /// calls. Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> retire(caller_id who);
 
-  /// Returns the number of unanswered calls.
+  /// Counts unanswered calls.
   std::size_t open(object_id object) const {
     auto const it = open_.find(object);
     return it == open_.end() ? 0 : it->second;
@@ -76,7 +76,6 @@ class call_table {
   };
 
   object_limits const& limits_;
-  /// Returns the objects of unanswered calls, one entry per call.
   std::vector<object_id> drop_calls(caller& c);
   void drop_answered(caller& c);
   void close(object_id object);
@@ -84,8 +83,8 @@ class call_table {
   std::map<caller_id, caller> callers_;
   std::unordered_map<object_id, std::size_t> open_;
   std::deque<caller_id> retired_;  // oldest first
-  std::size_t bytes_ = 0;          // arguments and answers
-  std::size_t left_ = 0;           // calls of callers that have left
+  std::size_t bytes_ = 0;
+  std::size_t left_ = 0;  // calls of callers that have left
 };
 
 }  // namespace muster::core::objects

@@ -7,8 +7,8 @@
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
 // draw waits, because splits that were already drawn can be requeued. When all closures that hold
 // splits are waiting, each draw is answered with the end of the dataset. A closure reads a single
-// epoch: the epoch of its first split, or the epoch that it requests. Owned by object_table; engine
-// thread only. Limits: dataset_limits; waiting draws: object_limits.
+// epoch: the epoch of its first split, or the epoch that it requests. Engine thread only. Limits:
+// dataset_limits; waiting draws: object_limits.
 #pragma once
 
 #include <deque>
@@ -32,7 +32,7 @@ class dataset {
   struct dealt {
     call_name name{};
     std::optional<drawn_split> split{};  // empty: the end of the dataset, or an error
-    std::string wrong{};                 // empty: no error
+    std::string wrong{};
   };
   using answers = std::vector<dealt>;
 
@@ -40,8 +40,8 @@ class dataset {
   /// this attempt on `worker`.
   void draw(call_name const& name, datasets::draw_request const& r, std::string const& worker,
             answers& out);
-  /// Records that the closure has ended or restarts. Its waiting draws are answered with the end of
-  /// the dataset.
+  /// Handles the end or restart of a closure. Its waiting draws are answered with the end of the
+  /// dataset.
   void ended(closure_id closure, bool succeeded, answers& out);
   /// Ends the closure's draws. The closure keeps its splits until it ends.
   void stop(closure_id closure, answers& out);
@@ -49,13 +49,12 @@ class dataset {
   /// is deleted.
   std::vector<call_name> abandon();
 
-  /// Returns the current position. Scans all splits.
+  /// Scans all splits.
   datasets::position where() const;
   datasets::dataset_counts counts() const;
   std::uint64_t done_ever() const { return done_ever_; }
   std::uint64_t given_back() const { return released_this_step_; }
-  /// Continues at the position. REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds
-  /// splits.
+  /// REQUIRES: check(at). Errors: FAILED_PRECONDITION if a closure holds splits.
   status seek_to(datasets::position const& at, answers& out);
   /// Errors: INVALID_ARGUMENT; the message begins with the field.
   static status check(datasets::position const& at, std::size_t splits, std::uint32_t epochs);
@@ -80,7 +79,7 @@ class dataset {
     std::map<std::uint32_t, bool> held{};  // splits; true: read to the end
     std::size_t waits = 0;
     bool end_reached = false;
-    bool named = false;  // the closure requested this epoch
+    bool named = false;
   };
   struct parked {
     call_name name{};
@@ -92,7 +91,6 @@ class dataset {
   void begin_epoch();
   void begin_at(datasets::position const& at);
   void pass_epochs();
-  /// Returns whether the draw was answered.
   bool serve(parked const& p, bool settled, answers& out);
   void serve_all(answers& out);
   /// Returns whether no split can be requeued unless a closure fails or ends.
@@ -108,7 +106,7 @@ class dataset {
   std::uint32_t epoch_ = 0;
   std::vector<split_state> states_;
   std::deque<std::uint32_t> queue_;
-  std::size_t done_ = 0;  // in the current epoch
+  std::size_t done_ = 0;
   std::map<closure_id, holder> holders_;
   std::deque<parked> parked_;  // oldest first
   std::uint64_t done_ever_ = 0;

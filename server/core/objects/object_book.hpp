@@ -3,8 +3,7 @@
 //   add ──► pending ──its task connects──► starting ──► ready
 //                                             └──► failed   └──► lost
 //
-// Owned by object_table; engine thread only. Limits: object_limits. A task is kept while it is
-// connected or has objects.
+// Engine thread only. Limits: object_limits. A task is kept while it is connected or has objects.
 #pragma once
 
 #include <deque>
@@ -27,7 +26,7 @@ struct object {
   object_end end{};
   std::uint64_t answered = 0;
   std::string last_error{};
-  // Unanswered calls, oldest first. Up to half of the entries may already be answered.
+  // Unanswered calls, oldest first. Up to half of the entries can already be answered.
   std::deque<call_name> queue{};
   std::size_t passed = 0;  // upper bound of the answered entries in `queue`
   std::set<session_id> users{};
@@ -49,7 +48,7 @@ std::string text(task_name const& t);
 struct task {
   stream_id stream{};  // none: disconnected
   core::incarnation incarnation{};
-  time_point lost_at = never;  // set while the task is disconnected
+  time_point lost_at = never;
   bool takes = false;
   std::set<object_id> has{};
 };
@@ -60,7 +59,6 @@ class object_book {
 
   /// Returns a number for a dataset. Datasets and objects share one sequence of numbers.
   std::uint64_t next_number() { return ++last_; }
-  /// Makes ids start above `last`.
   void begin_above(std::uint64_t last) { last_ = last; }
   /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS for the name, RESOURCE_EXHAUSTED.
   status check(object_spec const& spec) const;
@@ -70,7 +68,6 @@ class object_book {
   object const* find(object_id id) const { return const_cast<object_book*>(this)->find(id); }
   object_id named(std::string_view name) const;
   void erase(object_id id);
-  /// Drops the constructor arguments, which are needed only until the object is built.
   void forget_args(object& o);
   /// Marks the object as failed or lost, and frees its name. The object is kept so that callers
   /// receive the reason. Above object_limits::lost_max, the oldest such object is erased.

@@ -1,4 +1,3 @@
-// Handles requests of callers. object_table_workers.cpp handles reports of workers.
 #include "server/core/objects/object_table.hpp"
 
 #include <algorithm>
@@ -137,7 +136,7 @@ result<object_id> object_table::find(session_id s, std::string_view name) {
   return id;
 }
 
-// Reports every use: the session may have restarted since the last report and rely on nothing yet.
+// Reports every use, because the session may have restarted since the last report.
 void object_table::use(session_id s, object& o) {
   o.users.insert(s);
   use_task const said{s, o.spec.job, o.spec.index};

@@ -1,5 +1,5 @@
-// Objects on tasks, and the calls of these objects. Requests of callers and reports of workers are
-// the input; orders and answers are the output.
+// Objects on tasks, and calls to them. Requests of callers and reports of workers are the input;
+// orders and answers are the output.
 //
 //   create, call, drop, waits ──┐                      ┌──► orders to the workers that hold them
 //   attached, gone, built, ─────┼──► book, calls ──────┼──► answers to callers
@@ -26,7 +26,7 @@ namespace muster::core::objects {
 
 class object_table {
  public:
-  /// Makes ids start above `last`, the highest id that earlier server processes can have used.
+  /// `last`: highest id that earlier server processes can have used.
   object_table(object_limits limits, std::uint64_t last) : limits_(limits), last_before_(last) {
     book_.begin_above(last);
   }
@@ -34,21 +34,20 @@ class object_table {
 
   /// A session that can use objects. Functions on workers that have its ticket call on its behalf.
   struct user {
-    std::string ticket{};     // random secret of the session's client
+    std::string ticket{};     // random secret
     std::string submitter{};  // token id; empty: no authentication
     bool all = false;
   };
-  /// Registers the session, or its new stream if the session is already open. Errors:
-  /// INVALID_ARGUMENT with the field.
+  /// Registers the session, or its new stream if it is already open. Errors: INVALID_ARGUMENT with
+  /// the field.
   status open(session_id s, user u);
   /// Removes the session with its datasets and its objects, except detached objects.
   void session_ended(session_id s);
   void session_disconnected(time_point now, session_id s);
   void session_reconnected(session_id s);
-  /// Returns whether session `s` must wait before it can create an object with this name. It must
-  /// wait if the name's owner disconnected less than object_limits::name_grace ago.
+  /// Returns whether session `s` must wait before it can create an object with this name, because
+  /// the name's owner disconnected less than object_limits::name_grace ago.
   bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
-  /// Returns the open session with this ticket, or none.
   session_id holder_of(std::string_view ticket) const;
 
   /// Creates an object. A repeated `number` of the session returns the same object. An object with
@@ -57,13 +56,12 @@ class object_table {
   /// session is not open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
-  /// Returns the connected tasks that can hold objects, starting with the tasks that hold the
-  /// fewest. Scans all tasks.
+  /// Returns the connected tasks that can hold objects, starting with those that hold the fewest.
+  /// Scans all tasks.
   std::vector<task_name> holders() const;
-  /// Finds an object and records the session as its user. Errors: NOT_FOUND, PERMISSION_DENIED.
+  /// Records the session as a user of the object. Errors: NOT_FOUND, PERMISSION_DENIED.
   result<object_id> find(session_id s, std::string_view name);
-  /// Accepts a call. Errors become the call's answer. `s`: the session on whose behalf the call is
-  /// made, or none.
+  /// Errors become the call's answer. `s`: the session on whose behalf the call is made, or none.
   void call(caller_id who, session_id s, call_spec const& c);
   void taken(caller_id who, std::uint64_t number) { calls_.taken(who, number); }
   /// Records that the call `within` waits for the answer to `inner`. If the two calls wait for each
@@ -72,7 +70,7 @@ class object_table {
   /// Deletes an object or dataset. Its unanswered calls fail with CANCELLED. Errors: NOT_FOUND,
   /// PERMISSION_DENIED.
   status drop(session_id s, object_id id);
-  /// Deletes an object without a permission check. REQUIRES: the object exists.
+  /// REQUIRES: the object exists.
   void remove(object_id id);
 
   /// Creates a dataset. A repeated `number` of the session returns the same dataset. Errors:
@@ -84,42 +82,38 @@ class object_table {
   /// session `of` and executes this attempt on `worker`.
   void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
             session_id of, std::string const& worker);
-  /// Accepts a call and fails it with `why`.
   void refuse(caller_id who, call_spec const& c, failure why);
   /// Returns whether an unfinished closure has drawn from a dataset.
   bool is_drawn_from() const { return !drawing_.empty(); }
-  /// Records that a closure has ended or restarts.
+  /// Handles the end or restart of a closure.
   void closure_ended(closure_id closure, bool succeeded);
-  /// Ends the draws of a closure that must stop.
   void closure_stops(closure_id closure);
   dataset const* find(dataset_id id) const {
     auto const it = datasets_.find(id);
     return it == datasets_.end() ? nullptr : &it->second;
   }
-  /// Scans all datasets, but not their splits.
   datasets::dataset_totals dataset_totals() const;
   /// Returns the newest datasets below `before` (none: all) that this token may see. An empty
   /// `submitter` sees all datasets.
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// Records that a task has connected. `takes`: the task can hold objects. REQUIRES:
-  /// task_disconnected() was called for its previous stream.
+  /// `takes`: the task can hold objects. REQUIRES: task_disconnected() was called for its previous
+  /// stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
-  /// Records that a task's stream has ended. Its objects are lost after object_limits::grace unless
-  /// the task reconnects, or immediately if `final`.
+  /// Handles the end of a task's stream. Its objects are lost after object_limits::grace unless the
+  /// task reconnects, or immediately if `final`.
   void task_disconnected(time_point now, stream_id stream, bool final, std::string const& why);
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
-  /// Records the result of a construction: success, or failure `why` of kind `how`.
+  /// Handles the result of a construction: success, or failure `why` of kind `how`.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
-  /// Records a worker's answer. Ignored unless `stream` belongs to the object's task.
+  /// Handles a worker's answer. Ignored unless `stream` belongs to the object's task.
   void answered(stream_id stream, object_id id, call_answer a);
 
-  /// Marks the objects of tasks that have been disconnected for too long as lost.
   void tick(time_point now);
   /// Returns a time not later than the next expiry.
   time_point due() const { return due_; }
@@ -141,7 +135,7 @@ class object_table {
  private:
   struct opened {
     user of;
-    std::map<std::uint64_t, object_id> made;  // by the session's number for the creation
+    std::map<std::uint64_t, object_id> made;
     std::map<std::uint64_t, dataset_id> datasets{};
     time_point away_since = never;  // when the client disconnected
   };
@@ -157,7 +151,7 @@ class object_table {
   void fail_all(object& o, failure const& why);
   void lose(time_point now, task_name const& t, task& at, object_end how, std::string const& why);
   void trim(object& o);
-  /// Removes forgotten calls from their objects' queues. `forgotten` has one entry per call.
+  /// `forgotten` has one entry per call.
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
@@ -176,11 +170,10 @@ class object_table {
   datasets::dataset_limits const dataset_limits_{};
   std::map<dataset_id, dataset> datasets_;
   std::size_t dataset_bytes_ = 0;
-  // Totals of deleted datasets.
   std::uint64_t splits_done_before_ = 0, splits_given_back_before_ = 0;
   std::map<closure_id, std::vector<dataset_id>> drawing_;
   time_point due_ = never;
-  std::array<std::uint64_t, enum_size<call_end>> ended_{};  // counts by result
+  std::array<std::uint64_t, enum_size<call_end>> ended_{};
   output out_;
 };
 

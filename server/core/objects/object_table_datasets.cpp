@@ -218,7 +218,6 @@ void object_table::closure_ended(closure_id closure, bool succeeded) {
   }
 }
 
-// Called for coordinators, and for functions that have the handle.
 void object_table::ask(dataset_id id, call_name const& name, session_id s, call_spec const& c) {
   auto& d = datasets_.at(id);
   if (d.owner() != s)

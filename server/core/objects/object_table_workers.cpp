@@ -1,4 +1,3 @@
-// Handles reports of workers, and the loss of objects with their tasks.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +9,7 @@ namespace muster::core::objects {
 namespace {
 
 constexpr std::size_t named_max = 3;  // maximum number of lost objects that an event names
-constexpr std::size_t last_error_bytes = 1'000;  // maximum size of the stored error text
+constexpr std::size_t last_error_bytes = 1'000;
 
 }  // namespace
 

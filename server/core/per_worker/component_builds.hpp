@@ -6,13 +6,12 @@
 //            └───────────── next incarnation ───────────── ABORTED ◄
 //
 // Stateful tasks build only the values that are used by closures assigned to them. A component
-// receives the same number of workers at each build until the server restarts. That number is not
+// receives the same number of workers at each build until the server restarts; the number is not
 // durable, because its record would have to contain the value's arguments.
 //
 // A component stays NOT_READY and is rebuilt after a pause if its builder's failure is tolerated,
 // or if the builder has lost too many workers in a row. Workers store the values, and drop them on
-// request or when they exit. Pending builds are queued by stream. Owned by the coordinator; engine
-// thread only. Limit: config::per_worker_values_max.
+// request or when they exit. Engine thread only. Limit: config::per_worker_values_max.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +37,7 @@ struct per_worker_component {
   value_state state = value_state::not_ready;
   // Failure of the build (READY), or reason of the abort or rebuild.
   std::optional<failure> error;
-  closure_id build{};             // set while the worker builds
+  closure_id build{};
   std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
   std::uint32_t losses = 0;       // consecutive workers lost during the build
   std::uint32_t losses_max = 0;   // limit at the last loss; 0: no limit
@@ -66,20 +65,20 @@ struct per_worker_entry {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // none: kept until deleted
+  session_id owner{};
   std::uint64_t token = 0;
   std::string submitted_by{};
   time_point created{};
-  bool released = false;    // erased as soon as it is unused
+  bool released = false;
   std::uint64_t users = 0;  // unfinished closures that need it
-  /// Components by task, at most one for each row of the task registry.
+  /// At most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
   /// Stateful tasks that must build the value, because a closure assigned to them uses it. Index -1
   /// means all tasks of the role and is used beyond named_max.
   std::set<std::pair<std::string, std::int64_t>> named;
   static constexpr std::size_t named_max = 1'024;
 
-  /// Returns -1 if no task of the role has a component.
+  /// Returns the highest index of a task that has a component, or -1.
   std::int64_t highest(std::string const& job) const {
     auto it = components.upper_bound({job, std::numeric_limits<std::int64_t>::max()});
     return it == components.begin() || (--it)->first.first != job ? -1 : it->first.second;
@@ -90,7 +89,7 @@ class component_builds {
  public:
   using task_key = std::pair<std::string, std::int64_t>;
 
-  /// REQUIRES: both outlive this object. Appends changes to `out`.
+  /// REQUIRES: both outlive this object.
   component_builds(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   per_worker_entry& add() {
@@ -99,7 +98,7 @@ class component_builds {
     e.id = id;
     return e;
   }
-  /// Restores a value from an earlier server process. REQUIRES: its id is unused.
+  /// Restores a value of an earlier server process. REQUIRES: its id is unused.
   void restore(per_worker_entry e) {
     wide_.first_per_worker = std::min(wide_.first_per_worker, raw(e.id) - 1);
     wide_.last_per_worker = std::max(wide_.last_per_worker, raw(e.id));
@@ -135,7 +134,6 @@ class component_builds {
     changes_.components.push_back(
         {v.id, task.first, task.second, c.state, c.error.has_value(), gone});
   }
-  /// Returns the end of an error message about a missing value.
   std::string_view whereabouts() const {
     return wide_.coordinators > 1 ? " was released, or belongs to another cluster"
                                   : " was released";
@@ -148,7 +146,7 @@ class component_builds {
   std::map<per_worker_id, per_worker_entry>& all() { return entries_; }
   std::map<per_worker_id, per_worker_entry> const& all() const { return entries_; }
 
-  /// Returns the builds to send to the stream, in order, before other closures.
+  /// Builds to send to the stream, in order, before other closures.
   std::vector<per_worker_id>& to_build(stream_id s) { return to_build_[s]; }
   void build_later(stream_id s, per_worker_id v) {
     auto& all = to_build_[s];
@@ -176,7 +174,7 @@ class component_builds {
     constexpr duration most = std::chrono::minutes(1);
     return attempts < 6 ? first * (1 << attempts) : most;
   }
-  /// Records that the value's builders have lost too many workers. Kept until the value is erased.
+  /// Records that the value's builders have lost too many workers.
   void note_trouble(per_worker_id v) { troubled_.insert(v); }
   bool is_troubled(per_worker_id v) const { return troubled_.contains(v); }
   bool any_troubled() const { return !troubled_.empty(); }
@@ -186,7 +184,7 @@ class component_builds {
     for (; due() <= now; again_.erase(again_.begin()))
       build_later(again_.begin()->stream, again_.begin()->value);
   }
-  /// Cancels a pending build. Returns whether there was one.
+  /// Returns whether there was a pending build.
   bool cancel_build(stream_id s, per_worker_id v) {
     auto const same = [&](delayed const& a) { return a.stream == s && a.value == v; };
     if (std::erase_if(again_, same) > 0) return true;
@@ -207,7 +205,7 @@ class component_builds {
            std::all_of(v.components.begin(), v.components.end(),
                        [](auto const& entry) { return entry.second.stream == stream_id{}; });
   }
-  /// Aborts the components that a lost worker held. `why`: reason of the loss.
+  /// Aborts the components of a lost worker. `why`: reason of the loss.
   void lose(std::pair<std::string, std::int64_t> const& task, stream_id s, std::string const& why,
             time_point now) {
     auto const worker = task.first + ":" + std::to_string(task.second);

@@ -5,9 +5,8 @@
 //                │                └── grace period over, or a new incarnation ──► lost
 //                └── worker has left ──► lost
 //
-// The sessions that relied on a lost task are returned once, and the caller acts on them. Tasks are
-// identified by name, sessions by number. Owned by the coordinator; engine thread only. The task
-// registry limits the tasks; the session table limits each task's users.
+// The sessions that relied on a lost task are returned once. Engine thread only. The task registry
+// limits the tasks; the session table limits each task's users.
 #pragma once
 
 #include <map>
@@ -36,13 +35,12 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// Records that the task has disconnected and will be lost at `until`. Returns the alarm's
-  /// number, or 0 if the task is unknown or already disconnected.
+  /// `until`: when the task is lost. Returns the alarm's number, or 0 if the task is unknown or
+  /// already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
-  /// Returns 0 for an unknown task.
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
-  /// Records that the task's alarm has fired. REQUIRES: the task is known.
+  /// REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
   /// Removes the task. Returns when it would have been lost, or never if it was connected.
   time_point lose(task_key const& t);
@@ -53,7 +51,6 @@ class stateful_tasks {
   void use(session_number s, std::string_view name);
   /// Returns the sessions that relied on the task, and clears the list.
   std::vector<session_number> take_users(task_key const& t);
-  /// Removes a session that has ended or restarts.
   void forget(session_number s);
 
   std::size_t count_disconnected() const;

@@ -1,9 +1,8 @@
-// Failures reported by functions that are tolerated for a while: time-outs, and lost dependencies
-// such as a restarting parameter server. A sliding window counts the reports of each session and of
-// each component that a worker builds. The report that reaches the limit is fatal; earlier reports
-// requeue the closure. The class only decides, and identifies sessions by number. Owned by the
-// coordinator; engine thread only. Limits: config::dependencies_max names per session, and the
-// fatal number of reports per name.
+// Failures that functions report and that are tolerated for a while: time-outs, and lost
+// dependencies such as a restarting parameter server. A sliding window counts the reports of each
+// session and of each component that a worker builds. The report that reaches the limit is fatal;
+// earlier reports requeue the closure. Engine thread only. Limits: config::dependencies_max names
+// per session, and the fatal number of reports per name.
 #pragma once
 
 #include <functional>
@@ -22,7 +21,6 @@ class transient_failures {
  public:
   explicit transient_failures(config const& c) : config_(c) {}
 
-  /// Decision on a report of lost dependencies.
   struct verdict {
     struct count {
       std::string dependency;
@@ -30,7 +28,7 @@ class transient_failures {
     };
     std::vector<count> counts;       // sorted
     std::vector<std::string> fatal;  // dependencies at the limit; empty: failure is tolerated
-    duration pause{};                // delay before a tolerated closure runs again
+    duration pause{};                // delay of a tolerated closure
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
@@ -38,7 +36,6 @@ class transient_failures {
   /// not declared.
   using known_task = std::function<bool(std::string const& job, std::int64_t index)>;
   std::string wrong(failure const& f, known_task const& exists) const;
-  /// Returns the number of reports that is fatal.
   std::size_t dependency_limit() const;
 
   /// Counts a reported time-out. Returns whether the closure is requeued. `workers`: number of

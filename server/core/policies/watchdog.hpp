@@ -1,7 +1,7 @@
 // Reports that no closure finishes although closures run or could run. The watch starts with the
 // first such closure and restarts when a closure finishes. The first report follows after one
 // period; later intervals double, up to one hour, because repeated reports add no information.
-// Owned by the coordinator; engine thread only.
+// Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ class watchdog {
   /// `period`: time until the first report; 0 disables the watchdog.
   explicit watchdog(duration period) : period_(period) {}
 
-  /// Records that a closure has finished in this step.
   void progress() { progressed_ = true; }
   /// Called at the end of each step. `busy`: a closure is running, or is queued while workers are
   /// connected.
@@ -56,7 +55,7 @@ class watchdog {
   duration const period_;
   time_point quiet_since_ = never;
   time_point due_ = never;
-  duration pause_{};         // time until the next report
+  duration pause_{};
   bool progressed_ = false;  // a closure finished in this step
   bool stalled_ = false;
 };

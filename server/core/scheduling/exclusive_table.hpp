@@ -7,7 +7,7 @@
 //
 // If no worker becomes empty by itself, a worker is kept empty: it receives no closures until the
 // isolated closure has started on it. If that takes too long, another worker or closure is tried,
-// with twice the patience. Owned by the scheduler. Bounded by the number of closures.
+// with twice the patience. Engine thread only. Bounded by the number of closures.
 #pragma once
 
 #include <set>
@@ -23,10 +23,10 @@ class exclusive_table {
  public:
   /// Time that closures wait for an empty worker before a worker is kept empty.
   static constexpr duration patience = std::chrono::seconds(1);
-  /// Maximum number of closures per step that find no worker. The others wait for the next step.
+  /// Maximum number of closures per step that find no worker.
   static constexpr std::size_t tries_max = 16;
 
-  /// Isolates the closure from now on. REQUIRES: it is not in the table.
+  /// REQUIRES: the closure is not in the table.
   void add(closure_id c, time_point since) { all_.emplace(since, c); }
   void erase(closure_id c, time_point since) {
     end_wait(c);
@@ -42,7 +42,6 @@ class exclusive_table {
     if (!waiting_.empty()) restart_patience(now);
   }
 
-  /// Returns all isolated closures, oldest first.
   std::set<std::pair<time_point, closure_id>> const& all() const { return all_; }
   std::set<closure_id> const& waiting() const { return waiting_; }
   bool waits(closure_id c) const { return waiting_.contains(c); }
@@ -56,7 +55,6 @@ class exclusive_table {
   /// Returns when to start keeping a worker empty, or to try another worker; `never` if no closure
   /// waits.
   time_point due() const { return due_; }
-  /// Doubles the patience and postpones the next attempt to keep a worker empty.
   void wait_longer(time_point now) {
     patience_ *= 2;
     due_ = now + patience_;
@@ -69,7 +67,6 @@ class exclusive_table {
   };
   kept keeps;
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
     if ((due_ == never) != waiting_.empty())
       return "exclusive closures are waiting but no search for an idle worker is due, or the "

@@ -7,8 +7,8 @@
 //      └────────── a member ended ────────┴──► broken: the others are cancelled
 //
 // A gang that would not fit even if all connected workers were idle is set apart, so that it does
-// not block others. No workers are kept free for it, and it does not count against tries_max. Owned
-// by the scheduler. Bounded by the number of closures, each of which is in at most one gang.
+// not block others. No workers are kept free for it, and it does not count against tries_max.
+// Engine thread only. Bounded by the number of closures, each of which is in at most one gang.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct gang {
 
 class gang_table {
  public:
-  /// Maximum number of members. A larger gang is refused with INVALID_ARGUMENT.
+  /// A larger gang is refused with INVALID_ARGUMENT.
   static constexpr std::size_t size_max = 1'024;
   /// Time that a gang waits before workers are kept free for it.
   static constexpr duration patience = std::chrono::seconds(1);
@@ -51,13 +51,13 @@ class gang_table {
     if (added) all_[++last_].name = name;
     ++all_[it->second].size;
   }
-  /// Adds an expected member. Returns the gang. REQUIRES: expect(name) was called.
+  /// Returns the gang. REQUIRES: expect(name) was called.
   std::uint64_t join(std::string const& name, closure_id member) {
     auto const id = forming_.at(name);
     all_.at(id).members.push_back(member);
     return id;
   }
-  /// Clears the names of gangs, which are valid only within one request.
+  /// Clears the gang names, which are valid only within one request.
   void end_of_request() { forming_.clear(); }
 
   /// Counts a ready member. Returns whether it was the last member; the caller then sets an alarm
@@ -69,7 +69,6 @@ class gang_table {
     waiting_.emplace(g.turn = ++last_turn_, id);
     return true;
   }
-  /// Allows workers to be kept free for the gang, because its patience has ended.
   void on_patience_over(std::uint64_t id) { all_.at(id).impatient = true; }
 
   gang const* find(std::uint64_t id) const {
@@ -105,17 +104,16 @@ class gang_table {
 
   /// Returns whether the current fleet is known to be able to hold the gang.
   bool fits(gang const& g) const { return g.fleet == fleet_; }
-  /// Records that the current fleet could hold the gang.
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
-  /// Sets the gang apart. REQUIRES: the gang waits.
+  /// REQUIRES: the gang waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
-  /// Makes all gangs be checked again after a change of workers or their capacity.
+  /// Causes all gangs to be checked again after a change of workers or their capacity.
   void fleet_changed() {
     ++fleet_;
     waiting_.merge(oversized_);
   }
 
-  /// Removes and returns the gang. REQUIRES: it exists.
+  /// REQUIRES: the gang exists.
   gang forget(std::uint64_t id) {
     auto g = std::move(all_.extract(id).mapped());
     waiting_.erase(g.turn);
@@ -137,7 +135,6 @@ class gang_table {
 
   std::map<std::uint64_t, gang> const& all() const { return all_; }
 
-  /// Returns a violated invariant, or an empty string.
   std::string invalid() const {
     if (!forming_.empty() || !broken_.empty())
       return "a gang is still being formed or dissolved at the end of a step";

@@ -1,7 +1,7 @@
 // A *placement class* is the set of workers that declare the same functions and currently satisfy
-// the same requirements; a resource in use does not satisfy a requirement. A class has a ring of
-// workers with an idle slot, a ring of workers that can prefetch, and a ring of sessions whose
-// closures it can run. Owned by the scheduler.
+// the same requirements; a resource in use does not satisfy a requirement. A class has rings of
+// workers with an idle slot, of workers that can prefetch, and of sessions whose closures it can
+// run. Engine thread only.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Assigns numbers to the requirements of closures: a task, labels, resource amounts, and
-// PerWorkerValues that the worker must have built. Owned by the scheduler. A number is valid while
-// a session's queue uses it.
+// PerWorkerValues that the worker must have built. A number is valid while a session's queue uses
+// it. Engine thread only.
 #pragma once
 
 #include <compare>
@@ -32,8 +32,8 @@ struct requirement {
 
 class requirement_table {
  public:
-  /// Maximum number of requirements in use. At the limit, closures with a new requirement are
-  /// refused with RESOURCE_EXHAUSTED; see scheduler::room_for.
+  /// At this number of requirements in use, closures with a new requirement are refused with
+  /// RESOURCE_EXHAUSTED; see scheduler::room_for.
   static constexpr std::size_t max = 4'096;
 
   bool knows(requirement const& r) const { return numbers_.contains(r); }

@@ -1,13 +1,11 @@
-// Decides which worker runs which closure. Manages the sessions' queues, the workers' slots, the
-// closures' requirements, gangs, and isolated closures. Placement classes match sessions with
-// workers, turn by turn; see scheduler_placement.cpp.
+// Decides which worker runs which closure. Placement classes match sessions with workers, turn by
+// turn; see scheduler_placement.cpp. Sessions and workers are identified by number. The caller
+// updates counts and records and produces the effects. A closure is queued, deferred (waiting for a
+// time, an input, its gang or an empty worker), held by a worker (running or prefetched), or
+// unknown here.
 //
-// Sessions and workers are identified by number. The caller updates counts and records and produces
-// the effects. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
-// worker), held by a worker (running or prefetched), or unknown here.
-//
-// Owned by the coordinator; engine thread only. Limits: requirement_table, gang_table and
-// queues_max. The owners of sessions, closures and workers limit their numbers.
+// Engine thread only. Limits: requirement_table, gang_table and queues_max. The owners of sessions,
+// closures and workers limit their numbers.
 #pragma once
 
 #include <functional>
@@ -30,12 +28,11 @@ class scheduler {
  public:
   explicit scheduler(closure_table& closures) : closures_(closures) {}
 
-  /// Adds a session. In a new placement class, sessions take turns in the order of `id`.
+  /// In a new placement class, sessions take turns in the order of `id`.
   void open(session_number n, session_id id, std::uint32_t weight);
-  /// REQUIRES: none of the session's closures is queued or deferred.
+  /// REQUIRES (also for clear_queues): none of the session's closures is queued or deferred.
   void close(session_number n);
   void end_turns(session_number n);
-  /// Removes the queues of an ended session. REQUIRES: as for close().
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
   /// Returns the queues of all sessions, in the order of their ids.
@@ -44,7 +41,6 @@ class scheduler {
   /// Checks whether there is room for the queues and requirements that these closures would add.
   /// @param s null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
-  /// REQUIRES: room_for() succeeded.
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
     return spec.extras ? queue_with_needs(n, spec) : find_or_add(queues_[n], {spec.function, 0, 0});
   }
@@ -67,11 +63,11 @@ class scheduler {
   void defer(slot c);
   void end_deferral(slot c);
 
-  /// Adds a worker. It receives no closures before `place` is called.
+  /// The worker receives no closures before `place` is called.
   worker_slots& add(worker_slots s);
   void place(worker_slots& w, std::vector<function_id> functions);
   void remove(worker_slots& w);
-  /// Deletes the worker. REQUIRES: it holds no closures and was removed.
+  /// REQUIRES: the worker holds no closures and was removed.
   void forget(worker_slots& w);
   /// Moves the worker to the correct ring. Must be called after any change of the closures that it
   /// holds, its window, or whether it is open.
@@ -90,7 +86,7 @@ class scheduler {
   }
 
   bool satisfies(worker_slots const& w, requirement const& r) const;
-  /// Recomputes the worker's placement class after any change of its capabilities.
+  /// Must be called after any change of the worker's capabilities.
   void reconsider(worker_slots& w);
   void set_built(worker_slots& w, per_worker_id v, bool built);
 
@@ -140,10 +136,10 @@ class scheduler {
   /// Marks workers with an idle slot, for retract().
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
-  /// Returns prefetched closures that could run on marked workers that are still idle. A worker
-  /// that has started no closure since note_idle() loses all its prefetched closures. Other workers
-  /// lose a share in proportion to the idle slots. Each worker's window shrinks accordingly. No
-  /// closure is returned twice.
+  /// Returns prefetched closures that could run on marked workers that are still idle, each only
+  /// once. A worker that has started no closure since note_idle() loses all its prefetched
+  /// closures; other workers lose a share in proportion to the idle slots. Each worker's window
+  /// shrinks accordingly.
   /// @param fixed session whose closures no other worker can run.
   std::vector<slot> retract(session_number fixed);
 
@@ -168,7 +164,7 @@ class scheduler {
 
   exclusive_table exclusives;
   void wait_exclusive(slot c, time_point now);
-  /// Ends a closure's wait for an empty worker. REQUIRES: it waits.
+  /// REQUIRES: the closure waits for an empty worker.
   void end_exclusive_wait(slot c, time_point now);
   /// Ends the isolation of a closure. REQUIRES: it does not wait for an empty worker.
   void not_exclusive(slot c);
@@ -181,13 +177,12 @@ class scheduler {
   void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::runs_exclusive; }
 
   /// Checks the requirements in order against all workers with the function. Returns the first
-  /// requirement that leaves no worker, or nothing if a worker meets all.
+  /// requirement that leaves no worker, or nothing.
   std::optional<unmet_need> unmet(function_id f, requirement const& r) const;
   /// Returns whether the worker, if open and empty, could run closures of this queue. Ignores
   /// values that must still be built.
   bool could_run_if_idle(worker_slots const& w, closure_queue const& l) const;
 
-  /// Returns a violated invariant, or an empty string.
   /// @param handing_out whether closures are dispatched, so that no worker may be idle while
   /// runnable closures wait.
   std::string invalid(bool handing_out) const;
@@ -231,29 +226,27 @@ class scheduler {
   /// Takes up to `max` closures of `s` that `c` can run: highest priority first, then lowest order.
   /// A closure that needs resources is taken alone.
   void take(session_queue& s, placement_class const& c, std::uint32_t max, std::vector<slot>& run);
-  /// Visits workers with an idle slot. `f` must not move them between rings.
+  /// `f` must not move workers between rings.
   template <class F>
   void for_each_idle(F f) const {
     for (auto const& [key, c] : classes_) c->idle.for_each(f);
   }
-  /// Returns an empty worker that can run closures of the queue, or null.
   worker_slots* empty_worker(closure_queue const& l) const;
 
   closure_table& closures_;
   std::map<class_key, std::unique_ptr<placement_class>> classes_;
-  // By function: classes whose workers provide it.
   std::vector<std::vector<placement_class*>> classes_of_;
-  std::vector<std::uint32_t> free_indexes_;  // of deleted classes
+  std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;         // number of workers in all idle rings
+  std::size_t idle_workers_ = 0;         // in all idle rings
   std::vector<placement_class*> dirty_;  // can have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
   std::map<session_id, session_number> in_order_;
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> workers_;
   std::vector<worker_slots*> by_number_;
-  std::vector<stream_id> reserved_;  // workers reserved for the oldest gang
-  time_point noted_at_ = never;      // when idle workers were marked
+  std::vector<stream_id> reserved_;
+  time_point noted_at_ = never;  // when idle workers were marked
   std::uint64_t room_version_ = 1;
 };
 

@@ -1,4 +1,3 @@
-// Finds a worker for an isolated closure: an empty worker, or the worker that is kept empty.
 #include "server/core/scheduling/scheduler.hpp"
 
 namespace muster::core {

@@ -1,6 +1,6 @@
-// Gang placement: all k closures get idle slots in one step, or none does. The plan is greedy and
-// starts with the emptiest worker. Once a gang's patience has ended, its candidate workers receive
-// no new closures, provided that they are large enough together.
+// All k closures of a gang get idle slots in one step, or none does. The plan is greedy and starts
+// with the emptiest worker. Once a gang's patience has ended, its candidate workers receive no new
+// closures, provided that they are large enough together.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"

@@ -1,7 +1,7 @@
-// The rings of the placement classes, and the order of turns. A turn takes one session and one
-// worker and hands over one closure (idle slot) or up to `run_max` closures (prefetch). The worker
-// then moves to the back of its ring; a session of weight n does so after n turns. Sessions thus
-// share fairly, workers fill evenly, and the cost per closure does not depend on their number.
+// A turn takes one session and one worker and hands over one closure (idle slot) or up to `run_max`
+// closures (prefetch). The worker then moves to the back of its ring; a session of weight n does so
+// after n turns. Sessions thus share fairly, workers fill evenly, and the cost per closure does not
+// depend on their number.
 #include <algorithm>
 
 #include "server/core/scheduling/scheduler.hpp"

@@ -1,5 +1,3 @@
-// Retracts prefetched closures that other workers could run. Yields the slots of closures that wait
-// for a value.
 #include <algorithm>
 
 #include "base/check.hpp"

@@ -1,4 +1,4 @@
-// The waiting closures of one session, both queued and deferred. Owned by the scheduler.
+// The waiting closures of one session, both queued and deferred. Engine thread only.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ struct session_queue {
   std::vector<closure_queue> queues;  // newest last
   using queue_key = std::tuple<function_id, std::int32_t, std::uint32_t>;
   std::map<queue_key, std::uint32_t> queue_of;
-  slot_list deferred;                           // closures that wait for a time, an input or a gang
-  std::vector<ring_link<session_queue>> turns;  // by placement class
+  slot_list deferred;
+  std::vector<ring_link<session_queue>> turns;
 };
 
 }  // namespace muster::core

@@ -1,8 +1,6 @@
-// A worker as the scheduler sees it: its capabilities, the closures that it holds, and its limits.
-//
-// A held closure either runs in a slot or is prefetched. Workers need not report which: they start
-// closures in order of arrival, so the oldest prefetched closure runs when a slot becomes free. A
-// worker's reports can correct that assumption.
+// A worker as the scheduler sees it. A held closure either runs in a slot or is prefetched. Workers
+// need not report which: they start closures in order of arrival, so the oldest prefetched closure
+// runs when a slot becomes free. A worker's reports can correct that assumption.
 //
 // `window` is the number of closures that the worker may hold now, between its slots and its
 // credits. It doubles while closures are answered quickly; otherwise it is halved. Long closures
@@ -15,7 +13,7 @@
 // deadlock, because the closure in that slot may need a lock that the waiting closure holds.
 //
 // A full worker is refilled when half of its window has been answered: refilling after each answer
-// would keep batches small.
+// would keep batches small. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +29,7 @@ namespace muster::core {
 struct placement_class;
 
 enum class readiness : std::uint8_t {
-  none,      ///< full, shut, or not open
+  none,
   idle,      ///< has an idle slot: served first, one closure per turn
   prefetch,  ///< can be sent more closures than it can run at once
 };
@@ -44,8 +42,8 @@ struct worker_slots {
   std::string job;
   std::int64_t index = 0;
   std::vector<std::pair<std::string, std::string>> labels;
-  resource_amounts resources;  // total amounts
-  std::uint32_t slots = 1;     // its own, plus one for each closure that waits for a value
+  resource_amounts resources;
+  std::uint32_t slots = 1;  // its own, plus one for each closure that waits for a value
   std::uint32_t credits = 1;
   std::uint32_t window = 1;
   std::uint32_t yielded = 0;  // number of `running` closures that wait for values
@@ -53,20 +51,20 @@ struct worker_slots {
   bool by_name_only = false;  // holds state, so it accepts only closures that select it explicitly
   std::uint8_t shut = 0;      // bits: why the worker has no turns, see below
   bool idle_noted = false;    // had an idle slot at note_idle() and has received no closure since
-  slot_list running;          // closures in its slots, oldest first
+  slot_list running;          // closures in slots, oldest first
   slot_list prefetched;       // sent but not started, oldest first
   resource_amounts free;
   resource_amounts lent;  // resources lent to program ranks, or reserved for them
   std::vector<per_worker_id> built;
-  std::vector<std::uint32_t> satisfied;  // numbers of satisfied requirements
-  placement_class* placed = nullptr;     // null: the worker is in no class
+  std::vector<std::uint32_t> satisfied;
+  placement_class* placed = nullptr;
 
   readiness ready = readiness::none;
   ring_link<worker_slots> turn;
 
-  static constexpr std::uint8_t for_gang = 1;                // reserved for a gang
-  static constexpr std::uint8_t reserved_for_exclusive = 2;  // kept empty for an isolated closure
-  static constexpr std::uint8_t runs_exclusive = 4;          // holds an isolated closure
+  static constexpr std::uint8_t for_gang = 1;  // reserved for a gang
+  static constexpr std::uint8_t reserved_for_exclusive = 2;
+  static constexpr std::uint8_t runs_exclusive = 4;
 
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;
@@ -78,7 +76,6 @@ struct worker_slots {
   std::uint32_t held() const { return running.size + prefetched.size; }
   slot newest() const { return prefetched.size > 0 ? prefetched.back : running.back; }
   std::uint32_t own_slots() const { return slots - yielded; }
-  /// Returns whether one more closure may yield its slot.
   bool may_yield() const { return slots < credits; }
   void grow() { window = std::min(window * 2, credits); }
   void shrink() { window = std::max(window / 2, slots); }

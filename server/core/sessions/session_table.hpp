@@ -12,9 +12,9 @@
 //   failed | cancelled        (a streaming session starts its next generation instead; it ends
 //                              when its client leaves)
 //
-// Assigns session numbers; other sub-models own a session's closures, values and queues. Owned by
-// the coordinator; engine thread only. Limits: notes_max here; the callers enforce
-// config::sessions_max, finished_jobs_max and ended_sessions_max.
+// Other sub-models own a session's closures, values and queues. Engine thread only. Limits:
+// notes_max here; the callers enforce config::sessions_max, finished_jobs_max and
+// ended_sessions_max.
 #pragma once
 
 #include <deque>
@@ -41,12 +41,12 @@ struct session : job_fact {
   // processes then count towards the default limit.
   bool ignores_lost_workers = false;
 
-  bool started = false;          // a closure was sent to a worker
-  bool full = false;             // the client must pause until a notice allows it to continue
-  bool owns_per_worker = false;  // has values that are deleted with the session
-  bool unsettled = false;        // will be settled at the end of the step
-  std::string stopped_because;   // error message of closures that are cancelled while stopping
-  bool durable = false;          // changes are reported as facts
+  bool started = false;  // a closure was sent to a worker
+  bool full = false;     // the client must pause until a notice allows it to continue
+  bool owns_per_worker = false;
+  bool unsettled = false;
+  std::string stopped_because;  // error message of closures that are cancelled while stopping
+  bool durable = false;         // changes are reported as facts
 
   // Only for resumable sessions.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
@@ -77,10 +77,10 @@ struct session : job_fact {
 
 class session_table {
  public:
-  /// REQUIRES: both outlive the table. Appends changes to `out`.
+  /// REQUIRES: both outlive the table.
   session_table(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
-  /// Maximum number of notes about removed sessions. At the limit, the oldest note is dropped.
+  /// At the limit, the oldest note about a removed session is dropped.
   static constexpr std::size_t notes_max = 10'000;
 
   /// Creates a session that belongs to the core itself and is not listed.
@@ -88,7 +88,7 @@ class session_table {
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
   session& add(session s);
-  /// Restores a session from an earlier server process. REQUIRES: the id is unused; ended sessions
+  /// Restores a session of an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
   /// Removes the session and keeps a note. REQUIRES: its closures, values and queues are removed.
@@ -99,21 +99,19 @@ class session_table {
     auto const it = sessions_.find(id);
     return it == sessions_.end() ? nullptr : it->second.get();
   }
-  /// Returns the session unless it is a streaming session that has ended.
   session* find_open(session_id id) const {
     auto* s = find(id);
     return s && s->has_ended() ? nullptr : s;
   }
   session& of(session_number n) { return *by_number_[raw(n)]; }
   session const& of(session_number n) const { return *by_number_[raw(n)]; }
-  /// Returns the session with this idempotency key and submitter, or null.
   session* find_key(session_spec const& like) const;
   std::map<session_id, std::unique_ptr<session>> const& all() const { return sessions_; }
   /// Returns whether any cluster of this server has ever used the id.
   bool was(session_id id) const { return raw(id) != 0 && raw(id) <= wide_.last_session; }
   std::optional<release_note> note_of(session_id id) const;
 
-  /// Reports the session's state as a change, except for sessions of the core itself.
+  /// Does not report sessions of the core itself.
   void report_change(session const& s, bool restored = false) {
     if (s.id == session_id{}) return;
     changes_.sessions.push_back({s.id, s.delivery(), s.shown_state(), s.generation, s.sealed,
@@ -125,7 +123,6 @@ class session_table {
   void forget_finished(session const& s) {
     std::erase(!s.traits().generations ? finished_ : ended_, s.id);
   }
-  /// Return and remove the oldest session, or null if there is none.
   session* pop_oldest_finished() { return pop_oldest(finished_); }
   session* pop_oldest_ended() { return pop_oldest(ended_); }
   std::size_t finished_count() const { return finished_count_; }
@@ -155,12 +152,12 @@ class session_table {
   changes& changes_;
   number_pool<session_number> numbers_;
   std::map<session_id, std::unique_ptr<session>> sessions_;
-  std::vector<std::unique_ptr<session>> own_;  // sessions of the core itself
+  std::vector<std::unique_ptr<session>> own_;
   std::vector<session*> by_number_;
   std::unordered_map<std::string, session_id> by_key_;
   std::deque<session_id> finished_;  // oldest first; can contain removed sessions
   std::size_t finished_count_ = 0;
-  std::deque<session_id> ended_;  // like finished_
+  std::deque<session_id> ended_;
   std::size_t ended_count_ = 0;
   // By job_state. Finished jobs are counted since the server started.
   std::uint64_t jobs_[enum_size<job_state>] = {};

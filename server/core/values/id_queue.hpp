@@ -1,5 +1,5 @@
 // Ids in order of arrival. Stale ids remain until they reach the front or the queue has doubled.
-// Owned by the value store or the lineage book.
+// Engine thread only.
 #pragma once
 
 #include <algorithm>

@@ -9,9 +9,8 @@
 //                      └──────────────── ended otherwise ─────────────────────────┘
 //
 // A needed input that its client has released is *alone*. Its record is kept until its last user is
-// removed; its value is kept only if the server stores it or a user is unfinished. Contains only
-// ids. Owned by the coordinator; engine thread only. Limits: one entry for each large input of a
-// closure; alone_max.
+// removed; its value is kept only if the server stores it or a user is unfinished. Engine thread
+// only. Limits: one entry for each large input of a closure; alone_max.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +28,8 @@ namespace muster::core {
 
 class lineage_book {
  public:
-  /// Maximum number of closures kept only because other closures need their values. At the limit,
-  /// the oldest is removed; values that depend on it can no longer be rebuilt.
+  /// Closures kept only because other closures need their values. At the limit, the oldest is
+  /// removed; values that depend on it can no longer be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
   /// Maximum length of a chain of dependent values that are not on the server. The value at the
   /// limit is copied immediately.
@@ -40,15 +39,14 @@ class lineage_book {
     return users_.empty() && copied_.empty() && alone_.empty() && less_needed_.empty();
   }
 
-  /// Records that an unfinished user uses this large input. Repeated calls have no effect.
+  /// Records that an unfinished user uses this large input.
   void use(closure_id user, closure_id input);
-  /// Records that a user has ended. Returns whether its value should be copied to the server now.
-  /// @param again whether the user's value can be lost.
+  /// Returns whether the user's value should be copied to the server now.
+  /// @param again whether that value can be lost.
   bool ended(closure_id user, bool again);
   /// Records that the server stores the closure's value, so that its inputs are no longer needed.
   void copied(closure_id id);
   bool is_copied(closure_id id) const { return copied_.contains(id); }
-  /// Records that the closure's value was replaced or lost.
   void not_copied(closure_id id) { copied_.erase(id); }
   /// Records that the closure will not be rebuilt, so that its inputs are no longer needed.
   void forget_user(closure_id user);
@@ -74,7 +72,7 @@ class lineage_book {
  private:
   struct user {
     std::vector<closure_id> inputs;
-    std::uint32_t depth = 0;  // set when the user ends
+    std::uint32_t depth = 0;
     bool ended = false;
   };
   struct need {
@@ -87,8 +85,8 @@ class lineage_book {
   std::unordered_map<closure_id, need> needs_;
   std::unordered_set<closure_id> copied_;
   std::unordered_set<closure_id> alone_;
-  id_queue oldest_;                      // inputs that are or were alone
-  std::vector<closure_id> less_needed_;  // inputs to check in this step
+  id_queue oldest_;  // inputs that are or were alone
+  std::vector<closure_id> less_needed_;
 };
 
 }  // namespace muster::core

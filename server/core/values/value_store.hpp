@@ -8,10 +8,9 @@
 //
 // A value that is released during a read is still sent to earlier requesters. A lost value can be
 // rebuilt from its closure's arguments; if it names a blob, from its inputs as well. Up to 64 MiB
-// of arguments are kept for this; beyond that, the oldest are dropped. Only the fields `value` and
-// `where` of the records are written; sessions are identified by number. Owned by the coordinator;
-// engine thread only. Limits: one entry for each closure that keeps a value; bytes and counts by
-// config.
+// of arguments are kept for this; beyond that, the oldest are dropped. Writes only the fields
+// `value` and `where` of the records. Engine thread only. Limits: one entry for each closure that
+// keeps a value; bytes and counts by config.
 #pragma once
 
 #include <map>
@@ -30,7 +29,7 @@ namespace muster::core {
 
 class value_store {
  public:
-  /// Maximum number of concurrent reads. Further reads wait.
+  /// Concurrent reads. Further reads wait.
   static constexpr std::size_t reads_max = 64;
   /// Maximum number of repeated runs of a closure, and maximum depth of lost inputs. Beyond either,
   /// values are not rebuilt.
@@ -38,16 +37,15 @@ class value_store {
   static constexpr std::uint32_t depth_max = 128;
 
   struct holder {
-    bool holds = false;               // keeps each value until its client releases it
-    id_queue values;                  // if `holds`: oldest first
-    std::uint64_t live = 0;           // number of values that are neither released nor dropped
-    std::uint64_t bytes = 0;          // in memory
-    std::uint64_t spilled_bytes = 0;  // on disk
-    std::uint64_t blob_bytes = 0;     // size of the blobs that values name, once for each value
-    std::vector<closure_id> with_arguments{};  // ended closures without a value whose arguments are
-                                               // kept for a retry
-    std::uint64_t retry_turn = 0;              // in retry_order_; 0: no arguments are kept
-    bool arguments_gone = false;               // some arguments were dropped
+    bool holds = false;      // keeps each value until its client releases it
+    id_queue values;         // if `holds`: oldest first
+    std::uint64_t live = 0;  // number of values that are neither released nor dropped
+    std::uint64_t bytes = 0;
+    std::uint64_t spilled_bytes = 0;
+    std::uint64_t blob_bytes = 0;  // size of the blobs that values name, once for each value
+    std::vector<closure_id> with_arguments{};
+    std::uint64_t retry_turn = 0;  // in retry_order_; 0: no arguments are kept
+    bool arguments_gone = false;   // some arguments were dropped
   };
   /// A value that is being read back, with the calls and closures that wait for it.
   struct reading {
@@ -60,7 +58,7 @@ class value_store {
   };
   /// A closure that runs again because its value was lost.
   struct rebuilding {
-    closure_id by{};  // closure that rebuilds the value
+    closure_id by{};
     std::uint32_t depth = 0;
     time_point since{};
     std::vector<closure_id> dependents;
@@ -83,9 +81,8 @@ class value_store {
   }
   holder const& of(session_number n) const { return holders_[n]; }
 
-  /// Adds an ended closure whose record is kept.
   void keep(slot c);
-  /// Removes the value from all counts, wherever it is stored.
+  /// Removes the value from all counts.
   void let_go(slot c);
   /// Clears a record's value after the client has released it.
   void forget_value(slot c);
@@ -96,16 +93,13 @@ class value_store {
   /// REQUIRES: the value is on disk or being written.
   std::uint64_t disk_size(closure_id id) const { return spilled_.at(id); }
 
-  /// Returns a null id if the session holds no values.
   closure_id oldest_of(session_number n);
   void pop_oldest_of(session_number n) { holders_[n].values.pop(); }
-  /// Returns why the session's oldest value must be dropped, or nothing if it can stay.
+  /// Returns why the session's oldest value must be dropped, or nothing.
   std::optional<release_reason> over_session_limit(session_number n) const;
   bool over_memory() const { return bytes() > (config_.spill ? spill_above() : bytes_max()); }
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
-  /// Returns whether values in memory, except those being written, exceed the limit.
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
-  /// Returns whether values in memory exceed the limit.
   bool full() const { return bytes() > bytes_max(); }
   /// Return and dequeue the oldest value that can be dropped, or no_slot.
   slot pop_oldest_on_disk();
@@ -123,7 +117,6 @@ class value_store {
   };
   /// Handles the reply to a write. Returns an empty result if the value was released.
   write_result written(value_moved const& m, time_point now);
-  /// Returns nothing if no read was requested.
   std::optional<reading> read_back(value_moved const& m);
   /// Returns moves that delete all values on disk or being written.
   std::vector<value_move> forget_all() const;
@@ -137,7 +130,6 @@ class value_store {
   static bool is_name(blob const& value) {
     return value.size() <= blob_name_bytes_max && names_blob(value.view());
   }
-  /// Requests a copy of the named blob on the server.
   void copy(slot c) { moves_.push_back({move_kind::copy, records_.id_of(c), {}}); }
   static bool lost(release_reason why);
   rebuilding* find_rebuilding(closure_id id);
@@ -150,7 +142,7 @@ class value_store {
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within
   /// config::retry_bytes_max.
   void keep_for_retry(slot c);
-  /// Removes the closure from all counts. Called before its record is deleted.
+  /// Must be called before the record is deleted.
   [[gnu::always_inline]] void forget_record(slot c) {
     auto const& r = records_[c];
     if (ended(r.state()))
@@ -162,7 +154,7 @@ class value_store {
   std::uint64_t bytes() const { return memory_.used(); }
   std::uint64_t disk_bytes() const { return disk_.used(); }
   std::uint64_t on_disk_count() const { return on_disk_count_; }
-  /// Returns the size of the blobs that values name. A blob counts once for each value.
+  /// A blob counts once for each value that names it.
   std::uint64_t blob_bytes() const { return blob_bytes_; }
 
   /// Returns since when writes have failed while values should be written; otherwise `never`.
@@ -173,8 +165,7 @@ class value_store {
   std::string invalid() const;
 
  private:
-  /// Returns whether the value can be written to disk. Blob names stay in memory: they are short,
-  /// and the blob is stored elsewhere.
+  /// Blob names stay in memory: they are short, and the blob is stored elsewhere.
   bool can_spill(closure_record const& r) const {
     return config_.spill && r.value.size() >= config_.spill_value_bytes_min && !is_name(r.value);
   }
@@ -196,14 +187,14 @@ class value_store {
   closure_table& records_;
   config const& config_;
   changes& changes_;
-  budget_share memory_, disk_;     // values being written count as in memory
-  std::vector<value_move> moves_;  // in this step
+  budget_share memory_, disk_;  // values being written count as in memory
+  std::vector<value_move> moves_;
   numbered<session_number, holder> holders_;
   // Sizes of values that are being written or on disk.
   std::unordered_map<closure_id, std::uint64_t> spilled_;
   std::unordered_map<closure_id, release_note> release_notes_;
   std::map<closure_id, reading> reads_;
-  std::deque<closure_id> reads_waiting_;  // not started yet
+  std::deque<closure_id> reads_waiting_;
   std::size_t reads_sent_ = 0;
   id_queue in_memory_;  // can be written, oldest first
   id_queue on_disk_;
@@ -214,8 +205,8 @@ class value_store {
   time_point retry_at_{};             // earliest next write after a failure
   time_point failing_since_ = never;  // first of consecutive failed writes
 
-  std::map<closure_id, rebuilding> rebuilds_;           // by closure whose value was lost
-  std::unordered_map<closure_id, std::uint32_t> runs_;  // number of repeated runs, by closure
+  std::map<closure_id, rebuilding> rebuilds_;
+  std::unordered_map<closure_id, std::uint32_t> runs_;
   id_queue with_arguments_;  // ended closures with kept arguments, oldest first
   std::uint64_t arguments_bytes_ = 0;
   // Sessions that keep arguments, oldest first.

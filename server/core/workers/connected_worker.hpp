@@ -1,5 +1,4 @@
-// A worker whose stream is open or that can reconnect. The scheduler records the closures that it
-// holds.
+// A worker whose stream is open or that can reconnect. Engine thread only.
 #pragma once
 
 #include "server/core/api/model.hpp"
@@ -15,8 +14,8 @@ struct worker {
   task_row* task = nullptr;
   std::uint32_t place = 0;
   bool draining = false;
-  bool away = false;     // the connection broke; the worker may still run its closures
-  bool waiting = false;  // waits for its staggered start
+  bool away = false;  // the connection broke; the worker may still run its closures
+  bool waiting = false;
   bool counted = false;  // counted among the workers that provide its functions
   time_point away_since{};
   time_point starts_at{};    // end of the wait for the staggered start

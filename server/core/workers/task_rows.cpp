@@ -22,9 +22,9 @@ task_row* task_rows::find(std::string_view job, core::incarnation process) {
   return it == by_incarnation_.end() || it->second->job != job ? nullptr : it->second;
 }
 
-// Returns the lowest index without a task. A row in ERROR keeps its index until it is deleted, so
-// that users see which task was lost. A deregistered task's index is free immediately, unless its
-// worker program replaces the ended process.
+// A row in ERROR keeps its index until it is deleted, so that users see which task was lost. A
+// deregistered task's index is free immediately, unless its worker program replaces the ended
+// process.
 std::int64_t task_rows::lowest_free(std::string const& job) {
   auto const tally = tallies_.find(job);
   if (tally == tallies_.end()) return 0;

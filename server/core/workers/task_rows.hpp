@@ -33,7 +33,7 @@ struct task_row {
   task_state state = task_state::connected;
   time_point since{};
   time_point last_seen{};
-  worker_spec spec;  // of the newest incarnation; functions as declared
+  worker_spec spec;
   std::vector<function_id> functions;
   core::worker* worker = nullptr;
   std::uint64_t finished = 0;
@@ -44,8 +44,7 @@ struct task_row {
   time_point lost_since = never;    // in ERROR: when the task was lost
   bool given_up = false;            // lost for longer than recovery_timeout
   bool cordoned = false;            // accepts no new closures, regardless of its worker
-  bool awaits_replacement = false;  // its process ended, and its worker program is starting another
-                                    // one
+  bool awaits_replacement = false;  // its process ended; its worker program starts another one
   /// Closures blamed for the last broken connection until the same incarnation reconnects. Bounded
   /// by the worker's slots.
   std::vector<closure_id> suspects;
@@ -56,7 +55,7 @@ struct task_row {
   };
   /// Processes on other hosts that wait for this index, oldest first.
   std::vector<index_claim> claims;
-  /// Maximum number of claims. A further claim replaces the oldest.
+  /// A further claim replaces the oldest.
   static constexpr std::size_t claims_max = 16;
 
   void add_claim(time_point now, core::incarnation by) {
@@ -83,7 +82,7 @@ inline bool worker::serves() const {
 
 class task_rows {
  public:
-  /// REQUIRES: all outlive the table. Appends changes to `out`.
+  /// REQUIRES: all outlive the table.
   task_rows(config const& c, server_wide& wide, changes& out)
       : config_(c), wide_(wide), changes_(out) {}
 
@@ -102,13 +101,12 @@ class task_rows {
   /// about to replace the task's process.
   /// @return the row, or RESOURCE_EXHAUSTED if all tasks_max rows belong to present tasks.
   result<task_row*> admit(time_point now, worker_spec const& spec, reckoned const& with);
-  /// Sets the task to CONNECTED, served by this worker. REQUIRES: admit() returned the row.
+  /// REQUIRES: admit() returned the row.
   void arrived(time_point now, task_row& t, worker_spec spec);
-  /// Detaches the task's worker and sets the task's state.
   void left(time_point now, task_row& t, task_state state, std::string why);
   /// Reserves the row for the next process of the same worker program.
   void expect_replacement(task_row& t) { t.awaits_replacement = t.spec.group != 0; }
-  /// Sets the task to LATE after a broken connection. REQUIRES: the task is present.
+  /// Called after a broken connection. REQUIRES: the task is present.
   void set_late(time_point now, task_row& t) { set(now, t, task_state::late); }
   void seen(time_point now, task_row& t) {
     t.last_seen = now;
@@ -127,7 +125,6 @@ class task_rows {
   sweep_result sweep(time_point now, duration stalled,
                      std::function<bool(task_row const&)> const& awaited);
   time_point next_sweep() const { return next_sweep_; }
-  /// Gives up a lost task until a worker attaches to it again.
   void give_up(task_row& t) {
     t.given_up = true, ++given_up_;
     report_change(t);
@@ -138,11 +135,11 @@ class task_rows {
   }
   std::uint32_t given_up() const { return given_up_; }
 
-  /// Returns the job's number of tasks, present or not. It is the maximum of config::declared_jobs,
-  /// the highest index plus one, and the known tasks plus the announced tasks
-  /// (worker_spec::group_size) of present worker programs.
+  /// Returns the job's number of tasks, present or not: the maximum of config::declared_jobs, the
+  /// highest index plus one, and the known tasks plus the announced tasks (worker_spec::group_size)
+  /// of present worker programs.
   std::uint32_t tasks_of(std::string const& job) const;
-  /// Returns the configured number of tasks of the job, or 0 if the job is not declared.
+  /// Returns 0 if the job is not declared.
   std::uint32_t declared(std::string_view job) const;
   /// Returns a version that changes whenever the result of tasks_of can have changed.
   std::uint64_t version() const { return version_; }
@@ -165,10 +162,10 @@ class task_rows {
     std::uint32_t rows = 0;
     std::uint32_t present = 0;
 
-    /// Returns the number of announced tasks that have not attached.
+    /// Counts announced tasks that have not attached.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
-  /// Counts of one job, for tasks_of. Each job and group has at least one row.
+  /// Counts of one job. Each job and group has at least one row.
   struct job_tally {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
@@ -178,8 +175,7 @@ class task_rows {
   };
   using tallies = std::unordered_map<std::string, job_tally>;
   static void add_to(tallies& all, task_row const& t);
-  /// Removes the row from its job's tally. Must be called before its state or specification
-  /// changes.
+  /// Must be called before the row's state or specification changes.
   void uncount(task_row const& t);
   void recount(task_row const& t);
   void shrink_group(task_row const& left);

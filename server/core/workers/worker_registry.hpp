@@ -1,6 +1,5 @@
 // Tasks and the workers that serve them. A worker is identified by its stream, and within the core
-// by a number. A task has at most one worker. Owned by the coordinator; engine thread only. Limit:
-// config::tasks_max.
+// by a number. A task has at most one worker. Engine thread only. Limit: config::tasks_max.
 #pragma once
 
 #include <memory>
@@ -19,7 +18,7 @@ class worker_registry {
 
   task_rows tasks;
 
-  /// Adds a worker with a new number. The worker serves the task only after `serve` is called.
+  /// The worker serves the task only after `serve` is called.
   worker& add(stream_id stream, task_row& t);
   void serve(worker& w) { w.task->worker = &w; }
   void erase(worker& w);
@@ -29,7 +28,7 @@ class worker_registry {
     return it == workers_.end() ? nullptr : it->second.get();
   }
   worker& of(worker_number n) const { return *by_number_[raw(n)]; }
-  /// Returns all workers. Decisions depend on the iteration order.
+  /// Decisions depend on the iteration order.
   std::unordered_map<stream_id, std::unique_ptr<worker>> const& all() const { return workers_; }
   bool empty() const { return workers_.empty(); }
 

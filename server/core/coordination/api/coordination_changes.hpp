@@ -1,14 +1,12 @@
-// State changes of a step, with their reasons. Readers of the coordination core use only these
-// changes. Replies are not delayed for readers. Changes are complete: a reader that applies all of
-// them has the same state of clusters, generations, tasks, barriers and keys as the core
-// (tests/coordination/changes_model.hpp). Restart records are derived from them; see
-// coordination_facts.hpp. Heartbeats are not changes; waiting calls are changes only at barriers.
+// State changes of a step, with their reasons: the only source for readers of the coordination
+// core. Changes are complete: a reader that applies them all has the state of all clusters,
+// generations, tasks, barriers and keys (see tests/coordination/changes_model.hpp). Heartbeats are
+// not changes; waiting calls are changes only at barriers. Replies do not wait until readers have
+// handled changes.
 //
-// Changes are listed in the order in which they happened, and are valid until the next step. A
-// generation can end, and the next begin, within a step; changes after `generation_begun` belong to
-// the new generation. Frequent changes contain only numbers and are stored in the list; others are
-// stored in `rich`. The limits on a step's event also limit its changes. Lists release their memory
-// after a step that made them large.
+// Changes are in chronological order and valid until the next step. A generation can end, and the
+// next begin, within a step; changes after `generation_begun` belong to the new generation.
+// Frequent changes contain only numbers and are stored in the list; others are stored in `rich`.
 #pragma once
 
 #include <memory>
@@ -33,7 +31,7 @@ enum class declared_why : std::uint8_t {
   known,  ///< restored from an earlier server process, or part of whole()
   created,
   redeclared,
-  in_force,  ///< was declared earlier for the next generation
+  in_force,  ///< declared earlier for the next generation
 };
 
 struct cluster_declared {
@@ -58,7 +56,7 @@ struct generation_begun {
 enum class generation_why : std::uint8_t {
   known,
   first_registration,
-  goes_on,  ///< all tasks had left, and one has returned
+  goes_on,
   all_left,
   task_failed,
   registration_failed,
@@ -71,7 +69,7 @@ struct generation_changed {
   time_point started{};
   time_point ended{};
   bool failed = false;
-  bool refuses = false;  ///< see fail_cluster
+  bool refuses = false;
   generation_why why{};
 };
 
@@ -86,24 +84,23 @@ struct victim_found {
   task_index task = no_task;
 };
 
-/// The error that is delivered to all tasks, once per generation.
+/// The error is delivered to all tasks, once per generation.
 struct error_delivered {
   fault_ptr told;
 };
 
-/// Complete state of a task, except its heartbeats, address and devices. Recorded for restored
-/// tasks, and when a task becomes recoverable. Later notice_changed changes take precedence.
+/// A task's complete state, except heartbeats, address and devices. Recorded for restored tasks,
+/// and when a task becomes recoverable.
 struct task_known {
   task_fact is;
 };
 
-/// The task's registration starts to wait for other tasks, or stops waiting if `as` is empty.
+/// The task's registration starts to wait for other tasks, or stops if `as` is empty.
 struct task_waits {
   task_index task = no_task;
   std::optional<core::incarnation> as;
 };
 
-/// The task is connected and has no error.
 struct task_registered {
   task_index task = no_task;
   bool anew = false;  ///< a new process has replaced a connected one
@@ -112,14 +109,14 @@ struct task_registered {
 };
 
 enum class failed_why : std::uint8_t {
-  reported,             ///< by the task itself
-  silent,               ///< no heartbeat
-  connection_closed,    ///< and no later message arrived
-  restarted,            ///< another process tried to replace it without permission
-  generation_failed,    ///< all tasks, because errors could not be delivered
-  registration_failed,  ///< all tasks
-  shutdown_failed,      ///< all tasks
-  given_up,             ///< all tasks, by fail_cluster
+  reported,
+  silent,
+  connection_closed,
+  restarted,          ///< another process tried to replace it without permission
+  generation_failed,  ///< all tasks, because errors could not be delivered
+  registration_failed,
+  shutdown_failed,
+  given_up,  ///< all tasks, by fail_cluster
 };
 
 struct task_failed {
@@ -131,15 +128,14 @@ struct task_failed {
 
 enum class left_why : std::uint8_t {
   left,
-  reset,      ///< by an operator, or by the task before it registers again
-  shut_down,  ///< by the shutdown barrier
+  reset,  ///< by an operator, or by the task before it registers again
+  shut_down,
 };
 
-/// The task has disconnected without an error.
 struct task_left {
   task_index task = no_task;
   left_why why{};
-  time_point grace_until{};  ///< see task_fact
+  time_point grace_until{};
 };
 
 struct task_addressed {
@@ -160,7 +156,6 @@ enum class notice_state : std::uint8_t {
   deaf,  ///< lost, although the task is alive
 };
 
-/// Whether the task will receive a preemption notice; see notice_waits.
 struct notice_changed {
   task_index task = no_task;
   notice_state from{};
@@ -180,7 +175,6 @@ constexpr auto enum_names(barrier_purpose) {
 /// In ascending order.
 using participants = std::vector<task_index>;
 
-/// The barrier id is used again.
 struct barrier_begun {
   barrier_number barrier{};
   std::string id;
@@ -194,7 +188,7 @@ struct barrier_begun {
 enum class barrier_move : std::uint8_t {
   came,
   superseded,  ///< by a newer call of the task, which follows
-  withdrawn,   ///< the caller disconnected, or the call was answered before its own deadline
+  withdrawn,   ///< the caller disconnected, or was answered before its own deadline
   gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
   task_gone,   ///< failed, left or restarted, as another change reports
 };
@@ -222,18 +216,18 @@ enum class barrier_outcome : std::uint8_t {
   miscounted,           ///< a call has a different use count
   unknown_participant,  ///< a call names a task that is not in the cluster
   other_participants,   ///< a call names other participants than the first call
-  no_participant,       ///< the caller is not a participant
-  given_up,             ///< with the generation
+  no_participant,
+  given_up,
   cancelled,
   stopped,
   undone,  ///< only visitors came and left, so this use is discarded
 };
 
-/// This use of the barrier has ended. A counter below 0 means that the id is unknown again.
+/// A counter below 0 means that the barrier id is unknown again.
 struct barrier_ended {
   barrier_number barrier{};
   std::int64_t counter = 0;
-  fault_ptr result{};  ///< null: passed
+  fault_ptr result{};
   time_point ended{};
   std::size_t arrived = 0;
   task_index by = no_task;  ///< task that failed, left or made the wrong call
@@ -297,7 +291,7 @@ struct changes {
   }
 };
 
-/// Appends a cluster's changes to a list, which must outlive this object.
+/// Appends a cluster's changes to a list. REQUIRES: the list outlives this object.
 class change_log {
  public:
   change_log(changes& to, cluster_id of) : to_(&to), of_(of) {}
@@ -310,7 +304,6 @@ class change_log {
       add<Change>(std::move(c));
     }
   }
-  /// Constructs a memory-owning change in place.
   template <class Change, class... Parts>
   void add(Parts&&... parts) const {
     to_->list.push_back({of_, rich_at{to_->rich.size()}});

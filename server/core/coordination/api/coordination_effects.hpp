@@ -1,4 +1,4 @@
-// Output of the coordination core: replies and changes. Plain data, valid until the next step.
+// Output of the coordination core: replies and changes. Valid until the next step.
 #pragma once
 
 #include <memory>
@@ -24,34 +24,33 @@ struct task_status {
   fault_ptr error;
 };
 
-/// Task states at one version, shared by all watchers. Encode each pointer's object only once.
+/// Task states at one version, shared by all watchers, so that each object is encoded only once.
 struct task_states {
-  std::vector<task_status> tasks;  ///< by index
+  std::vector<task_status> tasks;
   std::int64_t version = 0;
 };
 
 struct alive_tasks {
   std::vector<task_index> tasks;
-  std::vector<core::incarnation> incarnations;  ///< indices match `tasks`
+  std::vector<core::incarnation> incarnations;
 };
 
 using key_value = std::pair<std::string, blob>;
 
 struct reply {
   call_id call{};
-  fault_ptr fault;                 ///< null: success
-  std::variant<std::monostate,     // no body
+  fault_ptr fault;  ///< null: success
+  std::variant<std::monostate,
                core::incarnation,  // register_task, heartbeat: incarnation of the service
                std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
                key_value,                           // get_, increment_key_value: key as requested
                std::vector<key_value>,              // get_key_value_dir
                std::int64_t,                        // enter_barrier: its counter
-               std::shared_ptr<alive_tasks const>,  // get_alive_tasks
+               std::shared_ptr<alive_tasks const>,
                std::shared_ptr<std::vector<blob> const>>  // wait_for_all_tasks
       body;
 };
 
-/// Severity in the log and in the event feed.
 enum class severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 constexpr auto enum_names(severity) {
   using enum severity;
@@ -60,10 +59,10 @@ constexpr auto enum_names(severity) {
 
 struct effects {
   std::vector<reply> replies;
-  std::vector<fact> facts;        ///< only if limits::journalled is set
-  coordination::changes changes;  ///< for readers; replies are not delayed for them
-  status declared;                ///< result of create_, redeclare_ or remove_cluster
-  cluster_id cluster{};           ///< created in this step
+  std::vector<fact> facts;  ///< only if limits::journalled is set
+  coordination::changes changes;
+  status declared;  ///< result of create_, redeclare_ or remove_cluster
+  cluster_id cluster{};
   void clear() {
     replies.clear();
     facts.clear();

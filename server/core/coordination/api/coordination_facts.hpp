@@ -1,7 +1,7 @@
-// Records from which the coordination core is restored after a restart. A record contains the final
-// state of what a step changed, and replaces earlier records of the same object. Clusters are
-// identified by name, tasks by index. Waiting calls, addresses and devices are not recorded,
-// because reconnecting clients provide them again.
+// Records from which the coordination core is restored. A record contains the final state of what a
+// step changed, and replaces earlier records of the same object. Clusters are identified by name,
+// tasks by index. Waiting calls, addresses and devices are not recorded, because reconnecting
+// clients provide them again.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,6 @@ enum class agent_state : std::uint8_t {
   error = 4,
 };
 
-/// A cluster's declaration and its current generation.
 struct cluster_fact {
   cluster_spec spec;
   std::optional<cluster_spec> next{};  ///< pending declaration
@@ -30,7 +29,7 @@ struct cluster_fact {
   time_point started{};
   time_point ended{};
   bool failed = false;
-  bool refuses = false;  ///< see fail_cluster
+  bool refuses = false;
   std::optional<first_cause> cause{};
   task_index cause_task = no_task;
   std::vector<task_index> victims{};
@@ -44,13 +43,13 @@ struct task_fact {
   task_index task = no_task;
   agent_state state = agent_state::disconnected;
   bool recoverable = false;  ///< set by its request, its role or its cluster
-  bool casualty = false;     ///< a consequence of another task's failure
+  bool casualty = false;
   bool ever_connected = false;
   core::incarnation incarnation{};
   fault_ptr error{};
   time_point registered_at{};
-  time_point grace_until{};    ///< until then, heartbeats are accepted after the task has left
-  bool hears_notices = false;  ///< has waited for a preemption notice
+  time_point grace_until{};  ///< until then, heartbeats are accepted after the task has left
+  bool hears_notices = false;
 
   bool operator==(task_fact const&) const = default;
 };
@@ -64,19 +63,18 @@ struct key_fact {
   bool operator==(key_fact const&) const = default;
 };
 
-/// A finished barrier: the counter of the next use, and the result for late callers.
+/// A finished barrier. `counter`: number of its next use.
 struct barrier_fact {
   std::string id;
   bool forgotten = false;  ///< the other fields are not set
   std::int64_t counter = 0;
-  std::uint8_t purpose = 0;                      ///< see barrier_purpose
+  std::uint8_t purpose = 0;
   std::optional<std::vector<task_index>> who{};  ///< empty: the whole cluster
   fault_ptr result{};
   fault_ptr result_before{};
   time_point ended{};
 };
 
-/// Deletes the cluster and all its records.
 struct cluster_record_removed {};
 
 struct fact {

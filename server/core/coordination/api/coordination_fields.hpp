@@ -1,5 +1,5 @@
-// Field tables of coordination data; see core/api/described.hpp. Journal entries contain the same
-// field numbers.
+// Field tables of coordination data; see core/api/described.hpp. The numbers are also those of
+// journal entries.
 #pragma once
 
 #include <utility>
@@ -38,7 +38,7 @@ constexpr auto fields_of(std::type_identity<cluster_spec>) {
                 field(8, "register_barrier", &t::register_barrier), field(11, "renew", &t::renew));
 }
 
-/// Stored form of a fault. A barrier instance is stored as two fields.
+/// Stored form of a fault, with a barrier instance as two fields.
 struct fault_entry {
   muster::code code{};
   std::string message{};

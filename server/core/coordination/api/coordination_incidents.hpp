@@ -19,7 +19,6 @@ struct generation_started {
   std::string task;  ///< first task to register
 };
 
-/// An error was delivered to all tasks.
 struct generation_failed {
   std::uint64_t number = 0;
   fault_ptr why;
@@ -53,7 +52,6 @@ struct task_failed {
   fault_ptr why;
 };
 
-/// A new process has replaced the task's process.
 struct task_restarted {
   std::string task;
 };
@@ -72,17 +70,16 @@ struct barrier_stuck {
   std::string id;
   std::size_t arrived = 0;
   std::size_t participants = 0;
-  std::string missing;  ///< as in messages to callers
+  std::string missing;
 };
 
-/// These tasks will not receive a preemption notice.
 struct notice_unheard {
   std::string task;   ///< empty: several tasks
   std::string tasks;  ///< example: "/job:worker/task:0-2"
-  bool set = false;   ///< a notice is set
+  bool set = false;
 };
 
-/// The port has changed. Agents that dialed the former port cannot reach the service.
+/// Agents that dialed the former port cannot reach the service.
 struct port_changed {
   std::uint16_t from = 0, to = 0;
 };

@@ -9,44 +9,42 @@
 namespace muster::core::coordination {
 
 struct limits {
-  /// Maximum number of declared clusters. Further clusters are refused.
+  /// Further clusters are refused.
   std::size_t clusters_max = 1'000;
-  /// Maximum number of tasks of one cluster. Larger declarations are refused.
+  /// Tasks of one cluster. Larger declarations are refused.
   std::uint32_t tasks_max = 100'000;
-  /// Maximum number of parked calls of one cluster: about three per task, plus waits for keys. At
-  /// the limit, calls fail immediately with RESOURCE_EXHAUSTED.
+  /// Parked calls of one cluster: about three per task, plus waits for keys. At the limit, calls
+  /// fail immediately with RESOURCE_EXHAUSTED.
   std::size_t parked_calls_max = 1'000'000;
-  /// Maximum number of running barriers of one cluster. At the limit, a call that would start
-  /// another barrier is refused.
+  /// Running barriers of one cluster. At the limit, a call that would start another barrier is
+  /// refused.
   std::size_t barriers_max = 100'000;
-  /// Maximum number of finished barriers kept for late callers and counters. At the limit, the
-  /// oldest is removed, and the counter of a later call to its id is not checked.
+  /// Finished barriers kept for late callers and counters. At the limit, the oldest is removed, and
+  /// the counter of a later call to its id is not checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
   /// Longer keys are refused.
   std::size_t key_bytes_max = 65'536;
-  /// Maximum number of keys of one cluster, and maximum size of its keys and values. At the limit,
-  /// inserts are refused.
+  /// Keys of one cluster, and total size of its keys and values. At the limit, inserts are refused.
   std::size_t keys_max = 10'000'000;
   std::size_t value_bytes_max = std::size_t{8} << 30;
-  /// Maximum size of one task's device descriptions. Larger descriptions are refused.
+  /// Size of one task's device descriptions. Larger descriptions are refused.
   std::size_t device_bytes_max = 16u << 20;
-  /// Maximum number of device names kept for views of a task, and maximum size of each name.
-  /// Further names are dropped; longer names are truncated.
+  /// Device names kept for views of a task. Further names are dropped; longer names are truncated.
   std::size_t device_names_max = 16;
   std::size_t device_name_bytes_max = 128;
 
   /// Task-state changes within this interval are sent to watchers together. The first change after
-  /// an interval is sent immediately to up to `few_watchers` waiting calls. If there are more, it
-  /// is sent after one interval.
+  /// an interval is sent immediately to up to `few_watchers` waiting calls, and after one interval
+  /// if there are more.
   duration watch_interval = std::chrono::milliseconds(5);
   std::size_t few_watchers = 256;
-  /// A parked call is answered before its caller's deadline, earlier by a twentieth of the
-  /// remaining time, within these bounds.
+  /// A parked call is answered before its caller's deadline, by a twentieth of the remaining time,
+  /// within these bounds.
   duration answer_margin_min = std::chrono::milliseconds(50);
   duration answer_margin_max = std::chrono::seconds(1);
-  /// A tick that is later than this shows that the server was stalled. The lost time is added to
-  /// all heartbeat timeouts.
+  /// A later tick shows that the server was stalled. The lost time is added to all heartbeat
+  /// timeouts.
   duration stall_grace = std::chrono::seconds(1);
   /// Whether steps produce records for a restart; see coordination_facts.hpp.
   bool journalled = false;

@@ -15,11 +15,11 @@ namespace muster::core::coordination {
 using muster::name;
 
 enum class generation_state : std::uint8_t {
-  waiting = 0,      ///< no task has registered
-  registering = 1,  ///< some tasks have registered
+  waiting = 0,
+  registering = 1,
   running = 2,
-  failed = 3,    ///< an error was delivered to all tasks
-  finished = 4,  ///< all tasks have left
+  failed = 3,
+  finished = 4,
 };
 constexpr auto enum_names(generation_state) {
   using enum generation_state;
@@ -27,14 +27,14 @@ constexpr auto enum_names(generation_state) {
                                        "RUNNING", failed, "FAILED", finished, "FINISHED");
 }
 
-/// A task's state for display, more detailed than the wire states.
+/// A task's displayed state, more detailed than the wire states.
 enum class agent_health : std::uint8_t {
-  missing = 0,      ///< never registered in this generation
-  registering = 1,  ///< its registration waits for other tasks
+  missing = 0,
+  registering = 1,
   connected = 2,
   late = 3,  ///< alive, but delays a barrier, or its heartbeat is overdue
   error = 4,
-  disconnected = 5,  ///< left, or was reset
+  disconnected = 5,
 };
 constexpr auto enum_names(agent_health) {
   using enum agent_health;
@@ -46,24 +46,24 @@ constexpr auto enum_names(agent_health) {
 struct agent_view {
   task_index task = no_task;
   std::string job;
-  std::uint32_t index = 0;  ///< within the role
+  std::uint32_t index = 0;
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
   std::string peer;  ///< address of its connection; empty: unknown
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
-  /// The task was restored after a server restart and has been silent since.
+  /// Restored after a server restart, and silent since.
   bool unheard = false;
   std::size_t devices = 0;
-  std::vector<std::string> device_names;  ///< of the first named devices
+  std::vector<std::string> device_names;
   fault_ptr error;
-  /// Whether its error is a consequence of another task's error.
+  /// The error is a consequence of another task's error.
   bool casualty = false;
-  /// If LATE for a barrier: the barrier's id, and when the first task started to wait there.
+  /// If LATE for a barrier: its id, and when the first task started to wait there.
   std::string late_for;
   time_point late_since{};
-  /// Barriers and keys that the task waits for, at most 8: "barrier step_12", "key a/b".
+  /// Barriers and keys, at most 8: "barrier step_12", "key a/b".
   std::vector<std::string> waiting_for;
   /// Start of the oldest of these waits, or never.
   time_point waits_since = never;
@@ -91,16 +91,16 @@ struct barrier_view {
   std::string id;
   std::int64_t counter = 0;
   barrier_state state = barrier_state::running;
-  fault_ptr fault;  ///< set if failed
+  fault_ptr fault;
   time_point started{};
   time_point deadline = never;
   time_point ended{};  ///< zero while running
   std::size_t participants = 0;
   std::size_t arrived_count = 0;
-  std::string first;  ///< first task to arrive
+  std::string first;
   /// Set only in the view of a single running barrier, in the order of participants.
   std::vector<arrived_task> arrived;
-  std::vector<missing_task> missing;  ///< like `arrived`
+  std::vector<missing_task> missing;
 };
 
 struct key_view {
@@ -112,7 +112,7 @@ struct key_view {
 struct key_wait_view {
   std::string key;
   struct waiter {
-    std::string task;  ///< task name, or the caller's address if the task is unknown
+    std::string task;  ///< task name, or the caller's address if unknown
     time_point since{};
     time_point deadline = never;
   };
@@ -121,14 +121,14 @@ struct key_wait_view {
 };
 
 struct generation_view {
-  std::uint64_t number = 0;  ///< starts with 1
+  std::uint64_t number = 0;
   core::incarnation incarnation{};
   generation_state state = generation_state::waiting;
   time_point started{};  ///< first registration; zero: none
   time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
-  std::array<std::size_t, 6> by_health{};  ///< number of tasks by agent_health
-  std::size_t unheard = 0;                 ///< connected tasks that are unheard; see agent_view
+  std::array<std::size_t, 6> by_health{};
+  std::size_t unheard = 0;  ///< connected tasks that are unheard; see agent_view
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -145,14 +145,14 @@ struct unreachable_tasks {
 
   std::size_t count = 0;
   std::vector<std::string> first;
-  time_point since = never;  ///< time of the first detection
+  time_point since = never;  ///< first detection
   bool notice_is_set = false;
 };
 
 struct cluster_view {
   cluster_spec spec;
   std::optional<cluster_spec> next;  ///< declaration for the next generation
-  std::string address;               ///< address of its coordination service
+  std::string address;
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16
 };

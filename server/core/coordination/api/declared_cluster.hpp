@@ -32,8 +32,7 @@ constexpr auto enum_names(error_delivery) {
   return enumerators<error_delivery>(automatic, "auto", poll, "poll", heartbeat, "heartbeat");
 }
 
-/// Protocol of the cluster's agents if the server uses TLS. JAX and TensorFlow support only
-/// plaintext.
+/// Protocol of the agents if the server uses TLS. JAX and TensorFlow support only plaintext.
 enum class agent_wire : std::uint8_t { plaintext = 0, tls = 1 };
 constexpr auto enum_names(agent_wire) {
   using enum agent_wire;
@@ -49,7 +48,6 @@ constexpr auto enum_names(torch_era) {
 
 struct cluster_spec {
   std::string name = "default";
-  /// Type of its coordination service; only "standalone" exists.
   std::string service_type = "standalone";
   /// Empty: the cluster has only closure workers, which can join and leave.
   std::vector<job_spec> jobs = {};
@@ -57,30 +55,28 @@ struct cluster_spec {
   /// Must not be shorter than the agents' own timeout, within which they send two heartbeats. JAX's
   /// default is 100 s.
   duration heartbeat_timeout = std::chrono::seconds(100);
-  /// After a task's connection was closed, its process counts as dead if it sends no message within
-  /// this time, regardless of heartbeat_timeout. With error_delivery::poll, only connections with a
-  /// parked poll count. Zero: disabled.
+  /// A process counts as dead if it sends no message within this time after its connection was
+  /// closed. With error_delivery::poll, only connections with a parked poll count. Zero: disabled.
   duration connection_grace = std::chrono::seconds(3);
   error_delivery errors = error_delivery::automatic;
   agent_wire agents = agent_wire::plaintext;
   duration register_timeout = std::chrono::minutes(60);
   /// Zero: tasks leave without a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);
-  /// Whether registration waits for all tasks.
   bool register_barrier = true;
   /// Whether tasks can fail and return without an error for other tasks.
   bool recoverable = false;
-  /// Whether a task that timed out may register again with a new incarnation. Always allowed if
-  /// `renew` is set, and then starts a new generation.
+  /// Whether a task that timed out may register again with a new incarnation. Implied by `renew`,
+  /// which then starts a new generation.
   bool allow_reconnect = false;
-  /// Whether the registration of a new incarnation after a failed or finished run starts a new
+  /// Whether a registration with a new incarnation after a failed or finished run starts a new
   /// generation.
   bool renew = true;
-  /// A task that is alive but delays a barrier for longer than this is displayed as LATE.
+  /// A living task that delays a barrier for longer is displayed as LATE.
   duration stuck_after = std::chrono::seconds(60);
 
-  /// Port of the cluster's TCPStore; 0: chosen by the system. Empty: no store, unless the server's
-  /// settings enable one for the main cluster.
+  /// Port of the TCPStore; 0: chosen by the system. Empty: no store, unless the server's settings
+  /// enable one for the main cluster.
   std::optional<std::uint16_t> torch_port = {};
   torch_era torch = torch_era::a;
 

@@ -19,8 +19,8 @@ struct create_cluster {
 };
 
 /// Replaces the cluster's declaration, except its name. It takes effect immediately if no task has
-/// registered and no call waits (keys are kept), or if the generation has ended and can be renewed.
-/// Otherwise the next generation uses it. Reports an incident if anything changes. Errors: as
+/// registered and no call waits (keys are kept), or if the generation has ended and can be renewed;
+/// otherwise with the next generation. Reports an incident if anything changes. Errors: as
 /// create_cluster. REQUIRES (also below): the cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
@@ -35,11 +35,11 @@ struct renew_cluster {
   cluster_spec spec;
 };
 
-/// Fails the current generation with an error that is not attributed to a task. All tasks receive
-/// the error, and parked calls are answered with it. `refuses`: until the next generation, later
-/// calls fail with this error as well. Registrations, heartbeats, polls, and calls that leave the
-/// cluster or read task states are exempt. Errors in `declared`: FAILED_PRECONDITION if no task is
-/// present or the generation has ended. REQUIRES: `code` is an error.
+/// Fails the current generation with an error that is not attributed to a task. All tasks and
+/// parked calls receive the error. `refuses`: until the next generation, later calls fail with it
+/// as well, except registrations, heartbeats, polls, and calls that leave the cluster or read task
+/// states. Errors in `declared`: FAILED_PRECONDITION if no task is present or the generation has
+/// ended. REQUIRES: `code` is an error.
 struct fail_cluster {
   cluster_id cluster{};
   muster::code code = muster::code::aborted;
@@ -47,13 +47,13 @@ struct fail_cluster {
   bool refuses = false;
 };
 
-/// The port on which the cluster listens. The next server process tries this port first.
+/// The cluster listens on this port, which the next server process tries first.
 struct cluster_listens {
   cluster_id cluster{};
   std::uint16_t port = 0;
 };
 
-/// Restores a cluster from an earlier server process. Errors: as create_cluster.
+/// Restores a cluster of an earlier server process. Errors: as create_cluster.
 struct restore_cluster {
   restored_cluster what;
 };
@@ -63,20 +63,20 @@ struct remove_cluster {
   std::string name;
 };
 
-/// A call to the cluster's coordination service. Consumed by the step. REQUIRES: its id is new.
+/// A call to the coordination service. Consumed by the step. REQUIRES: its id is new.
 struct cluster_call {
   cluster_id cluster{};
   request what;
 };
 
-/// The caller has disconnected: its wait is cancelled, and no reply follows.
+/// The caller has disconnected: its wait ends, and no reply follows.
 struct call_abandoned {
   cluster_id cluster{};
   call_id call{};
 };
 
 /// A task's connection has closed. Used only if errors are delivered by heartbeat; otherwise the
-/// end of the task's poll has the same effect.
+/// end of the task's poll has this effect.
 struct connection_closed {
   cluster_id cluster{};
   task_index task = no_task;

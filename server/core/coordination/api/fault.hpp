@@ -29,10 +29,10 @@ struct barrier_instance {
 struct fault {
   muster::code code = muster::code::unknown;
   std::string message;  ///< UTF-8, at most `message_bytes_max`
-  /// Whether clients treat it as an answer of the service rather than a broken connection.
+  /// Whether clients treat it as the service's answer rather than a broken connection.
   bool coordination = true;
-  task_index source = no_task;  ///< the task concerned
-  bool reported = false;        ///< by the task itself
+  task_index source = no_task;
+  bool reported = false;
   /// Clients continue counting from this use. Set for every error that ends a barrier.
   std::optional<barrier_instance> barrier = {};
   /// The current incarnation, set if the caller named another one.
@@ -42,7 +42,6 @@ struct fault {
   bool operator==(fault const&) const = default;
 };
 
-/// The first failure, as opposed to its consequences.
 struct first_cause {
   std::string task;  ///< empty: no single task is to blame
   std::string peer;
@@ -54,11 +53,10 @@ struct first_cause {
 /// Null: success.
 using fault_ptr = std::shared_ptr<fault const>;
 
-/// Limit for messages. gRPC trailers have 8 KB, and longer messages would arrive as
-/// RESOURCE_EXHAUSTED.
+/// gRPC trailers have 8 KB, and longer messages would arrive as RESOURCE_EXHAUSTED.
 inline constexpr std::size_t message_bytes_max = 3'072;
 
-/// Returns the text, or a prefix of it with a mark. Never cuts within a UTF-8 sequence.
+/// Returns the text or a marked prefix. Never cuts within a UTF-8 sequence.
 inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   constexpr std::string_view mark = " ... [truncated]";
   if (text.size() <= bytes_max) return std::string(text);
@@ -66,7 +64,6 @@ inline std::string shortened(std::string_view text, std::size_t bytes_max) {
   return std::string(text.substr(0, utf8_boundary(text, most))).append(mark);
 }
 
-/// A task that fails or leaves.
 struct task_error {
   task_index task = no_task;
   fault_ptr error;  ///< null: the task left
@@ -76,7 +73,7 @@ struct task_error {
 };
 
 /// Usable part of the 8 KB for trailers, in encoded form: messages are percent-encoded, details
-/// base64-encoded. Names and gRPC's own trailers use the rest.
+/// base64-encoded.
 inline constexpr std::size_t trailer_bytes_max = 7'000;
 /// Returns the length of the longest prefix that has at most `bytes` when encoded. gRPC sends three
 /// bytes for each byte that is not printable ASCII.
@@ -84,14 +81,12 @@ std::size_t fitting(std::string_view text, std::size_t bytes);
 /// Returns the prefix that fits into the trailers together with details of this size.
 std::string cut(std::string_view message, std::size_t details_bytes = 0);
 
-/// Returns a fault of the request itself. `coordination`: see fault.
 fault_ptr refusal(code c, std::string_view message, bool coordination = true);
-/// Returns a fault of a task, or of no single task (`no_task`).
 fault_ptr task_fault(task_index t, code c, std::string_view message, bool reported = false);
-/// Returns the fault that delivers an error by refusing a heartbeat. The code is always ABORTED,
-/// because agents retry after UNAVAILABLE. `how`: details about the task; may be empty.
+/// Returns the fault that delivers an error by refusing a heartbeat. The code is ABORTED, because
+/// agents retry after UNAVAILABLE. `how`: details about the task; may be empty.
 fault_ptr heartbeat_fault(fault const& told, std::string const& how);
-/// Returns a fault of a barrier instance, from which its callers continue counting.
+/// Callers continue counting from this barrier instance.
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
 /// Returns a fault for a caller that names another incarnation of the service.
 fault wrong_service(core::incarnation believed, core::incarnation now);

@@ -1,5 +1,5 @@
-// Calls to the coordination service. Plain data; the hub resolves task names to indices and sets
-// `caller`. Each call is answered exactly once unless `call_abandoned` arrives first.
+// Calls to the coordination service. The hub resolves task names to indices and sets `caller`. Each
+// call is answered exactly once unless `call_abandoned` arrives first.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ namespace muster::core::coordination {
 
 struct caller {
   call_id call{};
-  /// The caller's own deadline. Parked calls are answered shortly before it.
+  /// Parked calls are answered shortly before this time.
   time_point deadline = never;
-  /// The service incarnation that the caller expects. Only XLA's protocol contains it.
+  /// The expected service incarnation. Only XLA's protocol contains it.
   std::optional<core::incarnation> service = {};
   /// Address of the connection, "10.0.0.3:4711"; empty: unknown. Most TensorFlow calls contain no
   /// incarnation, so the address identifies a process of an earlier generation.
@@ -28,8 +28,8 @@ struct caller {
   core::incarnation process = {};
 };
 
-/// A task named by a request. If the cluster has no such task, `index` is `no_task`, and `name` is
-/// the requested name.
+/// A task named by a request. If it is not in the cluster, `index` is `no_task`, and `name` is the
+/// requested name.
 struct task_ref {
   task_index index = no_task;
   std::string name;
@@ -51,7 +51,7 @@ struct register_task {
   task_ref task;
   core::incarnation incarnation{};
   bool recoverable = false;
-  std::string peer;  ///< address of the connection, "10.0.0.3:4711"
+  std::string peer;
 };
 
 struct heartbeat {
@@ -111,7 +111,7 @@ struct insert_key_value {
   blob value;
   bool overwrite = false;
   /// The caller is a visitor: it has no agent that would refuse the call after a failed run. The
-  /// service refuses the call instead, with FAILED_PRECONDITION.
+  /// service refuses it instead, with FAILED_PRECONDITION.
   bool visits = false;
 };
 
@@ -148,9 +148,8 @@ struct enter_barrier {
   duration timeout{};
   task_ref task;
   std::vector<task_ref> participants;  ///< empty: the whole cluster
-  /// The caller is a visitor, without an agent. It joins the current use of the barrier. Its
-  /// time-out and its errors affect only itself. A use with only visitors is discarded when they
-  /// leave.
+  /// The caller is a visitor without an agent. It joins the current use of the barrier. Its
+  /// time-out and errors affect only itself. A use with only visitors is discarded when they leave.
   bool visits = false;
 };
 

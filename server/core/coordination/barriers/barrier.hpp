@@ -1,4 +1,5 @@
-// A barrier: an id and its running or last instance. Plain data of barrier_table.
+// A barrier: an id and its running or last instance. Plain data of barrier_table; engine thread
+// only.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +21,18 @@ struct barrier {
   bool whole_cluster = false;
   bool running = false;
   bool reported_stuck = false;
-  bool missing_stale = true;  // `missing` is out of date
-  fault_ptr result;           // of a finished instance; null: passed
-  fault_ptr result_before;    // of the previous use
+  bool missing_stale = true;
+  fault_ptr result;  // of a finished instance; null: passed
+  fault_ptr result_before;
   task_index first = no_task;
   std::size_t arrived_count = 0;
   time_point started{};
   time_point waiting_since{};   // start of the current uninterrupted wait
   time_point deadline = never;  // never while only visitors have arrived
   time_point ended{};
-  time_point due = never;  // key among the deadlines
+  time_point due = never;
   std::shared_ptr<participants const> who;
-  // Waiting calls while the barrier is running, indexed as `who`. 0 if the task has not arrived.
+  // Waiting calls while running, indexed as `who`. 0 if the task has not arrived.
   std::vector<call_id> calls;
   // Indexed as `who`.
   std::vector<time_point> came;
@@ -39,21 +40,21 @@ struct barrier {
   // task is not missing.
   std::vector<bool> gave_up;
   std::size_t gave_up_count = 0;
-  std::string missing;  // message text, cached because a thousand callers can need it at once
+  std::string missing;  // cached, because a thousand callers can need it at once
   time_point missing_at{};
   // position in the list of running or finished barriers
   std::list<barrier_number>::iterator place;
 
-  /// Returns the task's position in `who`, or who->size() if it is not a participant.
+  /// Returns who->size() if the task is not a participant.
   std::size_t position(task_index t) const {
     if (whole_cluster) return std::min<std::size_t>(t, who->size());
     auto const it = std::lower_bound(who->begin(), who->end(), t);
     return it != who->end() && *it == t ? static_cast<std::size_t>(it - who->begin()) : who->size();
   }
   bool has(task_index t) const { return position(t) < who->size(); }
-  /// Returns the task's parked call, or 0. REQUIRES: running, has(t).
+  /// Returns 0 if the task has not arrived. REQUIRES: running, has(t).
   call_id call_of(task_index t) const { return calls[position(t)]; }
-  /// Returns whether the participant has neither arrived nor given up. REQUIRES: running.
+  /// REQUIRES: running.
   bool is_missing(std::size_t at) const { return calls[at] == call_id{} && !gave_up[at]; }
   barrier_instance instance() const { return {id, counter}; }
 };

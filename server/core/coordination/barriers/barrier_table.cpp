@@ -169,7 +169,6 @@ void barrier_table::undo_if_void(barrier_number n, time_point now) {
   all_.take(n);
 }
 
-// Can remove the oldest finished barrier.
 void barrier_table::finish(barrier& b, time_point now, barrier_outcome how, task_index by) {
   using times = std::vector<time_point>;
   auto came = !b.result && b.purpose == barrier_purpose::user

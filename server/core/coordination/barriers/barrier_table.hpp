@@ -1,8 +1,8 @@
-// The barriers of one generation by id, the calls that wait at them, and their deadlines. Running
-// barriers are ordered by start, finished barriers by end. Pure; engine thread only. Owned by
-// `service`, which handles the consequences of an end and answers callers. Limits: the owner
-// refuses calls that would start more than barriers_max running barriers; beyond
-// finished_barriers_max, the oldest finished barrier is removed.
+// The barriers of one generation, the calls that wait at them, and their deadlines. Running
+// barriers are ordered by start, finished barriers by end. The owner, `service`, handles the
+// consequences of an end and answers callers. Pure; engine thread only. Limits: the owner refuses
+// calls that would exceed barriers_max running barriers; beyond finished_barriers_max, the oldest
+// finished barrier is removed.
 //
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
@@ -29,7 +29,6 @@
 
 namespace muster::core::coordination {
 
-/// A call that enters a barrier of any purpose.
 struct arrival {
   std::string_view id;
   std::int64_t counter = 0;
@@ -37,29 +36,27 @@ struct arrival {
   task_index task = no_task;
   /// The task may have restarted and count from 0; it then joins the current instance.
   bool begins_again = false;
-  bool visits = false;                                // see enter_barrier
+  bool visits = false;
   std::shared_ptr<participants const> who = nullptr;  // null: the whole cluster
   bool with_unknown = false;  // names a participant that is not in the cluster
   barrier_purpose purpose = barrier_purpose::user;
 };
 
-/// Whether an arrival matches its instance.
 enum class arrival_fit : std::uint8_t {
   fits,
-  miscounted,           ///< different use count
-  unknown_participant,  ///< names a participant that is not in the cluster
-  other_participants,   ///< other participants than in the first call
-  no_participant,       ///< the caller is not a participant
+  miscounted,
+  unknown_participant,
+  other_participants,
+  no_participant,
 };
 
 /// The result with which an instance ends.
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
   fault_ptr fault = nullptr;  ///< null: passed
-  task_index by = no_task;    ///< task that failed, left or made the wrong call
+  task_index by = no_task;
 };
 
-/// A finished instance, with the calls to answer.
 struct barrier_end {
   barrier_instance instance;
   barrier_purpose purpose = barrier_purpose::user;
@@ -74,16 +71,16 @@ struct barrier_end {
 
 class barrier_table {
  public:
-  /// The whole cluster consists of tasks 0 to `tasks` - 1. `stuck_after`: see cluster_spec.
+  /// `tasks`: size of the whole cluster. `stuck_after`: see cluster_spec.
   barrier_table(task_index tasks, duration stuck_after, limits const& l, change_log log);
 
-  /// Returns null if the id is unknown. References are valid until the barrier is removed.
+  /// References are valid until the barrier is removed.
   barrier const* find(std::string_view id) const;
   barrier const* find(barrier_number n) const { return all_.find(n); }
   /// REQUIRES (also below): the barrier exists.
   barrier const& at(barrier_number n) const { return all_.at(n); }
   std::list<barrier_number> const& running() const { return running_; }
-  std::list<barrier_number> const& finished() const { return finished_; }  // oldest first
+  std::list<barrier_number> const& finished() const { return finished_; }
   bool full() const { return running_.size() >= limits_.barriers_max; }
   std::shared_ptr<participants const> const& everybody() const { return everybody_; }
 
@@ -98,17 +95,16 @@ class barrier_table {
   /// the id.
   instance instance_for(arrival const& a, barrier const* known, time_point now);
   arrival_fit fit(barrier_number n, arrival const& a) const;
-  /// Parks the call at the instance. Returns whether all participants have arrived. REQUIRES: the
-  /// instance is running, the arrival fits, and no call of the task is parked there.
+  /// Parks the call. Returns whether all participants have arrived. REQUIRES: the instance is
+  /// running, the arrival fits, and no call of the task is parked there.
   bool arrive(barrier_number n, arrival const& a, call_id call, time_point now);
-  /// Removes the task's call; the barrier continues. REQUIRES: the call is parked there.
+  /// Removes the task's call. REQUIRES: the call is parked there.
   void step_out(barrier_number n, task_index t, barrier_move how, time_point now);
   /// Records that the removed call was answered before its deadline. The task has arrived, so the
   /// missing tasks are unchanged.
   void note_gave_up(barrier_number n, task_index t, time_point now);
-  /// Discards the use if only visitors arrived and all have left.
   void undo_if_void(barrier_number n, time_point now);
-  /// Ends the instance. REQUIRES: it is running.
+  /// REQUIRES: the instance is running.
   barrier_end end(barrier_number n, barrier_verdict v, time_point now);
 
   time_point next_due() const { return due_.empty() ? never : due_.begin()->first.first; }
@@ -116,7 +112,6 @@ class barrier_table {
   barrier_number first_due() const { return due_.begin()->second; }
   /// Handles a reminder before the deadline. Returns whether to report the barrier as stuck.
   bool remind(barrier_number n, time_point now);
-  /// Clears the due time until the next arrival.
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
@@ -125,7 +120,6 @@ class barrier_table {
   /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in the order
   /// in which they ended.
   void restore(barrier_fact const& f);
-  /// Writes all barriers as changes.
   void write_state(change_log const& log) const;
 
   std::string violated_invariant() const;
@@ -144,15 +138,14 @@ class barrier_table {
   duration const stuck_after_;
   std::shared_ptr<participants const> const everybody_;
   slot_table<barrier_number, barrier> all_;
-  std::unordered_map<std::string_view, barrier_number> by_id_;  // keys refer to the barriers' ids
+  std::unordered_map<std::string_view, barrier_number> by_id_;
   std::list<barrier_number> running_;
   std::list<barrier_number> finished_;
-  std::vector<std::shared_ptr<participants const>> sets_;  // recently used sets of participants
+  std::vector<std::shared_ptr<participants const>> sets_;
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   change_log const log_;
-  bool has_forgotten_ =
-      false;  // barriers were forgotten, so counters of unknown ids cannot be checked
+  bool has_forgotten_ = false;  // counters of unknown ids cannot be checked
 };
 
 }  // namespace muster::core::coordination

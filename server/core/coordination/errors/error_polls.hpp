@@ -1,5 +1,5 @@
 // Parked polls for errors, at most one per task, and the tasks that have received the common error.
-// Owned by `service`. Pure; engine thread only.
+// Pure; engine thread only.
 #pragma once
 
 #include <utility>
@@ -14,7 +14,6 @@ class error_polls {
  public:
   explicit error_polls(task_index tasks) : polls_(tasks) {}
 
-  /// Records that a task polls, so that errors can be delivered.
   void note_poller() { polled_ = true; }
   bool polled() const { return polled_; }
 
@@ -24,7 +23,6 @@ class error_polls {
     polls_[t].call = call;
     ++waiting_;
   }
-  /// Removes and returns the task's call, or 0.
   call_id take(task_index t) {
     auto const call = std::exchange(polls_[t].call, call_id{});
     waiting_ -= call != call_id{};
@@ -41,7 +39,7 @@ class error_polls {
     call_id call{};
     bool told = false;
   };
-  std::vector<poll> polls_;  // by task
+  std::vector<poll> polls_;
   std::size_t waiting_ = 0;
   bool polled_ = false;
 };

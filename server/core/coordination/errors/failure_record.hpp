@@ -1,5 +1,5 @@
 // Failures of one generation: the first cause, independent failures at the same time, and the error
-// that was delivered. Owned by `service`. Pure; engine thread only.
+// that was delivered. Pure; engine thread only.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,13 @@ class failure_record {
     cause_task_ = t;
     return true;
   }
-  /// Adds a task that failed at the same time as the first cause, but independently.
   bool add_victim(task_index t) { return victims_.insert(t).second; }
   std::set<task_index> const& victims() const { return victims_; }
   /// Returns whether the task's error is a consequence of another task's error.
   bool is_casualty(task_index t) const {
     return cause_ && cause_task_ != t && !victims_.contains(t);
   }
-  /// Appends the first cause to the message, unless the message already contains it.
+  /// Appends the first cause, unless the message already contains it.
   std::string with_cause(std::string message) const {
     if (!cause_ || message.find(cause_->message) != std::string::npos) return message;
     return shortened(message, 2'400) + "\nFirst cause: " + shortened(cause_->message, 600);
@@ -40,7 +39,7 @@ class failure_record {
   bool fail() { return !std::exchange(failed_, true); }
   /// Returns the error that was delivered to polling tasks, or null.
   fault_ptr const& broadcast() const { return broadcast_; }
-  /// Sets the delivered error once per generation. Returns false if it is already set.
+  /// Returns false if the delivered error is already set.
   bool set_broadcast(fault_ptr f) {
     if (broadcast_) return false;
     broadcast_ = std::move(f);

@@ -1,5 +1,5 @@
 // Queries for living tasks. A query for a set of tasks is answered when every connected task of the
-// set has sent one. Owned by `service`, which knows the connected tasks. Pure; engine thread only.
+// set has sent one. Pure; engine thread only.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ class alive_groups {
  public:
   using connected = std::function<bool(task_index)>;
 
-  /// Adds a query of task `t` about `tasks`. REQUIRES: `tasks` is ascending and contains `t`.
+  /// REQUIRES: `tasks` is ascending and contains `t`.
   alive_group_id ask(std::vector<task_index> const& tasks, task_index t, call_id call);
-  /// Removes the call. REQUIRES: it waits in this group.
+  /// REQUIRES: the call waits in this group.
   void withdraw(alive_group_id g, call_id call);
   /// Members and calls of a group whose connected members have all sent a query.
   struct complete {
@@ -30,13 +30,11 @@ class alive_groups {
   };
   std::optional<complete> take_if_complete(alive_group_id g, connected const& is_connected);
 
-  /// In the order of their tasks.
   std::vector<alive_group_id> all() const;
   struct waiter {
     call_id call{};
     alive_group_id group{};
   };
-  /// Returns the calls of one task.
   std::vector<waiter> of(task_index t) const;
   std::size_t waiting() const;
   std::string violated_invariant() const;

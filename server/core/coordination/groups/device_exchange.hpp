@@ -1,5 +1,4 @@
-// Device descriptions, exchanged when all tasks have provided theirs. Owned by `service`. Pure;
-// engine thread only.
+// Device descriptions, exchanged when all tasks have provided theirs. Pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@ class device_exchange {
   std::size_t count(task_index t) const { return brought_[t] ? brought_[t]->size() : 0; }
   /// For display; see limits::device_names_max.
   std::vector<std::string> const& names(task_index t) const { return names_[t]; }
-  /// Stores a task's first descriptions. REQUIRES: not has(t).
+  /// REQUIRES: not has(t).
   void bring(task_index t, std::vector<blob> devices, std::vector<std::string> names = {},
              limits const& l = {}) {
     names.resize(std::min(names.size(), l.device_names_max));
@@ -43,8 +42,8 @@ class device_exchange {
   std::shared_ptr<std::vector<blob> const> const& gathered() const { return gathered_; }
 
  private:
-  std::vector<std::optional<std::vector<blob>>> brought_;  // by task
-  std::vector<std::vector<std::string>> names_;            // by task
+  std::vector<std::optional<std::vector<blob>>> brought_;
+  std::vector<std::vector<std::string>> names_;
   std::shared_ptr<std::vector<blob> const> gathered_;
 };
 

@@ -6,8 +6,8 @@
 //                     │   ▼
 //                     └─ lost ──heartbeat: it is alive──► deaf ──waits──► listens
 //
-// A task that leaves, fails or is replaced returns to `never` from every state. Owned by `service`.
-// Pure; engine thread only.
+// A task that leaves, fails or is replaced returns to `never` from every state. Pure; engine thread
+// only.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,7 @@ class notice_waits {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Records that such a call has ended. `told`: it was answered with the notice. REQUIRES:
-  /// waits(t) was called for it.
+  /// Records that such a call has ended. `told`: it was answered with the notice.
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
@@ -48,14 +47,13 @@ class notice_waits {
   }
 
   bool is_lost(task_index t) const { return tasks_[t].is == state::lost; }
-  /// Records that a lost task is alive.
   void mark_unreachable(task_index t, time_point now) {
     set(t, state::deaf);
     if (deaf_ == 1) since_ = now;
     untold_.push_back(t);
     if (due_ == never) due_ = now + together;
   }
-  /// Returns when to report the recently deaf tasks that take_unreported() returns.
+  /// Returns when to report the tasks that take_unreported() returns.
   time_point due() const { return due_; }
   std::vector<task_index> take_unreported() {
     due_ = never;
@@ -65,7 +63,7 @@ class notice_waits {
     std::erase_if(all, [this](task_index t) { return tasks_[t].is != state::deaf; });
     return all;
   }
-  /// Returns all tasks that cannot be notified, deaf or lost, in ascending order.
+  /// Returns all tasks that cannot be notified, deaf or lost.
   std::vector<task_index> unheard() const {
     std::vector<task_index> all;
     for (task_index t = 0; t < tasks_.size(); ++t)
@@ -80,7 +78,6 @@ class notice_waits {
   }
   /// Start of the current period with deaf tasks. Meaningless if there are none.
   time_point since() const { return since_; }
-  /// Writes all states as changes.
   void write_state(change_log const& log) const {
     for (task_index t = 0; t < tasks_.size(); ++t)
       if (tasks_[t].is != state::never) log.note(notice_changed{t, state::never, tasks_[t].is});

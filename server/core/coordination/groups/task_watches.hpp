@@ -1,6 +1,5 @@
 // Calls that wait for changes of task states, and the last states that were sent: one object for
-// all callers at one version. Changes within a short time are sent together. Owned by `service`.
-// Pure; engine thread only.
+// all callers at one version. Pure; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ class task_watches {
   task_watches(std::size_t lists, duration interval, std::size_t few = 0)
       : snapshots_(lists), interval_(interval), few_(few) {}
 
-  /// Returns the states of a list at this version. Calls `make()` if they are not cached.
+  /// Calls `make()` if the states of this version are not cached.
   template <class Make>
   std::shared_ptr<task_states const> snapshot(std::size_t list, std::int64_t version,
                                               time_point now, Make make) {
@@ -38,7 +37,7 @@ class task_watches {
     return now < snapshot_at_ + interval_ && kept && kept->version == version;
   }
 
-  /// `missed`: a change has happened that the caller has not received.
+  /// `missed`: the caller has not received a change.
   void add(call_id call, bool missed) {
     if (missed && due_ == never) due_ = snapshot_at_ + interval_;
     watchers_.insert(call);
@@ -50,9 +49,8 @@ class task_watches {
     due_ = few ? std::max(now, snapshot_at_ + interval_) : now + interval_;
   }
 
-  /// Returns when watchers must be answered.
   time_point due() const { return due_; }
-  /// Removes and returns all watchers in ascending order.
+  /// Removes and returns all watchers.
   std::set<call_id> take() {
     due_ = never;
     return std::exchange(watchers_, {});

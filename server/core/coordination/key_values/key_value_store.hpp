@@ -1,5 +1,5 @@
 // The keys of one generation in byte order, and calls that wait for missing keys. Keys must be
-// normalised; see normal_key. Owned by `service`. Pure; engine thread only.
+// normalized; see normal_key. Pure; engine thread only.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class key_value_store {
   using entries = std::map<std::string, entry, std::less<>>;
   struct waiter {
     std::string asked;  // the caller's spelling of the key, if different
-    std::string peer;   // the caller's address
+    std::string peer;
   };
   /// By call, and therefore in order of arrival.
   using waiters = std::map<call_id, waiter>;
@@ -45,7 +45,7 @@ class key_value_store {
   /// Returns the new value as decimal text. Errors: FAILED_PRECONDITION if the value is not a
   /// number, or if the sum exceeds 64 bits.
   result<blob> increment(time_point now, std::string const& key, std::int64_t by);
-  /// Returns all keys below the directory, without the directory key itself.
+  /// Does not return the directory key itself.
   std::vector<key_value> below(std::string_view directory) const;
   /// Erases the key and all keys below it.
   void erase(std::string_view key);
@@ -62,20 +62,18 @@ class key_value_store {
   void withdraw(key_wait_id id, call_id call);
   /// Removes and returns all calls that wait for `key`.
   waiters wake(std::string_view key);
-  /// By key.
   std::map<std::string, key_wait_id, std::less<>> const& waiting() const { return waiting_; }
   /// REQUIRES (also below): calls wait there.
   waiters const& waiting_at(key_wait_id id) const { return waits_.at(id).calls; }
   std::string const& awaited(key_wait_id id) const { return waits_.at(id).key; }
   std::size_t waiting_calls() const { return waiting_calls_; }
 
-  /// Restores a key. REQUIRES: the key is missing, and no call waits.
+  /// REQUIRES: the key is missing, and no call waits.
   void restore(std::string const& key, blob value, time_point changed) {
     bytes_ += key.size() + value.size();
     log_.note(key_changed{{key, value, changed}, key_why::known});
     entries_[key] = {std::move(value), changed};
   }
-  /// Writes all keys as changes.
   void write_state(change_log const& log) const {
     for (auto const& [key, e] : entries_)
       log.note(key_changed{{key, e.value, e.changed}, key_why::known});

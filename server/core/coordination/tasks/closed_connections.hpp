@@ -1,6 +1,6 @@
 // Tasks whose connection was closed, or whose caller dropped its poll for errors. A living process
-// reconnects, sends heartbeats or calls. A process that stays silent for the cluster's grace period
-// is dead. Owned by `service`. Pure; engine thread only. Limit: one entry per task.
+// reconnects or sends a message. A process that stays silent for the cluster's grace period is
+// dead. Pure; engine thread only. Limit: one entry per task.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,6 @@ class closed_connections {
   void heard(task_index t, time_point now) {
     if (closed_at_[t] != never && now - closed_at_[t] > still_in_flight) closed_at_[t] = never;
   }
-  /// Records that the task has reconnected.
   void forget(task_index t) { closed_at_[t] = never; }
   /// Restarts all grace periods after a time in which the server received nothing.
   void begin_again(time_point now) {
@@ -33,7 +32,7 @@ class closed_connections {
       if (closed_at_[t] != never) closed_at_[t] = now;
   }
 
-  /// Returns a time not later than the oldest entry, or never if there is none.
+  /// Returns a time not later than the oldest entry, or never.
   time_point oldest() const { return order_.empty() ? never : order_.front().at; }
   /// Removes and returns the tasks recorded until then that have been silent since.
   std::vector<task_index> take(time_point until) {

@@ -1,6 +1,6 @@
 // The tasks of one generation: their states, the identities by which their calls are recognized,
 // and the connected tasks ordered by last sign of life. All tasks have the same timeout, so the
-// first task in this order times out first. Owned by `service`. Pure; engine thread only.
+// first task in this order times out first. Pure; engine thread only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
@@ -30,9 +30,8 @@ struct task : task_fact {
   task_index beats_before = no_task;
   task_index beats_after = no_task;
   time_point last_seen{};  // any call
-  std::string peer;        // also a key in the registry's index
+  std::string peer;
 
-  /// Returns the time of the last message; zero: never.
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
   /// Returns whether the task was restored after a restart and has been silent since. If `alive_at`
   /// is set for such a task, its heartbeat timeout is counted from `alive_at`.
@@ -65,31 +64,28 @@ class task_registry {
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
-  /// Sets whether the task waits or has waited for a preemption notice; derived from notice_waits.
+  /// Sets whether the task waits or has waited for a preemption notice.
   void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
   /// Sets the incarnation with which the task waits for other tasks; empty: it does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
     if (std::exchange(tasks_[t].registering, i) != i) log_.note(task_waits{t, i});
   }
-  /// Connects the task. Allowed in any state.
+  /// Allowed in any state.
   void connect(task_index t, core::incarnation i, time_point now);
-  /// Records that a new process has replaced a connected task. REQUIRES: the task is connected.
+  /// Records that a new process has replaced the task. REQUIRES: the task is connected.
   void replace(task_index t, core::incarnation i, time_point now);
-  /// Puts the task in error. Returns false if it is already in error; the first error is kept.
+  /// Returns false if the task is already in error; the first error is kept.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
-  /// Returns false if the task is already disconnected.
   bool disconnect(task_index t, time_point grace_until, left_why why);
 
-  /// Records a heartbeat. REQUIRES: the task is connected.
+  /// REQUIRES (also for keep_alive): the task is connected.
   void beat(task_index t, time_point now);
-  /// Restarts the task's timeout. REQUIRES: the task is connected.
   void keep_alive(task_index t, time_point now);
   /// Adds `lost` to the timeouts of all tasks. Afterwards no task counts as silent for longer than
   /// `longest`.
   void forgive(duration lost, duration longest, time_point now);
   /// Returns the connected tasks without a sign of life after `since`, longest silent first.
   std::vector<task_index> silent(time_point since) const;
-  /// Returns the oldest last sign of life of a connected task, or never.
   time_point oldest_sign_of_life() const {
     return longest_silent_ == no_task ? never : tasks_[longest_silent_].alive_at;
   }
@@ -98,22 +94,19 @@ class task_registry {
   void identify(task_index t, core::incarnation i, std::string const& peer);
   /// Returns the task with this incarnation, otherwise with this address, otherwise `no_task`.
   task_index find(core::incarnation i, std::string const& peer) const;
-  /// Returns whether a task has, or is registering with, this incarnation.
+  /// Returns whether a task has registered or is registering with this incarnation.
   bool knows(core::incarnation i) const;
-  /// Returns the incarnations of all tasks that have registered or are registering.
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;
 
   task_fact fact_of(task_index t) const { return tasks_[t]; }
-  /// Returns whether the task has no state to record.
   bool has_no_record(task_index t) const {
     auto const& a = tasks_[t];
     return !a.ever_connected && a.state == agent_state::disconnected &&
            a.grace_until == time_point{};
   }
-  /// Restores a task. Its timeout starts now. REQUIRES: the task is unchanged.
+  /// The task's timeout starts now. REQUIRES: the task is unchanged.
   void restore(task_fact const& f, time_point now);
-  /// Writes all tasks as changes.
   void write_state(change_log const& log) const;
 
   std::string violated_invariant() const;

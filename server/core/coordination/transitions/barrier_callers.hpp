@@ -1,5 +1,5 @@
 // Parks, removes and answers calls at barriers. error_propagation handles the consequences of a
-// barrier's end. Owned by `service`; engine thread only; pure.
+// barrier's end. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -7,7 +7,7 @@
 
 namespace muster::core::coordination {
 
-/// Tasks that fail or leave at the same time, by task.
+/// Tasks that fail or leave at the same time.
 class leavers {
  public:
   leavers(std::vector<task_error> const& all, task_index tasks)
@@ -16,9 +16,8 @@ class leavers {
       for (auto const& l : all) by_task_[l.task] = &l;
   }
 
-  /// Returns the only task, or null if there are several.
   task_error const* only() const { return all_.size() == 1 ? all_.data() : nullptr; }
-  /// Returns null if the task is not included. REQUIRES: there are several tasks.
+  /// REQUIRES: there are several tasks.
   task_error const* find(task_index t) const { return by_task_[t]; }
 
  private:
@@ -31,36 +30,30 @@ class barrier_callers {
   barrier_callers(step_frame& step, task_registry& registry, barrier_table& barriers,
                   barrier_faults& faults, generation_record& record);
 
-  /// Returns the running instances in order of their start.
   std::vector<barrier_number> running() const {
     return {barriers_.running().begin(), barriers_.running().end()};
   }
 
-  /// Returns nothing if the barrier is not running.
   std::optional<barrier_instance> running(barrier_number n) const {
     auto const* b = barriers_.find(n);
     return b && b->running ? std::optional(b->instance()) : std::nullopt;
   }
 
-  /// Parks the call at the instance. `i`: incarnation of a registration. Returns whether all
-  /// participants have arrived. REQUIRES: as for barrier_table::arrive.
+  /// Parks the call. `i`: incarnation of a registration. Returns whether all participants have
+  /// arrived. REQUIRES: as for barrier_table::arrive.
   bool wait(barrier const& b, caller const& from, arrival const& a, core::incarnation i);
   /// Cancels the task's call in favor of a newer call. REQUIRES: the call is parked there.
   void supersede(barrier const& b, task_index t);
-  /// Removes the call. REQUIRES: it was removed from the parked calls.
+  /// REQUIRES: the call was removed from the parked calls.
   void withdraw(waiting_call const& w);
-  /// Handles tasks that fail or leave. For recoverable tasks, only their calls are removed. Returns
-  /// the result with which the barrier must end. Without a fault, the barrier continues or has
-  /// ended.
+  /// Handles tasks that fail or leave. For recoverable tasks, only removes their calls. Returns the
+  /// result with which the barrier must end; without a fault, the barrier continues or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: the instance is running.
   barrier_end end(barrier_number n, barrier_verdict v);
-  /// Answers all callers in order of their tasks.
   void answer(barrier_end const& e);
-  /// Answers one call with the result of a finished instance.
   void answer(barrier_end const& e, call_id call);
-  /// Returns the error for callers of a failed barrier.
   fault_ptr told(barrier_end const& e) const;
   /// Blames the missing tasks for the failure of one of the service's barriers. The other tasks are
   /// casualties.

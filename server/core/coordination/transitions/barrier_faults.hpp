@@ -1,5 +1,4 @@
-// Error messages for callers of barriers that cannot pass. Owned by `service`; engine thread only;
-// pure.
+// Error messages for callers of barriers that cannot pass. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/task_descriptions.hpp"
@@ -24,18 +23,15 @@ class barrier_faults {
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;
   fault_ptr timed_out(barrier const& b);
-  /// Returns the error if a task that is not recoverable has failed or left.
   fault_ptr broken_by(barrier const& b, task_error const& leaver) const;
-  /// Returns the error for callers of a failed shutdown barrier.
   fault_ptr shutdown_failed(fault_ptr const& result) const;
 
-  /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait, as
-  /// text.
+  /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait.
   std::string early(barrier const& b, std::string const& waited);
   /// Returns the message for a task that has broken one of the service's barriers.
   std::string missing_task_message(barrier const& b, task_index t) const;
-  /// Returns the missing tasks as text. Cached for one second unless tasks arrive or leave, because
-  /// ten thousand callers with the same deadline need it.
+  /// Cached for one second unless tasks arrive or leave, because ten thousand callers with the same
+  /// deadline need the text.
   std::string const& missing(barrier const& b);
   static std::string shown(std::string_view id) {
     return shortened(id, task_descriptions::id_shown);

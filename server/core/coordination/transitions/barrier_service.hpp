@@ -1,5 +1,4 @@
-// Handles requests about barriers, and barriers that time out. Owned by `service`; engine thread
-// only; pure.
+// Handles requests about barriers, and barriers that time out. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_propagation.hpp"
@@ -20,7 +19,7 @@ class barrier_service {
   void on(enter_barrier& r);
   /// Stores the task's devices and waits for the devices of all tasks.
   void on(wait_for_all_tasks& r);
-  /// Ends a running use of a barrier for all participants. Errors: NOT_FOUND, FAILED_PRECONDITION.
+  /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   void on(cancel_barrier& r);
   /// Enters a barrier. `who`: the caller's own name. `unknown`: name of a participant that is not
   /// in the cluster. `i`: incarnation of a registration. Returns true, without an answer, if all
@@ -29,7 +28,6 @@ class barrier_service {
   bool enter(caller const& from, arrival a, task_ref const& who, std::string const& unknown = {},
              core::incarnation i = {});
 
-  /// Returns when the first barrier is due.
   time_point due() const { return barriers_.next_due(); }
   /// Handles the first barrier that is due. REQUIRES: due() is reached.
   void first_due();

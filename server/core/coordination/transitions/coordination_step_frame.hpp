@@ -1,5 +1,5 @@
-// Context of a step of one generation: time, output, waiting calls, and the constant declaration,
-// limits and names. Owned by `service`; engine thread only; pure.
+// Context of a step of one generation: time, output, waiting calls, declaration and limits. Engine
+// thread only; pure.
 #pragma once
 
 #include <algorithm>

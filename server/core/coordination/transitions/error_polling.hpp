@@ -1,5 +1,4 @@
-// Delivers errors to tasks, by parked polls or by heartbeats. Owned by `service`; engine thread
-// only; pure.
+// Delivers errors to tasks, by parked polls or by heartbeats. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/errors/error_polls.hpp"
@@ -39,7 +38,7 @@ class error_polling {
     polls_.mark_delivered(t, back && record_.failures().broadcast() != nullptr);
   }
   void cancel(task_index t, std::string_view why);
-  /// Removes the task's poll. REQUIRES: it was removed from the parked calls.
+  /// REQUIRES: the task's poll was removed from the parked calls.
   void withdraw(task_index t) { polls_.take(t); }
 
   error_polls const& polls() const { return polls_; }

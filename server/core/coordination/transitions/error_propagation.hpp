@@ -1,15 +1,14 @@
-// Handles the consequences for all other tasks of failing or leaving tasks, and of the end of the
-// service's own barriers. These can cause each other, so this class handles all of them. Each
-// consequence is handled immediately and completely, depth first, so that no task receives it
-// before its cause:
+// Handles the consequences for other tasks when tasks fail or leave, or when one of the service's
+// own barriers ends. Consequences can cause each other, so this class handles all of them, depth
+// first, so that no task receives a consequence before its cause:
 //   1. Tasks fail: all tasks that fail at the same time are marked; the generation fails, and polls
 //      are answered; the tasks' barriers end; queries for living tasks are answered. Finally, all
 //      other tasks are marked if errors cannot be delivered to them.
 //   2. Tasks leave: their barriers end; queries for living tasks are answered; their polls end.
 //   3. A barrier ends: the consequences for tasks are handled (1 or 2, for the service's own
 //      barriers); its callers are answered, in order of their tasks.
-// The depth is bounded, because each of the service's own barriers ends once per generation. Owned
-// by `service`; engine thread only; pure.
+// The depth is bounded, because each of the service's own barriers ends once per generation. Engine
+// thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_callers.hpp"
@@ -32,19 +31,17 @@ class error_propagation {
   /// tasks receive `told`, once per generation.
   void fail(std::vector<task_error> const& errors, fault_ptr const& told, failed_why why);
   void fail(task_index t, fault_ptr const& f, failed_why why) { fail({{t, f}}, f, why); }
-  /// Fails the generation because of fail_cluster. Answers all polls. REQUIRES: the generation has
-  /// not failed.
+  /// Handles fail_cluster, and answers all polls. REQUIRES: the generation has not failed.
   void announce_external_failure(fault_ptr const& f, bool refuses);
   /// Ends running barriers. If errors cannot be delivered, puts all tasks in error. REQUIRES:
-  /// announce_external_failure() was called. Queries for living tasks were answered, because
-  /// otherwise this call would answer them with a result.
+  /// announce_external_failure() was called, and queries for living tasks were answered, because
+  /// this call would answer them as usual.
   void finish_external_failure(fault_ptr const& f);
   /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
   /// Removes the tasks from running barriers, which continue or end.
   void leave_barriers(std::vector<task_error> const& gone);
-  /// Ends a barrier and answers its callers. Returns the finished instance. REQUIRES: it is
-  /// running.
+  /// Ends a barrier and answers its callers. REQUIRES: the barrier is running.
   barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:

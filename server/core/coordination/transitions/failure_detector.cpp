@@ -51,7 +51,7 @@ time_point failure_detector::due() const {
   return next;
 }
 
-// Limits checks to ten per second, so that tasks of a failed rack are reported together.
+// Limits checks to ten per second, so that all tasks of a failed rack are reported together.
 void failure_detector::check_heartbeats() {
   if (step_.now < next_check_) return;
   auto const timeout = step_.spec.heartbeat_timeout;

@@ -1,5 +1,5 @@
 // Detects failed tasks: reported errors, missing heartbeats, and closed connections without a later
-// message. Owned by `service`; engine thread only; pure.
+// message. Engine thread only; pure.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ class failure_detector {
         propagation_(propagation) {}
 
   void on(report_error& r);
-  /// Records a call of the task as a sign of life, unless another process than the connected one
-  /// made it.
+  /// Records a call as the task's sign of life, unless another process than the connected one made
+  /// it.
   void heard(task_index t, bool other_process);
   void connection_closed(task_index t);
   /// Extends all timeouts after a time `lost` in which the server received nothing.
@@ -38,7 +38,8 @@ class failure_detector {
  private:
   void check_heartbeats();
   void check_connections();
-  /// Fails `dead`. `how` returns how a task died; `told` is the error for all other tasks.
+  /// Fails the tasks in `dead`. `how` returns how a task died; `told` is the error for all other
+  /// tasks.
   void fail(std::vector<task_index> const& dead, failed_why why,
             std::function<std::string(task_index)> const& how, std::string const& told);
 

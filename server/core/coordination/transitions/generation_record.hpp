@@ -1,6 +1,5 @@
 // Records the start, end and failure of a generation, and which task is to blame. The first failure
-// that counts is the cause; later failures are consequences. Owned by `service`; engine thread
-// only; pure.
+// that counts is the cause; later failures are consequences. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/barriers/barrier_table.hpp"
@@ -26,7 +25,6 @@ class generation_record {
   /// Records the cause unless one is recorded. `t`: `no_task` if no single task is to blame.
   /// Returns false for a recoverable task, whose errors are not causes.
   bool blame(task_index t, std::string const& message);
-  /// See failure_record.
   void add_victim(task_index t) {
     if (failures_.add_victim(t)) step_.changes.note(victim_found{t});
   }
@@ -47,13 +45,10 @@ class generation_record {
     if (ended_ == time_point{}) end(generation_why::stopped, step_.now);
   }
 
-  /// Sets the view's fields that describe the generation's course.
   void describe(generation_view& v) const;
-  /// See service.
   cluster_fact facts() const;
   /// REQUIRES: no event was handled.
   void restore(cluster_fact const& f);
-  /// Writes the generation's course as changes.
   void write_state(change_log const& log) const;
 
  private:

@@ -1,4 +1,4 @@
-// Handles requests about keys. Owned by `service`; engine thread only; pure.
+// Handles requests about keys. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/preemption_notices.hpp"
@@ -12,7 +12,6 @@ class key_requests {
       : step_(step), registry_(registry), store_(store), notices_(notices) {}
 
   void on(insert_key_value& r);
-  /// Answers with the value, or waits for it if requested.
   void on(get_key_value& r);
   /// Adds to a number stored as text. A missing key counts as 0. Errors: FAILED_PRECONDITION if the
   /// value is not a number, or if the sum is too large.
@@ -20,7 +19,7 @@ class key_requests {
   void on(get_key_value_dir& r);
   /// Erases a key, or a directory with all keys below it.
   void on(delete_key_value& r);
-  /// Removes the call. REQUIRES: it waits for a key, and was removed from the parked calls.
+  /// REQUIRES: the call waits for a key, and was removed from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
  private:

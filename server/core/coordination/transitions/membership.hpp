@@ -1,6 +1,5 @@
-// Transitions of a single task: register, send heartbeats, fail, leave. Updates the complete state
-// of that task; error_propagation handles the consequences for other tasks. Owned by `service`;
-// engine thread only; pure.
+// Transitions of a single task: register, send heartbeats, fail, leave. error_propagation handles
+// the consequences for other tasks. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_polling.hpp"
@@ -33,7 +32,7 @@ class membership {
     polls_.join(t, back);
     record_.go_on();
   }
-  /// Connects the task with its registering incarnation. REQUIRES: it waits for other tasks.
+  /// REQUIRES: the task waits for other tasks.
   void join(task_index t, time_point now) { connect(t, registry_[t].registering.value(), now); }
   /// Registers a connected task again. Returns whether a new process has replaced it.
   bool reconnect(register_task const& r, time_point now) {
@@ -67,7 +66,6 @@ class membership {
     notices_.forget(t);
     return true;
   }
-  /// Returns false if the task is already disconnected.
   bool leave(task_index t, time_point grace_until, left_why why) {
     if (!registry_.disconnect(t, grace_until, why)) return false;
     notices_.forget(t);

@@ -1,6 +1,6 @@
 // Delivers preemption notices through JAX's key; see notice_waits. A wait ends with its connection,
-// and JAX never repeats it, so tasks that cannot be notified are reported. Owned by `service`;
-// engine thread only; pure.
+// and JAX never repeats it, so tasks that cannot be notified are reported. Engine thread only;
+// pure.
 #pragma once
 
 #include "server/core/coordination/api/coordination_views.hpp"
@@ -34,7 +34,6 @@ class preemption_notices {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
   }
-  /// Records that the task leaves, fails or is replaced.
   void forget(task_index t) {
     listeners_.forget(t);
     registry_.set_notice_wait(t, false);
@@ -48,7 +47,6 @@ class preemption_notices {
     if (listeners_.is_lost(t) && !is_set()) listeners_.mark_unreachable(t, step_.now);
   }
 
-  /// Returns when deaf tasks must be reported.
   time_point due() const { return listeners_.due(); }
   void report_unreachable();
   /// REQUIRES: calls that waited for the notice were answered.

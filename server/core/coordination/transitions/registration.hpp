@@ -1,4 +1,4 @@
-// Handles registrations and heartbeats of tasks. Owned by `service`; engine thread only; pure.
+// Handles registrations and heartbeats of tasks. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"
@@ -23,7 +23,6 @@ class registration {
   /// Returns whether a new incarnation can end the task's error in this generation.
   bool takes_back(task const& a) const;
   void reconnect(register_task const& r);
-  /// Answers the call with an error and fails the task.
   void fail(caller const& from, task_index t, std::string const& why);
 
   step_frame& step_;

@@ -1,5 +1,5 @@
-// Disconnects tasks, immediately or when all have reached the shutdown barrier. Owned by `service`;
-// engine thread only; pure.
+// Disconnects tasks, immediately or when all have reached the shutdown barrier. Engine thread only;
+// pure.
 #pragma once
 
 #include "server/core/coordination/transitions/barrier_service.hpp"

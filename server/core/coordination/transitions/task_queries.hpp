@@ -1,5 +1,5 @@
-// Handles queries for task states: once, on each change, or for the living tasks of a set. Owned by
-// `service`; engine thread only; pure.
+// Handles queries for task states: once, on each change, or for the living tasks of a set. Engine
+// thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/alive_groups.hpp"
@@ -20,15 +20,14 @@ class task_queries {
   /// disconnected.
   void on(get_alive_tasks& r);
 
-  /// Checks all queries for living tasks. Called after a task was disconnected.
+  /// Called after a task was disconnected.
   void check_alive();
   /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);
   void note_change() { watches_.note_change(step_.now); }
-  /// Returns when watchers must be answered.
   time_point due() const { return watches_.due(); }
   void notify_watchers();
-  /// Removes the call. REQUIRES: it waits here, and was removed from the parked calls.
+  /// REQUIRES: the call waits here, and was removed from the parked calls.
   void withdraw(call_id call, waiting_call const& w);
 
   std::size_t watching() const { return watches_.waiting(); }

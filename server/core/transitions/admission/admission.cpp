@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-/// Returns whether an attempt has started. The closure then no longer belongs to its gang.
+/// A closure of which an attempt has started no longer belongs to its gang.
 bool has_started(closure_record const& r) {
   return r.restored || r.attempt > 0;
 }

@@ -1,7 +1,6 @@
 // Checks requests and queues their closures. Also runs closures again whose values were lost. Such
 // a rebuild is a separate closure that belongs to no client's session, so that nothing is counted,
-// cancelled or reported twice. Lost inputs are rebuilt first. Owned by the coordinator; engine
-// thread only.
+// cancelled or reported twice. Lost inputs are rebuilt first. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -26,7 +25,7 @@ class admission {
   /// Returns whether the token is known, so that its closure must not be scheduled again. Repeats
   /// the outcome of an ended closure.
   bool repeat(session& s, std::uint64_t token);
-  /// Creates a stream's closures so that they fail immediately and a join reports their failure.
+  /// Creates a stream's closures as failed, so that a join reports their failure.
   void fail_all(session& s, std::vector<closure_spec>& specs, failure_kind kind,
                 std::string const& why);
   /// Creates the closures, then queues them or makes them wait for inputs. Consumes the specs.
@@ -37,25 +36,21 @@ class admission {
   /// Queues unfinished closures of one request that were restored into these slots. Their inputs
   /// are identified by id. Consumes the specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
-  /// Returns why a closure with a lost value cannot run again, or an empty string.
   std::string why_not_again(slot c) const;
   /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: its
   /// value is lost.
   value_store::rebuilding* run_again(slot c);
-  /// Clears the queues of the rebuilders' session once it has no closures left.
   void tidy_rebuilders();
-  /// Handles replies to value moves, and losses of holders.
   void moved(values_moved& e);
   /// Drops a value whose holder is lost, unless the closure already has another value.
   void lost(value_moved const& m);
-  /// Records that the server stores a copy of the closure's blob.
   void copied(closure_id id);
-  /// Checks the session's options. INVALID_ARGUMENT names the field.
+  /// INVALID_ARGUMENT names the field.
   status valid(session_spec const& spec) const;
-  /// Checks the options of closures. Errors contain the position.
+  /// Errors contain the closure's position.
   status valid(std::vector<closure_spec> const& specs, session_spec const& session) const;
-  /// If the session requires it, checks that connected workers provide the functions, and returns
-  /// FAILED_PRECONDITION if not. A stream's closures fail individually instead. REQUIRES: valid()
+  /// If the session requires it, checks that connected workers provide the functions. Errors:
+  /// FAILED_PRECONDITION. A stream's closures fail individually instead. REQUIRES: valid()
   /// succeeded.
   status served(std::vector<closure_spec> const& specs, session_spec const& session) const;
 
@@ -90,7 +85,7 @@ class admission {
   session_flow& flow_;
   value_keeping& keeping_;
   lifecycle& life_;
-  std::uint32_t rebuild_depth_ = 0;  // nesting depth of take_extras
+  std::uint32_t rebuild_depth_ = 0;
 };
 
 }  // namespace muster::core

@@ -37,7 +37,6 @@ blob const* admission::small_input(closure_details const& d, std::size_t k) {
   return value && !value_store::is_name(value) ? &value : nullptr;
 }
 
-/// Returns the error message for requesters of a value that cannot be rebuilt.
 std::string admission::lost_for_good(closure_id id) const {
   auto const note = core_.values.note_of(id);
   auto told = texts_.unknown_value(id).message;

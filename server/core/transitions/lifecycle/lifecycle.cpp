@@ -15,8 +15,7 @@ time_point ready_at(closure_record const& r) {
 }
 }  // namespace
 
-// Functions that run for every closure are inline, here and in lifecycle_ends.cpp, because calls
-// have a measurable cost.
+// Functions that run for every closure are inline, because calls have a measurable cost.
 [[gnu::always_inline]] inline void lifecycle::give(worker_slots& w, slot c, closure_record& r) {
   bool const runs = core_.scheduler.hold(w, c);
   core_.book.send(c, w.number, runs, core_.step.now);
@@ -222,8 +221,8 @@ bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
   return first;
 }
 
-// A closure with an own error continues when its session fails. It fails only if it can run on no
-// task but the lost one, whose state it was to use.
+// A closure with own_error continues when its session fails. It fails only if it can run on no task
+// but the lost one, whose state it was to use.
 void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
                            core::failure const& why) {
   std::vector<slot> bound;

@@ -1,5 +1,5 @@
-// Executes a closure's transitions from dispatch to its end, with their direct consequences. Every
-// end calls `finish`, which documents the order of the consequences. Consequences that could nest
+// A closure's transitions from dispatch to its end, with their direct consequences. Every end calls
+// `finish`, which documents the order of the consequences. Consequences that could nest
 // (dependents, gangs, queues without a worker) are deferred to the end of the step.
 //
 //   queued ──assign──► prefetched ──start──► running ──succeed | fail | cancel──► ended
@@ -7,7 +7,7 @@
 //     │  └──requeued──────┴─────────────────────┘   (at the head; after a pause: enqueue)
 //   enqueue ◄── blocked, delayed or in a gang
 //
-// Owned by the coordinator; engine thread only.
+// Engine thread only.
 #pragma once
 
 #include <memory>
@@ -25,11 +25,10 @@ class lifecycle {
   lifecycle(engine_state& core, session_flow& flow, value_keeping& keeping)
       : core_(core), flow_(flow), keeping_(keeping) {}
 
-  /// Sends the closure to the worker. REQUIRES: the closure was just removed from its queue.
+  /// REQUIRES: the closure was just removed from its queue.
   void assign(worker_slots& w, slot c);
   /// Adopts a waiting closure that this worker has held since before the server started.
   void adopt_held(worker_slots& w, slot c, std::uint32_t attempt);
-  /// Records that the worker has been executing the closure since `at`.
   void start(worker_slots& w, slot c, time_point at, bool reported);
   /// Records and returns the start of a prefetched closure whose answer arrived before its start
   /// was known.
@@ -39,7 +38,6 @@ class lifecycle {
   /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: the
   /// worker holds the closure, and may_yield().
   void yield_slot_of(worker_slots& w, slot c);
-  /// Starts prefetched closures in free slots of the worker.
   void start_waiting(worker_slots& w);
   /// Adds the last attempt to the record, which keeps the newest sixteen attempts.
   void remember_attempt(slot c, attempt_outcome outcome);
@@ -58,20 +56,20 @@ class lifecycle {
   /// Asks the worker once to stop the closure, which ends with the worker's answer. REQUIRES: a
   /// worker holds the closure.
   void ask_to_stop(slot c);
-  /// Selects the closures that a stopped session ends. Closures with an own error do not end with
-  /// the session, but only if their client cancels them or leaves.
+  /// Selects the closures that a stopped session ends. A closure with own_error ends only if the
+  /// client cancels it or leaves.
   enum class stops : std::uint8_t { all, but_own_errors };
   /// Ends the session's queued closures, and asks workers to stop the others.
   /// @param with failure of the queued closures; null: they are cancelled.
   void stop_session(session& s, std::string_view why, stops which = stops::all,
                     core::failure const* with = nullptr);
-  /// Stops the session because of this error, except for closures with an own error. REQUIRES: the
+  /// Stops the session because of this error, except for closures with own_error. REQUIRES: the
   /// session is neither terminal nor stopping.
   /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
   /// Removes the task's state and fails the sessions that relied on it.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
-  /// Fails a session that relied on the task's state. Returns whether its generation ended.
+  /// Returns whether the session's generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
   /// Deletes the closure's record together with its session, whose removal is reported once.
   void forget_with_session(slot c, release_reason why);
@@ -85,7 +83,6 @@ class lifecycle {
   bool keep_for_others(slot c);
   /// Deletes closures and values that other closures no longer need. Called at the end of a step.
   void forget_unneeded_inputs();
-  /// Fails the closures whose input was found lost in this step.
   void end_failed_inputs();
   /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed, and no worker executes it.
   void expire(slot c);
@@ -103,7 +100,6 @@ class lifecycle {
   /// Schedules another build after a tolerated failure and a pause. REQUIRES: component_of() is not
   /// null.
   void build_again(worker& w, slot c, core::failure why);
-  /// Counts the closure as a user of its per-worker values. REQUIRES: the values exist.
   void use_per_worker(closure_extras const& x);
   /// Removes and returns the gang, and releases its alarm and its reserved workers.
   gang forget_gang(std::uint64_t id);
@@ -122,15 +118,14 @@ class lifecycle {
   /// Schedules all closures that can never run for check_feasible. Returns their number. Visits all
   /// queues; for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
-  /// Queues a new closure, or defers it until its start.
   void enqueue(slot c);
-  /// Retries the closure after a user error if its options allow it. Returns whether they did.
+  /// Retries the closure after a user error if its options allow it. Returns whether it is retried.
   bool retry(worker& w, slot c, core::failure const& f);
   /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);
-  /// Queues the delayed closures in step_frame::starts_due: at the head if they lost a worker,
-  /// otherwise at the tail. Closures of one queue keep their order. Isolated closures and members
-  /// of gangs wait for their workers instead.
+  /// Queues the closures in step_frame::starts_due: at the head if they lost a worker, otherwise at
+  /// the tail. Closures of one queue keep their order. Isolated closures and members of gangs wait
+  /// for their workers instead.
   void start_delays_elapsed();
   /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
@@ -139,12 +134,12 @@ class lifecycle {
                                      std::uint64_t id);
   /// REQUIRES: the closure is not isolated.
   void run_alone(slot c);
-  /// Cancels a counted loss after the worker has returned. Ends the isolation if the number of
-  /// losses is below the limit again.
+  /// Subtracts a loss after the worker has returned. Ends the isolation if the number of losses is
+  /// below the limit again.
   void undo_loss(slot c);
 
  private:
-  /// Fails the session's closures with an own error that can run only on this task.
+  /// Fails the session's closures with own_error that can run only on this task.
   void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
   /// Returns the number of workers reported to a rebuild: the same as in the first run.
@@ -152,7 +147,6 @@ class lifecycle {
   void count_loss(slot c, bool process_ended);
   /// Returns the number of losses that count towards the session's limit.
   std::uint32_t counted_losses(session const& s, closure_record const& r) const;
-  /// Returns the error message of a closure that has reached the limit.
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
   /// @param to end of the queue that the closure joins.

@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-// Returns the end of the traceback, its most informative part. A copy is sent to every dependent.
+// The end of a traceback is its most informative part. A copy is sent to every dependent.
 std::string end_of(std::string const& traceback) {
   constexpr std::size_t bytes_max = 4 << 10;
   if (traceback.size() <= bytes_max) return traceback;

@@ -1,5 +1,4 @@
-// Effects of lost workers on the closures that they executed: which losses count, the pause, and
-// isolation.
+// Effects of lost workers on the closures that they executed.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,4 @@
-// Texts about values and sessions that no longer exist. Read-only. Owned by the coordinator; engine
-// thread only.
+// Texts about values and sessions that no longer exist. Engine thread only.
 #pragma once
 
 #include <memory>

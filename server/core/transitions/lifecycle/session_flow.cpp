@@ -40,7 +40,7 @@ void session_flow::resume_if_room(session& s) {
   core_.step.fx.notices.push_back({s.id, notice_kind::room});
 }
 
-// Checks all paused streams whenever the table is no longer full, because some may have no closures
+// Checks all paused streams whenever the table is no longer full, because some have no closures
 // whose moves would resume them. This is rare: a resumed stream pauses again only after it has
 // scheduled more closures.
 void session_flow::on_free_place() {

@@ -1,6 +1,5 @@
 // Session functions that all transitions share: back pressure, leases, the age limit of values,
-// settling at the end of the step, and failure reports. Owned by the coordinator; engine thread
-// only.
+// settling at the end of the step, and failure reports. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -39,7 +38,7 @@ class session_flow {
   /// Returns whether no closure is queued, running or to be repeated.
   bool idle(session const& s) const { return of(s).unfinished() + s.repeating == 0; }
   /// Returns whether no closures are left that the session's error or a cancellation must end.
-  /// Closures with an own error do not count.
+  /// Closures with own_error do not count.
   bool drained(session const& s) const {
     return of(s).unfinished() - of(s).own_errors + s.repeating == 0;
   }

@@ -1,5 +1,5 @@
-// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Owned by
-// the coordinator; engine thread only.
+// Keeps the values of ended closures, drops them at a limit, and sends them to requesters. Engine
+// thread only.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,7 @@ class value_keeping {
   /// Cancels the session's wait for this value to be read back.
   void do_not_repeat(session& s, closure_id id);
   void written(value_moved& m);
-  /// Sends a value, or the reason why it is missing, to all waiting readers.
-  /// @param why the reason; empty if `value` is set.
+  /// @param why reason why the value is missing; empty if `value` is set.
   /// @param for_input whether `why` is already worded as an input failure.
   void notify_readers(closure_id id, value_store::reading reading, blob const* value,
                       std::string why, bool for_input = false);

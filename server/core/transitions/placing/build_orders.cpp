@@ -105,7 +105,6 @@ std::uint32_t build_orders::losses_max(per_worker_entry const& v) const {
                                                  : core_.step.config.max_worker_failures;
 }
 
-// Adds components on the tasks whose closures need them.
 void build_orders::expect_named() {
   for (auto const id : core_.builds.take_named()) {
     auto* v = core_.builds.find(id);

@@ -1,7 +1,7 @@
 // Decides which workers build PerWorkerValues, and sends the builds. A build is a closure of the
 // core itself. It is sent before all other closures and may exceed the window, but not the credits.
 // If its worker is lost, it is removed, and the next worker builds the value. Its outcome becomes a
-// component's state. Owned by the coordinator; engine thread only.
+// component's state. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -22,17 +22,15 @@ class build_orders {
 
   /// Deletes the components of tasks that the registry has removed.
   void forget_components();
-  /// Declares a value and schedules its builds. Errors are returned to the caller. Consumes the
-  /// event.
+  /// Errors are returned to the caller. Consumes the event.
   void create_value(create_per_worker& e);
-  /// Releases a value, or answers NOT_FOUND.
+  /// Errors: NOT_FOUND.
   void delete_value(delete_per_worker const& e);
   /// Releases the session's values, except those with the tokens in `but`.
   void release_per_worker(session const& s, std::vector<std::uint64_t> const& but = {});
   /// Schedules the builds of a newly attached worker, and makes it drop values that it need not
   /// keep.
   void expect_components(worker& w);
-  /// Dispatches scheduled builds to open workers.
   void send_builds();
   /// Returns how many tasks of the job a declaration, session or value expects, by index. Below
   /// that number, a worker without an index takes the place of a lost worker.

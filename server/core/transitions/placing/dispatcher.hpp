@@ -1,5 +1,4 @@
-// Dispatches closures to workers at the end of a step, until no more fit. Owned by the coordinator;
-// engine thread only.
+// Dispatches closures to workers at the end of a step, until no more fit. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -22,14 +21,13 @@ class dispatcher {
   void retract();
   /// Returns up to five closures that have run longest.
   std::vector<stalled_closure> oldest_running() const;
-  /// If closures are expected to finish, reports that none has for a while.
+  /// Reports that no closure has finished for a while, if any is expected to.
   void report_stall();
   /// Keeps a worker empty for an isolated closure that has waited long enough.
   void keep_a_worker_empty();
 
  private:
   void start_gangs();
-  /// Returns whether the gang has started.
   bool start_gang(std::uint64_t id);
   void keep_free_for(gang const& g);
   void start_exclusive_ones();
@@ -38,7 +36,7 @@ class dispatcher {
   engine_state& core_;
   lifecycle& life_;
   build_orders& building_;
-  std::vector<slot> run_;  // scratch
+  std::vector<slot> run_;
 
   // Idle time before a retraction.
   static constexpr duration idle_for = std::chrono::milliseconds(50);

@@ -9,11 +9,10 @@
 namespace muster::core {
 
 namespace {
-/// Maximum number of closures failed in one step. The others follow after a_moment.
+/// Maximum number of closures failed in one step.
 constexpr std::size_t closures_a_step = 5'000;
 constexpr duration a_moment = std::chrono::milliseconds(1);
 
-/// Returns how a user can provide a version that no worker provides.
 std::string cure_of(std::string const& function, std::string_view family) {
   if (family != "python") return "; start a worker that provides it";
   return "; start a worker with 'python" + function.substr(family.size() + 1) +
@@ -80,7 +79,6 @@ time_point version_watch::present_until(version const& v) const {
 }
 
 bool version_watch::refuse() {
-  // Further closures are failed in the next step.
   if (refused_ >= closures_a_step && due_ > core_.step.now) return false;
   refused_ = 0;
   due_ = never;

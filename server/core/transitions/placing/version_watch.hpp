@@ -5,8 +5,8 @@
 // A version counts as present for reconnect_grace after its last worker has left, because that
 // worker may restart, and after the server has restarted with jobs. Closures that waited before the
 // first worker of the family attached have the same grace period. Draining, disconnected and
-// cordoned workers count. Owned by the coordinator; engine thread only. Bounded by the functions
-// with such names (config::functions_max).
+// cordoned workers count. Engine thread only. Bounded by the functions with such names
+// (config::functions_max).
 #pragma once
 
 #include <optional>
@@ -28,23 +28,21 @@ class version_watch {
  public:
   version_watch(engine_state& core, lifecycle& life) : core_(core), life_(life) {}
 
-  /// Fails up to 5,000 closures that no worker will run. Returns whether there were any. The others
-  /// fail at due().
+  /// Fails up to 5,000 closures that no worker will run; the others fail at due(). Returns whether
+  /// there were any.
   bool refuse();
-  /// Returns when `refuse` must be called again.
   time_point due() const { return due_; }
   /// Sets until when workers that connected before a restart can still reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
-  /// Returns the missing version that a queued closure waits for, if any.
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
  private:
   struct version {
     function_id function{};
     std::uint32_t family = 0;
-    std::uint32_t present = 0;  // number of workers
-    time_point left{};          // when the last worker left; epoch: no worker ever provided it
-    time_point expected{};      // end of its grace period; epoch: no closure waited
+    std::uint32_t present = 0;
+    time_point left{};      // when the last worker left; epoch: no worker ever provided it
+    time_point expected{};  // end of its grace period; epoch: no closure waited
   };
   struct version_family {
     std::string name;
@@ -54,7 +52,6 @@ class version_watch {
   void learn_names();
   void count_workers();
   version const* find(function_id f) const;
-  /// Returns until when the version counts as present.
   time_point present_until(version const& v) const;
   bool is_missing(version const& v) const {
     return v.present == 0 && families_[v.family].present > 0;
@@ -64,7 +61,7 @@ class version_watch {
     return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
-  /// Returns the family's versions that connected workers provide: "python:3.10", "python:3.11".
+  /// Example: "python:3.10", "python:3.11".
   std::vector<std::string> present_versions(std::uint32_t family) const;
 
   engine_state& core_;

@@ -1,6 +1,6 @@
 // Calls that wait for a job to end, a session to drain, or a value. A call that need not wait is
 // answered immediately. At config::parked_calls_max, further calls are refused with
-// RESOURCE_EXHAUSTED. Owned by the coordinator; engine thread only.
+// RESOURCE_EXHAUSTED. Engine thread only.
 #pragma once
 
 #include "server/core/transitions/admission/admission.hpp"
@@ -22,7 +22,7 @@ class parked_calls {
   /// Answers when the job has ended or the stream has drained. Errors: DEADLINE_EXCEEDED at the
   /// call's deadline; NOT_FOUND.
   void join(join_session const& e);
-  /// Answers with the value when it is available. If necessary, reads it from disk or rebuilds it.
+  /// If necessary, reads the value from disk or rebuilds it.
   void await(await_value const& e);
 
  private:

@@ -5,8 +5,7 @@
 //                             ▼
 //                    closed: cancelled, then forgotten
 //
-// A unary session has no stream: every call of its client renews the lease. Owned by the
-// coordinator; engine thread only.
+// A unary session has no stream: every call of its client renews the lease. Engine thread only.
 #pragma once
 
 #include "server/core/transitions/placing/build_orders.hpp"

@@ -1,5 +1,5 @@
-// Drains, finishes and removes sessions and jobs, and selects the oldest at a limit. Owned by the
-// coordinator; engine thread only.
+// Drains, finishes and removes sessions and jobs, and selects the oldest at a limit. Engine thread
+// only.
 #pragma once
 
 #include <memory>
@@ -30,15 +30,13 @@ class session_ends {
   void on_lease_expired(session& s);
   /// Returns the reply to `drain` and `settle`, and clears the error that it reports.
   join_reply collect(session& s);
-  /// Fails and stops the job.
   void expire_session(session& s);
-  /// Returns whether the session has ended, and its first error.
   join_reply joined(session const& s) const;
   /// Removes a session that ended long ago, or old values of an unfinished session.
   void on_age_limit(session_id id);
   /// Drains, finishes or ends a session with no closures left. Otherwise does nothing.
   void settle(session& s);
-  /// Deletes the session and its contents. REQUIRES: it has no unfinished closures.
+  /// REQUIRES: the session has no unfinished closures.
   void release_session(session& s, release_reason why);
   /// Returns false if no job has ended.
   bool forget_oldest_job(release_reason why);
@@ -51,7 +49,7 @@ class session_ends {
  private:
   void answer_drained(session& s);
   void finish_job(session& s);
-  /// Ends a session whose client has left. Keeps its record for display, or deletes it immediately.
+  /// Keeps the session's record for display, or deletes it immediately.
   void end_session(session& s);
   /// Deletes the session's closures, values and parked calls, but keeps the session and its rows.
   void release_contents(session& s, release_reason why);

@@ -1,5 +1,5 @@
-// Handles requests for jobs and sessions: open, schedule, seal, cancel, close, delete, retry. See
-// also resumable_sessions.hpp and parked_calls.hpp. Owned by the coordinator; engine thread only.
+// Handles requests for jobs and sessions: open, schedule, seal, cancel, close, delete, retry.
+// Engine thread only.
 #pragma once
 
 #include <string>
@@ -24,12 +24,12 @@ class session_requests {
   void cancel_all(cancel_session const& e);
   /// Stops, then deletes the session of a stream whose client has left.
   void close(close_session const& e);
-  /// Deletes a job that has ended. Errors: FAILED_PRECONDITION if it has not ended; NOT_FOUND.
+  /// Errors: FAILED_PRECONDITION if the job has not ended; NOT_FOUND.
   void delete_job(delete_session const& e);
   /// Opens a job from another job's failed and cancelled closures. Consumes the event.
   void retry(retry_job& e);
   /// Opens a session with all or none of its first closures. If the idempotency key is known,
-  /// answers with the session that was opened with it. Consumes the event.
+  /// answers with the existing session. Consumes the event.
   void open(open_session& e);
   /// Adds all or none of these closures to an open session. If a stream's request has no call, each
   /// closure that cannot be added receives a failed outcome instead. Consumes the event.
@@ -38,7 +38,6 @@ class session_requests {
  private:
   /// Returns why a resumable session cannot keep `n` more records, or an empty string.
   std::string no_place_to_hold(session const& s, std::size_t n) const;
-  /// Returns why this job cannot be retried, or an empty string.
   std::string why_no_retry(session const& s) const;
   /// Restores the closure as it was submitted. Returns why this is impossible, or an empty string.
   /// @param position positions in the new job, by position in the old job; not_in_it if not

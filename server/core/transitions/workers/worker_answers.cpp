@@ -9,7 +9,7 @@ namespace muster::core {
 
 namespace {
 
-/// Number of stale-handle answers after which a closure fails. They take about ten seconds, in
+/// After this number of stale-handle answers, a closure fails. They take about ten seconds, in
 /// which a worker of another version can attach.
 constexpr unsigned stale_answers_max = 8;
 
@@ -30,8 +30,8 @@ std::string in_minutes(duration d) {
 // server for an argument or a value.
 constexpr std::string_view connection_lost_type = "muster::connection_lost";
 
-// The first retry is immediate, because another worker may succeed. Later retries are delayed more
-// and more.
+// The first retry is immediate, because another worker may succeed. Later retries wait longer and
+// longer.
 std::chrono::milliseconds pause_before_retry(unsigned losses) {
   auto const before = std::min(losses, 6U);
   return std::chrono::milliseconds(before == 0 ? 0 : 50 << before);
@@ -313,8 +313,8 @@ void worker_answers::apply_result(worker& w, slot c, worker_result& r) {
   why.worker = w.task->name();
   why.attempt = record.attempt;
   if (why.kind == failure_kind::stale_handle && !builds(c)) {
-    // The first retry is immediate, because another worker may have the handle. Later retries are
-    // delayed more and more.
+    // The first retry is immediate, because another worker may have the handle. Later retries wait
+    // longer and longer.
     auto const before = stale_answers(record);
     auto const pause = std::chrono::milliseconds(before == 0 ? 0 : 50 << std::min(before, 6u));
     if (before < stale_answers_max || record.stop_requested)

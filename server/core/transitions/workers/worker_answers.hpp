@@ -1,5 +1,5 @@
-// Handles workers' messages about closures: starts, values, errors, and tolerated failures. Owned
-// by the coordinator; engine thread only.
+// Handles workers' messages about closures: starts, values, errors, and tolerated failures. Engine
+// thread only.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class worker_answers {
   worker_answers(engine_state& core, lifecycle& life, worker_events& workers)
       : core_(core), life_(life), workers_(workers) {}
 
-  /// Handles one message: closures that have started, ended, been returned, or wait for a value.
-  /// Consumes the event.
+  /// Handles closures that have started, ended, been returned, or wait for a value. Consumes the
+  /// event.
   void results(worker_results& e);
   /// Handles answers on earlier streams that may not have arrived. Ignores answers of unknown
   /// closures.
@@ -36,7 +36,6 @@ class worker_answers {
   bool builds(slot c) const {
     return core_.sessions.of(core_.closures[c].owner).delivery() == delivery::build;
   }
-  /// Returns whether a reported timeout was tolerated and the closure requeued.
   bool tolerate_timeout(worker& w, slot c, failure const& f);
   void note(worker const& w, slot c, worker_result const& r);
   /// Records the answer of a closure that was not short.
@@ -51,7 +50,7 @@ class worker_answers {
   std::string apply_returned(worker& w, held_closure const& e);
   /// Returns the closure if the worker holds this attempt of it, otherwise no_slot.
   slot held_by(worker const& w, closure_id id, std::uint32_t attempt) const;
-  /// Returns why the worker's report is wrong. REQUIRES: the worker does not hold the attempt.
+  /// REQUIRES: the worker does not hold the attempt.
   std::string describe_unheld(worker const& w, char const* said, closure_id id,
                               std::uint32_t attempt) const;
   /// Estimates from this answer how long the newest closure that the worker can be sent would wait.
@@ -61,7 +60,7 @@ class worker_answers {
   lifecycle& life_;
   worker_events& workers_;
 
-  // State of one message. Bounded by its results.
+  // State of one message.
   std::vector<worker_result> const* message_ = nullptr;
   std::vector<time_point> ends_;  // by index of the result; empty: not computed yet
   std::vector<time_point> free_from_;

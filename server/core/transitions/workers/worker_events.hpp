@@ -6,7 +6,7 @@
 //                        │ └── a closure has waited long enough ──► requeued
 //                        └── no closures left, or another incarnation ──► lost
 //
-// Owned by the coordinator; engine thread only.
+// Engine thread only.
 #pragma once
 
 #include <memory>
@@ -28,25 +28,22 @@ class worker_events {
   time_point waits_until(worker const& w, slot c) const;
   /// Requeues closures that have waited long enough. The worker is lost with the last closure.
   void stop_waiting(worker& w);
-  /// Finds workers that are silent, or lost for too long.
   /// @param pause duration for which the server itself was stalled, which does not count as
   /// silence.
   void sweep(duration pause);
-  /// Handles the alarm of a stateful task that was away for too long.
   void state_lost(std::uint64_t number);
   struct newcomer {
     worker* now = nullptr;
     worker* before = nullptr;  // previous stream of the same incarnation, or null
   };
-  /// Attaches a worker. Returns an empty result if the worker is refused. Otherwise `go_on` must be
-  /// called in the same step.
+  /// Returns an empty result if the worker is refused. Otherwise `go_on` must be called in the same
+  /// step.
   newcomer attach(worker_attached& e);
   /// Adopts the closures that the worker reports to hold.
   void go_on(newcomer const& n, std::vector<held_closure> const& held);
   /// Returns whether the closure can adopt an attempt from an earlier server process: no worker
   /// holds the closure, and the attempt is not known to be lost.
   bool can_adopt(slot c, std::uint32_t attempt) const;
-  /// Ends the wait for the worker's staggered start.
   void start(worker& w);
   /// Ends the worker's stream with this status. The worker is lost.
   /// @param final whether the worker must not reconnect.
@@ -70,7 +67,6 @@ class worker_events {
 
  private:
   void on_connection_lost(worker& w, std::string why);
-  /// Records that the closure counts this loss; see forgive.
   void blame(worker& w, slot c);
   void forgive(task_row& t);
   /// Moves closures that the incarnation still holds to `to`, and requeues the others.
@@ -93,17 +89,15 @@ class worker_events {
             held_closure const* process = nullptr);
   /// Handles a stateful task's new worker. Another incarnation has lost the state.
   void on_state_attached(task_row const& t);
-  /// Handles the loss of a stateful task's worker, now or after a grace period.
   void on_state_lost(task_row const& t, std::string const& why, bool final);
   void retire(worker& w);
-  /// Deletes the worker but keeps its row. REQUIRES: the worker is retired and holds no closures.
+  /// REQUIRES: the worker is retired and holds no closures.
   void dismiss(worker& w);
   duration start_delay(std::int64_t index) const;
-  /// Updates the worker counts of its functions after `draining` or `away` changed.
+  /// Must be called after `draining` or `away` changed.
   void count(worker& w);
   void remove_silent(task_row& t);
   void set_draining(worker& w);
-  /// Updates dispatch after a cordon, an uncordon, or a staggered start.
   void reopen(worker& w);
   engine_state& core_;
   lifecycle& life_;
