@@ -76,7 +76,7 @@ class app {
                     wire_,   *torch_,    history_, webhooks_.get()};
 
   endpoint grpc_bound_, http_bound_;
-  std::unique_ptr<machine_watch> machines_;  // exists while the engine runs
+  std::unique_ptr<machine_watch> machines_;
 };
 
 std::unique_ptr<webhook_sender> app::make_webhooks() {

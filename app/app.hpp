@@ -1,4 +1,4 @@
-// The composition root. Creates the server's parts and starts and stops them in dependency order.
+// Creates the server's parts and starts and stops them in dependency order.
 #pragma once
 
 #include "app/configuration.hpp"

@@ -1,5 +1,5 @@
-// The server's clock. It is steady and set to the wall clock once, so it never goes back and its
-// values can be displayed. It can also be fixed, to show a history. Immutable; any thread.
+// It is steady and set to the wall clock once, so it never goes back and its values can be
+// displayed. It can also be fixed, to show a history. Immutable; any thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,6 @@ namespace muster::server {
 
 class anchored_clock {
  public:
-  /// @param stands_at Fixed time, if any.
   explicit anchored_clock(std::optional<core::time_point> stands_at = {}) : stands_at_(stands_at) {}
 
   core::time_point now() const {

@@ -196,7 +196,6 @@ void closure_hubs::post_attempt_event(core::program_id program, std::uint32_t at
   });
 }
 
-// Registers the blob of a recomputed closure.
 void closure_hubs::keep_blob(core::closure_id id) {
   auto const view = pools_.of(id).state().closures().find(id);
   if (!view || view->state != core::closure_state::succeeded) return;

@@ -19,7 +19,6 @@ namespace muster::server {
 
 class closure_hubs {
  public:
-  /// @pre All arguments outlive this object.
   closure_hubs(engine_assembly& engine, data_directory& data, coordination_hub& clusters,
                standby const& leadership, spill_store& spilled, blob_store& blobs);
 
@@ -28,7 +27,6 @@ class closure_hubs {
 
   /// Makes session and closure numbers differ from those of earlier starts. Called before anything
   /// is restored.
-  /// @param epoch Number of this start.
   /// @param sessions Highest number of an earlier session.
   void set_first_numbers(std::uint64_t epoch, std::uint64_t sessions);
   /// Restores programs from the open data directory. Clusters of unknown programs are removed once

@@ -21,7 +21,6 @@ namespace muster::server {
 muster::result<core::coordination::cluster_spec> declared(cluster_source const& source,
                                                           cluster_spec const& found);
 
-/// First answers of the sources, in their order.
 struct first_answers {
   std::vector<cluster_spec> found;
   std::vector<core::coordination::cluster_spec> declared;
@@ -29,8 +28,8 @@ struct first_answers {
   std::optional<std::string> stopped_by;
 };
 
-/// Main thread, with stop signals blocked. Logs why it waits.
-/// @throws start_error if an answer is malformed or does not arrive in time
+/// Main thread, with stop signals blocked. @throws start_error if an answer is malformed or does
+/// not arrive in time
 first_answers ask_sources(std::vector<cluster_source> const& sources);
 
 class cluster_following {

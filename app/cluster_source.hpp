@@ -14,7 +14,6 @@ struct cluster_source {
   std::string text;
   /// Used by one thread at a time.
   std::shared_ptr<cluster_resolver> resolver;
-  /// Contains everything except the jobs.
   core::coordination::cluster_spec declaration;
   std::vector<std::string> recoverable_jobs;
   core::duration every = std::chrono::seconds(30);

@@ -62,7 +62,6 @@ std::string to_string(endpoint const& e) {
 
 namespace {
 std::string problem_with_times(core::config const& c) {
-  // The default is reduced automatically.
   if (c.reconnect_grace >= c.heartbeat_timeout &&
       c.reconnect_grace != core::config{}.reconnect_grace)
     return "--reconnect-grace must be less than --heartbeat-timeout, after which a worker is lost "

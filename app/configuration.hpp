@@ -22,7 +22,6 @@
 
 namespace muster::server {
 
-/// Contains a one-line reason why the server could not start.
 class start_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -42,7 +41,7 @@ struct endpoint {
 muster::result<endpoint> parse_endpoint(std::string_view text);
 std::string to_string(endpoint const& e);
 
-/// Inclusive. If both are 0, the system selects ports.
+/// If both are 0, the system selects ports.
 struct port_range {
   std::uint16_t first = 0;
   std::uint16_t last = 0;
@@ -64,16 +63,16 @@ enum class auth_mode {
 struct shared_store {
   std::optional<journal::etcd::address> where;  // nullopt: no store
   std::filesystem::path ca, certificate, key;  // PEM; if empty, the system's CAs and no certificate
-  std::filesystem::path password_file;         // the first line is the password
+  std::filesystem::path password_file;
   core::duration lease = std::chrono::seconds(3);  // whole seconds
-  std::uint64_t bytes = std::uint64_t{1} << 30;    // see etcd::store_options
+  std::uint64_t bytes = std::uint64_t{1} << 30;
   std::string advertise;  // HTTP "host:port" for other servers; empty: as bound
 };
 
 /// PEM files. Without certificate and key, TLS is off.
 struct tls_settings {
   std::string certificate, key;
-  std::string client_ca;  // CA of client certificates; empty: none are requested
+  std::string client_ca;  // empty: no client certificates are requested
   bool client_required = false;
   // Roles by common name of the client certificate, for example "worker=worker".
   std::vector<std::string> roles{};
@@ -102,7 +101,6 @@ struct torch_settings {
 constexpr std::uint64_t connection_memory_least = std::uint64_t{16} << 20;
 constexpr std::uint64_t history_bytes_least = std::uint64_t{1} << 20;
 
-/// History for the dashboard, kept across restarts.
 struct history_settings {
   std::filesystem::path directory;  // empty: in data_dir
   history_limits limits;            // no history if bytes is 0
@@ -110,7 +108,7 @@ struct history_settings {
 };
 
 struct life_settings {
-  std::filesystem::path ready_file;  // empty: none
+  std::filesystem::path ready_file;
   bool supervise = false;  // run below a parent that keeps the sockets and restarts the server
   /// Time limit for stopping. Remaining work is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
@@ -119,9 +117,9 @@ struct life_settings {
 struct configuration {
   endpoint grpc{"127.0.0.1", 8476};
   endpoint http{"127.0.0.1", 8477};
-  std::filesystem::path data_dir;                              // empty: all data is in memory
-  shared_store store;                                          // instead of data_dir
-  core::duration commit_delay = std::chrono::milliseconds(2);  // see journal_options
+  std::filesystem::path data_dir;  // empty: all data is in memory
+  shared_store store;
+  core::duration commit_delay = std::chrono::milliseconds(2);
   std::filesystem::path spill_dir;  // for values beyond the memory limit; empty: none
   history_settings history;
   life_settings life;
@@ -140,12 +138,11 @@ struct configuration {
   /// The first cluster uses the port of `grpc`; others have their own ports. If empty: the cluster
   /// `default` without agents.
   std::vector<core::coordination::cluster_spec> clusters;
-  /// Declared after `clusters`, then followed.
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Limits, names and origins of HTTP. The server sets the other options.
+  /// Limits, names and origins of HTTP.
   web::web_options web;
-  tls_settings tls;  // for both ports
+  tls_settings tls;
   connection_settings connections;
 
   /// Returns whether acknowledged changes survive the process.
@@ -159,7 +156,6 @@ struct configuration {
   }
 };
 
-/// Returns whether other machines can connect.
 bool is_reachable(configuration const& c);
 
 std::string main_cluster_of(configuration const& c);

@@ -198,7 +198,6 @@ muster::status data_directory::no_room_status(journal::journal_stats const& fact
                             "; free some space; the server then continues automatically");
 }
 
-// Reports once when the disk becomes full, and once when it has space again.
 void data_directory::report_disk_space() {
   auto const facts = journal_->facts();
   if ((full_since_ != core::never) == facts.disk_is_full) return;

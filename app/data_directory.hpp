@@ -15,7 +15,7 @@ namespace muster::server {
 struct directory_dependencies {
   /// Returns the time if the server may still answer, as for the hubs.
   std::function<core::time_point()> now;
-  /// Runs a function on the engine thread. Any thread.
+  /// Any thread.
   std::function<void(std::function<void()>)> post;
   std::function<void(log_event const&)> tell;
 };
@@ -34,14 +34,13 @@ class data_directory {
   muster::status open(std::unique_ptr<journal::store> s, std::string name,
                       std::string const& version, coordination_hub& into,
                       bool is_directory = false);
-  /// Sets a function that open() calls before it reads each part. Called before open().
+  /// Sets a function that open() calls before it reads each part.
   void on_part_read(std::function<void(std::string what)> told) { reading_ = std::move(told); }
 
-  /// Starts the journal and disk reports.
   void start(journal::journal_options o);
   /// Connects a hub: its changes are written here, and its requests wait in the common queue.
   void attach_to(coordination_dependencies& hub);
-  /// Connects a cluster's closures. An empty name means the main cluster.
+  /// An empty name means the main cluster.
   void attach_to(hub_dependencies& hub, std::string const& cluster);
   /// Writes a batch of facts that journal::encode accepts; commits_ counts it.
   /// @pre start() was called.
@@ -51,7 +50,6 @@ class data_directory {
     journal::encode(facts..., batch);
     commits_.wrote(journal_->append(std::move(batch)));
   }
-  /// Writes facts about a cluster's jobs.
   void write_down(std::string const& cluster, std::vector<core::fact> const& facts);
 
   /// The take functions return data that open() found. Each can be called once.
@@ -64,12 +62,10 @@ class data_directory {
   /// Returns the servers' identity for clients, which is the same at each start. 0 if nothing is
   /// stored.
   std::uint64_t identity() const { return identity_; }
-  /// Returns the highest number of an earlier job or session.
   std::uint64_t sessions_before() const { return sessions_before_; }
   /// Returns RESOURCE_EXHAUSTED, with the path and the free space, while changes cannot be stored;
   /// see is_no_room.
   muster::status refusal() const;
-  /// Returns a description for the dashboard and metrics.
   /// @pre start() was called.
   store_view view() const;
   /// Writes pending changes. No change may be written afterwards. Has no effect if not open. Main

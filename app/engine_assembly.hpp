@@ -28,11 +28,9 @@ class engine_assembly {
   // Any thread:
   configuration const& config;
   anchored_clock const clock;
-  std::uint64_t const incarnation = random_64();  // of this process
-  /// Returns whether a task has failed, which stops the server.
+  std::uint64_t const incarnation = random_64();
   bool failed() const { return failed_; }
 
-  /// Returns the builder of the gRPC server, which uses the context's queue.
   grpc::ServerBuilder& builder() { return builder_; }
   coro::engine_context& context() { return context_; }
 
@@ -47,7 +45,6 @@ class engine_assembly {
   // Engine thread, or before it runs:
   event_log& events() { return events_; }
   void feed(log_event const& n) { events_.add(clock.now(), n); }
-  /// Adds a line to the event feed and the log.
   void add_log_event(log_event const& n);
 
  private:

@@ -42,8 +42,6 @@ void append_json_string(spdlog::memory_buf_t& out, std::string_view text) {
   put("\"");
 }
 
-/// Appends {"time":"2026-01-31T12:00:00.123Z","level":"info","message":"…"}, or the text
-/// equivalent.
 void append_line(spdlog::memory_buf_t& out, std::chrono::system_clock::time_point at,
                  spdlog::level::level_enum level, std::string_view text) {
   using namespace std::chrono;
@@ -80,7 +78,7 @@ class line_formatter : public spdlog::formatter {
   std::unique_ptr<formatter> clone() const override { return std::make_unique<line_formatter>(); }
 };
 
-// gRPC's messages are for its developers. Muster logs what users need.
+// gRPC's messages are for its developers.
 void log_of_grpc(gpr_log_func_args* line) {
   spdlog::debug("grpc: {}", line->message);
 }

@@ -29,8 +29,7 @@ void log(log_event const& n);
 /// immediately before the process ends. Dropped if stderr is blocked. Any thread. Usable in signal
 /// handlers if `text` has fewer than 100 characters: it takes no lock and allocates no memory.
 void write_log_line(spdlog::level::level_enum level, std::string_view text) noexcept;
-/// Sets the format of write_log_line. `logging` also sets it.
-/// @pre No other threads exist.
+/// Sets the format of write_log_line. @pre No other threads exist.
 void set_line_format(log_format format);
 
 }  // namespace muster::server

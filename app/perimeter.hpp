@@ -15,14 +15,13 @@ namespace muster::server {
 
 class perimeter {
  public:
-  /// Reads the files.
   /// @pre `manager` outlives this object.
   /// @throws start_error with the flag and the file
   perimeter(configuration const& c, net::service_manager& manager);
 
   net::service_manager& manager() { return manager_; }
   net::proxy_rules const& relays() const { return relays_; }
-  /// Returns nullptr without TLS.
+  /// Null without TLS.
   net::tls_files const* tls() const { return files_ ? &*files_ : nullptr; }
   /// Returns a function to call whenever no descriptor is left.
   std::function<void()> out_of_descriptors() {
@@ -33,7 +32,7 @@ class perimeter {
   net::service_manager& manager_;
   net::proxy_rules const relays_;
   descriptor_shortage shortage_{file_limit()};
-  std::optional<net::tls_files> files_;  // has its own thread
+  std::optional<net::tls_files> files_;
 };
 
 }  // namespace muster::server

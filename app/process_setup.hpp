@@ -16,9 +16,8 @@ namespace muster::server {
 /// Blocks SIGTERM and SIGINT in all threads started later. Ignores SIGPIPE.
 /// @pre No thread has been started.
 void hold_stop_signals();
-/// Returns the name of the signal.
 std::string wait_for_stop_signal();
-/// Waits up to `limit`. Returns nullopt if no signal arrives.
+/// Returns nullopt if no signal arrives.
 std::optional<std::string> wait_for_stop_signal(std::chrono::milliseconds limit);
 /// Makes wait_for_stop_signal return. Any thread.
 void request_stop();
@@ -26,7 +25,6 @@ void request_stop();
 void exit_on_next_stop_signal();
 
 /// Raises the soft limit of open files to the hard limit, because each worker needs a descriptor.
-/// Returns the limit.
 std::uint64_t raise_file_limit();
 std::uint64_t file_limit();
 /// Limits one kind of connection to a share of the descriptors, so that the rest is available to
@@ -36,14 +34,12 @@ std::size_t share_of_files(std::size_t wanted, std::size_t divisor);
 /// Starts a thread with a name of at most 15 characters, for `top -H` and debuggers.
 std::thread named_thread(char const* name, std::function<void()> work);
 
-/// Returns a random number other than 0, which means "none" for incarnations.
 std::uint64_t random_64();
 
 /// Logs a shortage of file descriptors once, and again if it recurs after ten seconds without a
 /// shortage. Any thread.
 class descriptor_shortage {
  public:
-  /// @param limit Number of descriptors, for the message.
   explicit descriptor_shortage(std::uint64_t limit) : limit_(limit) {}
 
   void noticed();

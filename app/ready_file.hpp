@@ -11,7 +11,6 @@ namespace muster::server {
 /// FAILED_PRECONDITION with the path and the system's reason.
 muster::result<void> write_ready_file(std::filesystem::path const& path, endpoint const& grpc,
                                       endpoint const& http, bool tls);
-/// Writes the caller's line of JSON.
 muster::result<void> write_ready_file(std::filesystem::path const& path, std::string const& json);
 
 }  // namespace muster::server

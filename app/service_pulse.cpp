@@ -21,7 +21,7 @@ std::chrono::microseconds watched_every() {
   ::unsetenv("WATCHDOG_PID");
   ::unsetenv("WATCHDOG_USEC");
   bool const mine = pid.empty() || pid == std::to_string(::getpid());
-  constexpr std::uint64_t limit_max = 86'400'000'000;  // one day
+  constexpr std::uint64_t limit_max = 86'400'000'000;
   if (!mine || !limit || *limit > limit_max) return {};
   return std::chrono::microseconds(*limit / 3);
 }
@@ -52,7 +52,6 @@ void service_pulse::stopping() {
   send("STOPPING=1");
 }
 
-// Runs until the process ends, without a deadline.
 void service_pulse::beat(std::stop_token end) {
   std::unique_lock lock(mutex_);
   while (!over_.wait_for(lock, end, interval_, [&] { return end.stop_requested(); })) {

@@ -24,7 +24,6 @@ class service_pulse {
   service_pulse();
   service_pulse(service_pulse const&) = delete;
 
-  /// Starts sending.
   /// @pre hold_stop_signals was called.
   void begin();
 
@@ -44,7 +43,7 @@ class service_pulse {
   std::mutex mutex_;
   std::condition_variable_any over_;
   coro::engine_context* engine_ = nullptr;
-  std::atomic<bool> post_pending_ = false;  // the function posted to the engine has not run yet
+  std::atomic<bool> post_pending_ = false;
   std::jthread thread_;
 };
 

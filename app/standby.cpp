@@ -40,7 +40,7 @@ std::string host_name() {
 template <class T>
 struct awaited {
   T answer;
-  std::optional<std::string> signal;  ///< set if it arrived first
+  std::optional<std::string> signal;
 };
 
 /// Runs `ask` on another thread. A stop signal calls `give_up` and is returned with the answer.
@@ -54,7 +54,7 @@ auto await(Ask ask, GiveUp give_up) -> awaited<decltype(ask())> {
 }
 
 bool stopped(journal::etcd::leadership& l, std::string const& signal) {
-  l.resign();  // it may have become the leader
+  l.resign();
   spdlog::info("stopped signal={}", signal);
   return false;
 }

@@ -31,13 +31,11 @@ class standby {
   std::optional<web::not_serving> waiting() const;
   /// Makes HTTP report that the server is reading `what`.
   void reading(std::string what);
-  /// Makes HTTP serve requests.
   void serving();
   /// Returns if the process may answer; see leadership::check.
   void check() const {
     if (leadership_) leadership_->check();
   }
-  /// Adds leadership to the description of the store.
   void describe(store_view& v) const;
 
   // Main thread:

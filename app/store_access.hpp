@@ -11,7 +11,6 @@ namespace muster::server {
 /// @pre `s.where` is set.
 muster::result<journal::etcd::access> access_to(shared_store const& s);
 
-/// Returns a conflict between the --store flags, or an empty string.
 /// @pre `s.where` is set.
 std::string problem_with(shared_store const& s);
 

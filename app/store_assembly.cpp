@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds blob_check_interval{1'000};
 constexpr std::chrono::milliseconds output_check_interval{20};
-constexpr std::chrono::seconds outputs_expected_for{5};  // after the last output
+constexpr std::chrono::seconds outputs_expected_for{5};
 
 blob_store_options blob_options_from(configuration const& c) {
   blob_store_options o;

@@ -30,7 +30,7 @@ class store_assembly {
   /// Restores the data directory, then declares the configured clusters.
   /// @throws start_error as for data_directory, or for a declaration
   void begin(std::string const& version);
-  /// Sets the source of history facts. Called before the engine runs.
+  /// Called before the engine runs.
   void describe_history(std::function<std::optional<store_view::kept_history>()> by) {
     history_ = std::move(by);
   }
@@ -50,7 +50,6 @@ class store_assembly {
   void stop_files();
 
  private:
-  /// Returns the time if this server may still answer.
   core::time_point now() const;
   core::coordination::limits limits(bool sockets_held) const;
   coordination_dependencies dependencies();
@@ -63,16 +62,16 @@ class store_assembly {
 
   engine_assembly& engine_;
   standby leadership_;
-  spill_store spill_;  // has its own thread
-  blob_store blobs_;   // has its own thread
+  spill_store spill_;
+  blob_store blobs_;
   coro::timer next_check_at_;
   core::time_point uploads_checked_at_{};
   core::time_point outputs_seen_at_{};
   std::function<std::optional<store_view::kept_history>()> history_ = [] {
     return std::optional<store_view::kept_history>();
   };
-  data_directory data_;   // has its own thread
-  coro::timer deadline_;  // for coordination
+  data_directory data_;
+  coro::timer deadline_;
   coordination_hub coordination_;
   closure_hubs hubs_;
 };

@@ -33,7 +33,7 @@ constexpr int first_socket = 3;
 /// Maximum number of kept sockets. Above it, the next start opens new ones.
 constexpr std::size_t sockets_max = 4'096;
 constexpr auto pause_max = 30s;
-constexpr auto lived_well = 60s;  // resets the restart delay
+constexpr auto lived_well = 60s;
 
 int checked(int result, char const* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
@@ -50,8 +50,6 @@ std::string program() {
   return {path, static_cast<std::size_t>(checked(static_cast<int>(size), "/proc/self/exe"))};
 }
 
-// Messages from the server: "READY=1", "FDSTORE=1\nFDNAME=…" with a socket,
-// "FDSTOREREMOVE=1\nFDNAME=…".
 class notices {
  public:
   notices() {
@@ -150,7 +148,6 @@ class supervisor {
     ready_ = false;
   }
 
-  // Runs in the child.
   [[noreturn]] void become_server() {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent_) ::_exit(0);  // the parent died before prctl
@@ -189,14 +186,14 @@ class supervisor {
       int status = 0;
       wait(1h);
       if (::waitpid(server_, &status, WNOHANG) != server_) continue;
-      notices_.take(server_, ready_);  // the server's last messages
+      notices_.take(server_, ready_);
       ever_ready_ = ever_ready_ || ready_;
       server_ = 0;
       return status;
     }
   }
 
-  // Waits for an event or the end of `limit`. Returns whether to stop.
+  // Returns whether to stop.
   bool wait(std::chrono::milliseconds limit) {
     auto const end = clock::now() + limit;
     bool happened = false;

@@ -32,7 +32,7 @@ class web_assembly {
   web::engine_gateway& gateway() { return gateway_; }
   /// Any thread.
   void end_all_of(std::string const& token) { server_.end_all_of(token); }
-  /// Stops the server. Requests in progress have `grace` to finish.
+  /// Requests in progress have `grace` to finish.
   /// @pre start() was called.
   void stop(std::chrono::milliseconds grace);
 

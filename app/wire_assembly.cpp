@@ -71,8 +71,7 @@ wire_assembly::wire_assembly(engine_assembly& engine, perimeter& p, store_assemb
       reflection_(serve_reflection(grpc_, service_names({"grpc.health.v1.Health"}))) {
   store.of_programs().on_change([this](core::program_id id) { tunnels_->judge(id); });
   grpc_.refuse_unknown_methods();
-  if (engine.config.is_read_only())
-    return;  // a read-only server accepts neither workers nor clients
+  if (engine.config.is_read_only()) return;
   auto const address = to_string(engine.config.grpc);
   if (auto const* files = p.tls())
     grpc_.add_tls_port(address,

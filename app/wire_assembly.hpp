@@ -21,7 +21,6 @@ namespace muster::server {
 
 class wire_assembly {
  public:
-  /// @pre All arguments outlive this object.
   wire_assembly(engine_assembly& engine, perimeter& p, store_assembly& store, access& entry);
 
   cluster_endpoints& endpoints() { return ports_; }

@@ -8,10 +8,9 @@
 
 namespace muster {
 
-/// Enough for any file of settings, tokens or certificates.
 inline constexpr std::size_t named_file_bytes_max = std::size_t{1} << 20;
 
-/// Maximum number of pipes whose content is stored. At the limit, the oldest is dropped.
+/// At the limit, the oldest is dropped.
 inline constexpr std::size_t named_pipes_max = 16;
 
 /// Reads a whole file, up to a limit that also rejects endless devices. A pipe, such as a shell's

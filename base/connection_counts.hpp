@@ -13,12 +13,11 @@ struct connection_counts {
   std::uint64_t address_limit =
       0;                        // displaced by newer half-open connections from the same address
   std::uint64_t made_room = 0;  // displaced because all places or file descriptors were in use
-  // Failed attempts to accept a connection.
   std::uint64_t out_of_descriptors = 0;
   // Current size of gRPC's unfinished messages and header blocks, and its limit.
   std::uint64_t held_bytes = 0, memory_max = 0;
   // Closed connections, by reason:
-  std::uint64_t header_block = 0;  // a header block was too long
+  std::uint64_t header_block = 0;
   std::uint64_t before_token = 0;  // too much data before a token
   std::uint64_t memory = 0;        // used the most memory when the total was above the limit
 };

@@ -30,7 +30,6 @@ constexpr bool is_enumerator() {
   return here[here.find("value = ") + 8] != '(';
 }
 
-/// An argument of `enumerators`: an enumerator or a name.
 template <class E>
 struct enumerator_argument {
   consteval enumerator_argument(E e) : value(e) {}
@@ -68,7 +67,6 @@ inline constexpr auto names_of_enum = enum_names(E{});
 template <named_enum E>
 inline constexpr std::size_t enum_size = names_of_enum<E>.size();
 
-/// Returns the name, or "?" for a number without an enumerator.
 template <named_enum E>
 constexpr std::string_view name(E e) {
   auto const at = static_cast<std::size_t>(e);

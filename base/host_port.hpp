@@ -7,7 +7,7 @@
 namespace muster {
 
 struct host_port {
-  std::string host;  // without the brackets of an IPv6 address
+  std::string host;
   std::string port;  // empty: no port
 
   static host_port parse(std::string_view text) {

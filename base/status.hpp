@@ -29,7 +29,6 @@ enum class code : int {
   unauthenticated = 16,
 };
 
-/// Returns the gRPC name, for example "INVALID_ARGUMENT".
 std::string_view name(code c);
 
 struct status {
@@ -38,13 +37,13 @@ struct status {
   /// Invalid field of the request, for example "closures[3].args", or empty.
   std::string field{};
   std::uint64_t limit = 0;  ///< exceeded limit; 0: none
-  bool no_room = false;     ///< see no_room.hpp
+  bool no_room = false;
 
   bool ok() const { return code == muster::code::ok; }
   bool operator==(status const&) const = default;
 };
 
-/// Returns an error about a request field. The message begins with the field name.
+/// The message begins with the field name.
 inline status wrong_field(std::string field, std::string_view what, std::uint64_t limit = 0,
                           code c = code::invalid_argument) {
   auto message = field + ": ";

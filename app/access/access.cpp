@@ -174,7 +174,6 @@ void access::make_first_admin() {
   spdlog::info("first_admin_token file={} id={}", file.string(), made->token.id);
 }
 
-// Ignores a file that has become unreadable.
 void access::read_file() {
   std::error_code ec;
   auto const changed = fs::last_write_time(engine_.config.token_file, ec);

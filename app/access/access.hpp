@@ -1,6 +1,6 @@
-// Access control. Determines at startup whether authentication is required and creates the first
-// admin token. Loads tokens from the data directory and --token-file into the gate. Owned by the
-// app. Engine thread, or any thread before it runs.
+// Determines at startup whether authentication is required and creates the first admin token. Loads
+// tokens from the data directory and --token-file into the gate. Owned by the app. Engine thread,
+// or any thread before it runs.
 #pragma once
 
 #include <filesystem>
@@ -28,7 +28,6 @@ class agent_networks {
 
   /// Returns whether agents of any cluster are admitted from an address such as "10.0.0.3".
   bool contain(std::string_view address) const;
-  /// Returns the cluster's own networks, or the networks for all clusters if it has none.
   std::vector<network> const& of(std::string_view cluster) const;
 
  private:
@@ -49,10 +48,9 @@ class access {
   /// Sets the authentication of calls. Reports connections that were closed because of resets, and
   /// addresses that open and close too many connections. `ports` must outlive the calls.
   void guard(net::accepting_server_options& o, cluster_ports const& ports);
-  /// Loads tokens. Called after the data directory was opened, before requests are served.
+  /// Called after the data directory was opened, before requests are served.
   /// @throws start_error if the token file is unreadable, or the first admin token cannot be stored
   void begin();
-  /// See server::admit_agent.
   agent_admission admit_agent(grpc::ServerContext const& context, cluster_ports const& ports,
                               core::coordination::cluster_spec const& cluster, bool again);
   /// Must be called before the engine's timers are destroyed.
@@ -76,7 +74,7 @@ class access {
   token_keeper keeper_;
   std::optional<std::filesystem::file_time_type> file_seen_;
   struct told {
-    std::uint64_t since = 0;  // not reported
+    std::uint64_t since = 0;
     core::time_point at{};
   };
   std::map<std::string, told> floods_;

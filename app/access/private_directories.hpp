@@ -1,5 +1,5 @@
 // At startup, restricts directories that earlier servers created, and that other users can enter,
-// to their owner. Logs each. Main thread.
+// to their owner. Main thread.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace muster::server {
 
 class private_directories {
  public:
-  /// Reads the directories' modes before they are opened. `c` must outlive this object.
+  /// `c` must outlive this object.
   explicit private_directories(configuration const& c);
   /// @pre The directories were opened, so they belong to this server.
   void close_to_others() const;
@@ -24,7 +24,7 @@ class private_directories {
     std::filesystem::path path;
     mode_t was;        // 0: did not exist
     bool with_others;  // can contain other users' files, so it is not changed
-    bool blobs;        // contains this server's blobs
+    bool blobs;
   };
   std::vector<directory> all_;
 };

@@ -16,8 +16,8 @@ namespace muster::server {
 
 class stored_tokens {
  public:
-  /// Opens the directory, or creates it. `version` is this program's version. FAILED_PRECONDITION
-  /// with a one-line message: the directory is in use, foreign, or from a newer server.
+  /// Opens the directory, or creates it. FAILED_PRECONDITION with a one-line message: the directory
+  /// is in use, foreign, or from a newer server.
   static muster::result<stored_tokens> open(std::filesystem::path const& directory,
                                             std::string const& version);
 
@@ -33,7 +33,6 @@ class stored_tokens {
   // Changes are on disk when these functions return. They return errors of token_table and of the
   // disk.
   muster::result<new_token> create(token_request const& w, core::time_point now);
-  /// Rotates a token like token_keeper.
   muster::result<new_token> rotate(std::string const& id);
   muster::status revoke(std::string const& id, core::time_point now);
 

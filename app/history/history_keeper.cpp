@@ -143,8 +143,7 @@ void history_keeper::report_unreadable() {
                              " damaged and cannot be shown"});
 }
 
-// Reads steps of programs that have not ended. Within this time, an active rank has made a step, or
-// its worker reports the last step again.
+// Within this time, an active rank has made a step, or its worker reports the last step again.
 void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,
@@ -190,7 +189,6 @@ void history_keeper::begin() {
   for (auto const c : coordination_.state().ids())
     if (auto const& past = coordination_.state().past(c); !past.empty())
       runs_kept_[c] = past.front().number;
-  // Discards the list of jobs that ended in the earlier process.
   pools_.for_each([](hub& h) { (void)h.past().take_ended_jobs(); });
   store_->start();
   look();

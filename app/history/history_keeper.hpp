@@ -1,7 +1,6 @@
 // Writes listeners' records to the history store once per second, and restores them at startup:
 // events, charts, worker activity, machine statistics, output of existing jobs' closures, and
-// cluster runs. Ended items stay in the store for queries by time.
-//
+// cluster runs.
 // Owned by the app. Engine thread, or any thread before it runs, unless stated otherwise. History
 // errors never stop the server; they are logged once. The work per second is bounded (see
 // history_keeper.cpp). The rest waits in the listeners, which have their own limits.
@@ -26,15 +25,12 @@ namespace muster::server {
 
 class history_keeper {
  public:
-  /// @pre Both arguments outlive this object.
   history_keeper(engine_assembly& engine, store_assembly& store);
 
   /// Opens the store, if there is a directory for it, and restores its content.
   void restore();
-  /// Starts writing.
   /// @pre restore() was called.
   void begin();
-  /// Writes pending records, then stops writing.
   void finish();
   /// Waits until all records are written. Main thread, after finish().
   void stop();

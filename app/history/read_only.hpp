@@ -1,5 +1,5 @@
 // Facts about a stopped server's data directory, needed before its history is shown. Main thread.
-// Changes nothing. The code that opens the directory reports errors.
+// Changes nothing.
 #pragma once
 
 #include <filesystem>

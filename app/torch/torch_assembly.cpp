@@ -75,7 +75,6 @@ torch::torch_server_options served_stores::options(perimeter& p) {
   torch::torch_server_options o;
   o.address = engine_.config.grpc.address;
   o.limits.connections = share_of_files(o.limits.connections, 4);
-  // problem_with has already reported invalid networks.
   if (auto from = parse_networks(engine_.config.torch.from)) o.from = std::move(*from);
   o.now = [this] { return engine_.clock.now(); };
   o.tell = [this](torch::store_incident told) {

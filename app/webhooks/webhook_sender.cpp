@@ -31,7 +31,6 @@ bool is_of_this_machine(std::string_view host) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-// Returns whether a retry would get the same answer.
 bool is_final(unsigned status) {
   return status < 500 && status != 408 && status != 429;
 }

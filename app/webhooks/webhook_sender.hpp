@@ -40,7 +40,6 @@ class webhook_sender {
   // Any thread:
   void send(std::string body);
   notice_totals counts() const { return {posted_, failed_, dropped_}; }
-  /// Abandons pending notifications.
   void stop();
 
  private:
@@ -58,7 +57,7 @@ class webhook_sender {
   bool stopping_ = false;
   // Used only by the sender's thread:
   http_client client_;
-  std::vector<bool> fails_;           // by address
+  std::vector<bool> fails_;
   store_thread<std::string> thread_;  // last, because it uses the other members
 };
 

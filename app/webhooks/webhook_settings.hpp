@@ -1,4 +1,4 @@
-// Settings of alert notifications. Plain data.
+// Settings of alert notifications.
 #pragma once
 
 #include <cstddef>

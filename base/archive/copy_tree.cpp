@@ -47,7 +47,7 @@ void copy_tree(fs::path const& from, fs::path const& to,
   };
   fs::create_directories(to);
   fs::permissions(to, fs::perms(0700));
-  bool clones = true;  // false once the file system has refused to clone
+  bool clones = true;
   for (auto it = fs::recursive_directory_iterator(from); it != fs::end(it); ++it) {
     auto const made = to / it->path().lexically_relative(from);
     if (it->is_symlink()) {

@@ -25,7 +25,7 @@ class ignore_rules {
  private:
   using names = std::vector<std::string>;
   struct rule {
-    names below;    // names in the path of the file's directory
+    names below;
     names pattern;  // "**": any number of names
     bool ignores = true;
     bool directories_only = false;

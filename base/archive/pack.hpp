@@ -14,7 +14,6 @@
 
 namespace muster {
 
-/// The message can have several lines.
 class pack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -7,8 +7,8 @@
 namespace muster {
 
 struct tree_limits {
-  std::uint64_t bytes_max = std::uint64_t{512} << 20;  // total unpacked size of its files
-  std::size_t entries_max = 100'000;                   // files, directories, symbolic links
+  std::uint64_t bytes_max = std::uint64_t{512} << 20;
+  std::size_t entries_max = 100'000;
 };
 
 }  // namespace muster

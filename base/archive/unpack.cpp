@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t block_bytes = std::size_t{64} << 10;
 constexpr std::size_t name_bytes_max = 4'096;
 constexpr std::size_t shown_bytes_max = 120;
-// Maximum length of a reason, which can contain a name.
 constexpr std::size_t reason_bytes_max = 500;
 
 // libarchive receives names below the target directory, so its own check for absolute paths cannot
@@ -27,7 +26,6 @@ constexpr std::size_t reason_bytes_max = 500;
 constexpr int flags =
     ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_PERM;
 
-// Returns whether a relative path never leads above its start.
 bool stays_inside(fs::path const& path) {
   if (path.is_absolute()) return false;
   int depth = 0;
@@ -124,7 +122,6 @@ class unpacker {
     return false;
   }
 
-  // Writes a file, including holes.
   void take_content(std::string const& name, std::uint64_t size) {
     std::uint64_t end = size;  // a hole at the end has no block
     for (;;) {
@@ -152,7 +149,7 @@ class unpacker {
     return said ? shortened(to_utf8(said), reason_bytes_max) : "unknown reason";
   }
 
-  // Throws on errors. Warnings concern only names that the C locale cannot represent.
+  // Warnings concern only names that the C locale cannot represent.
   static void check(int said, archive* a) {
     if (said < ARCHIVE_WARN) throw unpack_error("the archive cannot be unpacked: " + reason(a));
   }

@@ -11,7 +11,6 @@
 
 namespace muster {
 
-/// The message has one line.
 class unpack_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -19,7 +18,7 @@ class unpack_error : public std::runtime_error {
 
 struct unpacked_tree {
   std::size_t entries = 0;
-  std::uint64_t bytes = 0;  // total size of its files
+  std::uint64_t bytes = 0;
 };
 
 /// Unpacks a tar, plain or compressed by gzip or zstd, into `to`, an empty directory to which no

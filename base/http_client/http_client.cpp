@@ -13,7 +13,6 @@ constexpr std::size_t piece_bytes = 64 * 1024;
 constexpr std::size_t line_bytes_max = std::size_t{256} << 20;
 constexpr std::uint32_t header_bytes_max = 64 * 1024;
 
-// Builds the message without copying the body.
 client_socket::request_message message_of(http_request const& r, http_target const& t) {
   client_socket::request_message m;
   m.method_string(r.method);

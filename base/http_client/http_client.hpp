@@ -19,7 +19,7 @@ struct http_request {
   std::string method = "GET";
   std::string url;
   std::string body = {};
-  std::string content_type = "application/json";  // sent if there is a body
+  std::string content_type = "application/json";
   std::string token = {};  // sent as `Authorization: Bearer …` unless empty
   std::vector<std::pair<std::string, std::string>> headers = {};
   /// Limit for the whole exchange, or for each wait of a stream. 0: no limit for a stream.
@@ -42,7 +42,6 @@ struct http_client_options {
   std::size_t answer_bytes_max = std::size_t{1} << 30;
   /// CA certificates for `https://`, in PEM; empty: the system's.
   std::string ca_file = {};
-  /// false: accept any certificate
   bool verify = true;
   /// PEM files of the client certificate; empty: none.
   std::string certificate_file = {}, key_file = {};
@@ -55,7 +54,7 @@ class http_client {
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;
 
-  /// Sends a request. Any HTTP status is a result, not an error.
+  /// Any HTTP status is a result, not an error.
   /// @return INVALID_ARGUMENT: the URL, a header or a TLS file is invalid. UNAVAILABLE: cannot
   /// connect, or the connection broke. UNAUTHENTICATED: the server's certificate is rejected.
   /// DEADLINE_EXCEEDED.

@@ -16,9 +16,9 @@ enum class http_failure : std::uint8_t {
   bad_tls_file,  // file of a CA, a certificate or its key
   name_unknown,  // the system's resolver does not know the host
   refused,
-  unreachable,  // connecting failed for another reason
-  timed_out,    // at any step
-  broke,        // an established connection broke
+  unreachable,
+  timed_out,
+  broke,
   certificate_expired,
   certificate_not_yet_valid,
   certificate_for_another_name,

@@ -21,13 +21,12 @@ bool is_ip_address(std::string const& host);
 
 struct https_options {
   std::string ca_file = {};  // PEM; empty: the system's CAs, which SSL_CERT_FILE overrides
-  bool verify = true;        // false: accept any certificate
+  bool verify = true;
   // PEM files of the client certificate; empty: none.
   std::string certificate_file = {}, key_file = {};
 };
 
-/// Creates a context for TLS 1.2 and later. INVALID_ARGUMENT: a file is unreadable, or does not
-/// contain a certificate and its key.
+/// INVALID_ARGUMENT: a file is unreadable, or does not contain a certificate and its key.
 muster::result<std::unique_ptr<boost::asio::ssl::context>> make_client_context(
     https_options const&);
 
@@ -37,7 +36,7 @@ class certificate_check {
  public:
   certificate_check(SSL* connection, std::string const& host, https_options const& options);
 
-  /// Verify callback for Asio. Stores the first fault and returns `accepted`.
+  /// Stores the first fault and returns `accepted`.
   bool note(bool accepted, X509_STORE_CTX* context);
 
   /// Returns the first fault, such as "the certificate of CN=a is not accepted: certificate has

@@ -1,4 +1,4 @@
-// Parses `http://` and `https://` URLs. Pure functions.
+// Parses `http://` and `https://` URLs.
 #pragma once
 
 #include <string>

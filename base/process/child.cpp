@@ -122,7 +122,6 @@ pid_t start(prepared const& p) {
   return pid;
 }
 
-// Returns the errno of exec, or 0 if the program runs.
 int exec_error(file_descriptor const& failure) {
   int error = 0;
   ssize_t got = 0;

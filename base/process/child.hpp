@@ -20,14 +20,14 @@ environment_map current_environment();
 struct process_user {
   uid_t user = 0;
   gid_t group = 0;
-  std::vector<gid_t> groups{};  // complete list of supplementary groups
+  std::vector<gid_t> groups{};
 
   bool operator==(process_user const&) const = default;
 };
 
 struct child_options {
-  std::vector<std::string> argv;       // argv[0] is looked up in this process's PATH
-  environment_map environment;         // complete environment
+  std::vector<std::string> argv;  // argv[0] is looked up in this process's PATH
+  environment_map environment;
   std::string cwd = {};                // empty: this process's
   std::optional<process_user> user{};  // unset: this process's; requires root
   int in = -1;                         // the child's standard input; -1: empty

@@ -31,7 +31,7 @@ class line_splitter {
       bytes.remove_prefix(end + 1);
     }
   }
-  /// Ends the stream. The last line may lack its newline.
+  /// The last line may lack its newline.
   void end() {
     if (!rest_.empty()) finish();
   }

@@ -1,6 +1,5 @@
-// Private temporary directory, removed with this object. The owner holds its lock. Directories of
-// killed processes are unlocked; they are removed when the next directory is created. Created and
-// destroyed by one thread.
+// The owner holds its lock. Directories of killed processes are unlocked; they are removed when the
+// next directory is created. Created and destroyed by one thread.
 //
 //   muster-programs-XXXXXX/lock    held by the owner while it lives
 #pragma once

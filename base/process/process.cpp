@@ -19,7 +19,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// A memory file lets the program read at its own pace. An empty text needs no file.
+// A memory file lets the program read at its own pace.
 file_descriptor input_of(std::string const& text) {
   if (text.empty()) return {};
   auto file = opened(memfd_create("stdin", MFD_CLOEXEC), "memfd");
@@ -32,7 +32,7 @@ file_descriptor input_of(std::string const& text) {
   return file;
 }
 
-// The last bytes of a stream, and its lines. Stores at most twice the limit.
+// Stores at most twice the limit.
 class tail {
  public:
   tail(process_options const& o, process_stream s)
@@ -40,7 +40,7 @@ class tail {
           if (o.on_line) o.on_line(s, line);
         }) {}
 
-  /// Reads available output. Returns false at the end of the stream.
+  /// Returns false at the end of the stream.
   bool read_from(file_descriptor& fd) {
     char chunk[16 << 10];
     auto const got = read(fd.get(), chunk, sizeof chunk);
@@ -103,7 +103,7 @@ class watch {
 
  private:
   int timeout_ms() const {
-    constexpr int look_every_ms = 100;  // to report unfinished lines
+    constexpr int look_every_ms = 100;
     int const most = tails_[0].stands() || tails_[1].stands() ? look_every_ms : -1;
     if (deadline_ == steady::time_point::max()) return most;
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - steady::now());

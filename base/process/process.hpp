@@ -23,7 +23,6 @@ struct process_options {
   /// for a line that is unfinished after a second, with a carriage return at its end. Runs on the
   /// thread of run_process, which reads no output during the call.
   std::function<void(process_stream, std::string_view line)> on_line{};
-  /// Time from SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_after{2'000};
   /// How long output is read after the program has ended, if a descendant keeps the pipes open.
   std::chrono::milliseconds linger{1'000};

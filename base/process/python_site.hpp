@@ -13,9 +13,8 @@ namespace muster {
 /// not import.
 std::string python_site(std::string_view first = {});
 
-/// Writes the module into `directory`, which must be the first entry of PYTHONPATH. Returns the
-/// file's path.
-/// @throws std::system_error
+/// Writes the module into `directory`, which must be the first entry of PYTHONPATH. @throws
+/// std::system_error
 std::filesystem::path write_python_site(std::filesystem::path const& directory,
                                         std::string_view first = {});
 

@@ -26,7 +26,7 @@ class control_group {
   void find_cpu(std::string const& mount, std::string path, bool second);
 
   bool memory_v2_ = false, cpu_v2_ = false;
-  std::string memory_at_, cpu_at_;  // directories of the groups with the limits
+  std::string memory_at_, cpu_at_;
   std::optional<std::uint64_t> memory_limit_;
   std::optional<double> cpu_limit_;
 };

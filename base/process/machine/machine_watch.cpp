@@ -18,7 +18,6 @@ struct machine_watch::shared {
   std::function<void(machine)> seen;
   bool stopped = false, ended = false;
 
-  // Returns false when the watch has ended.
   bool pause(std::chrono::milliseconds for_so_long) {
     std::unique_lock held(lock);
     return !changed.wait_for(held, for_so_long, [this] { return stopped; });
@@ -37,7 +36,6 @@ struct machine_watch::shared {
 machine_watch::machine_watch(std::function<void(machine)> seen)
     : shared_(std::make_shared<shared>()) {
   shared_->seen = std::move(seen);
-  // Other threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

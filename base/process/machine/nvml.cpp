@@ -10,7 +10,7 @@ namespace {
 
 // As in nvml.h, whose ABI is stable.
 struct utilization {
-  unsigned gpu, memory;  // percent
+  unsigned gpu, memory;
 };
 struct memory_info {
   unsigned long long total, free, used;

@@ -20,7 +20,7 @@ class nvml {
 
  private:
   struct functions;
-  functions* calls_ = nullptr;  // null: no driver
+  functions* calls_ = nullptr;
 };
 
 }  // namespace muster

@@ -24,7 +24,7 @@ struct walked_process {
 };
 
 pid_t next_thread(Dwfl*, void*, void**) {
-  return 0;  // threads are requested by number
+  return 0;
 }
 
 bool get_thread(Dwfl*, pid_t, void* given, void** thread) {
@@ -131,7 +131,7 @@ struct frame_finder::walk {
 };
 
 frame_finder::frame_finder(char const* library) {
-  auto* const found = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);  // never unloaded
+  auto* const found = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
   auto all = std::make_unique<functions>();
   if (found && all->load_all(found)) calls_ = all.release();
 }

@@ -17,10 +17,10 @@ namespace muster::native {
 
 class frame_finder {
  public:
-  // Maximum number of frames per thread. The oldest frames are omitted.
+  // The oldest frames are omitted.
   static constexpr std::size_t frames_max = 64;
-  static constexpr std::size_t name_bytes_max = 200;  // longer function names are truncated
-  // Maximum cache size. Further names are not cached.
+  static constexpr std::size_t name_bytes_max = 200;
+  // Further names are not cached.
   static constexpr std::size_t known_names_max = 16'384;
 
   explicit frame_finder(char const* library = "libdw.so.1");
@@ -49,7 +49,7 @@ class frame_finder {
   std::optional<std::string> thread_text(walk& w, thread_sample const& t);
 
   functions* calls_ = nullptr;
-  std::map<std::pair<std::string, std::uint64_t>, std::string> known_;  // by file and address
+  std::map<std::pair<std::string, std::uint64_t>, std::string> known_;
 };
 
 }  // namespace muster::native

@@ -92,7 +92,6 @@ bool await_stop(pid_t thread, clock::time_point until) {
   }
 }
 
-// Does not allocate while the thread is stopped.
 bool copy_thread(pid_t process, thread_sample& t, clock::time_point until) {
   if (::ptrace(PTRACE_SEIZE, t.thread, nullptr, nullptr) != 0) return false;
   constexpr std::chrono::milliseconds each_max{20};

@@ -22,7 +22,7 @@ namespace muster::native {
 
 struct thread_sample {
   pid_t thread = 0;
-  std::string name{};  // kernel name of the thread
+  std::string name{};
   /// Indexed by this processor's DWARF register numbers.
   static constexpr std::size_t registers_max = 32;
   std::array<std::uint64_t, registers_max> registers{};

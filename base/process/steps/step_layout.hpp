@@ -27,7 +27,7 @@ struct layout {
   std::uint64_t magic = 0;
   // 0: continue; `wait`: wait for another order; otherwise the last step plus 1.
   std::uint64_t order = 0;
-  std::uint64_t count = 0;  // number of entries written so far
+  std::uint64_t count = 0;
   std::uint64_t unused[5] = {};
   std::array<entry, ring> entries{};
 };
