@@ -23,7 +23,6 @@ void session_requests::cancel_all(cancel_session const& e) {
   if (!s->terminal() && !s->user_cancelled) {
     s->user_cancelled = !s->traits().generations && !s->first_error;  // else already failing
     life_.stop_session(*s, "cancelled");
-    life_.stop_session(*s, "cancelled");
   }
   core_.step.answer(e.call, {});
 }
