@@ -26,7 +26,7 @@ inline constexpr function_id several_functions{~std::uint32_t{0}};
 
 struct execution {
   closure_id closure{};
-  session_id job{};  // none: internal closure
+  session_id job{};  // none for internal closures
   function_id function{};
   span_state state{};
   time_point started{};
@@ -44,11 +44,11 @@ struct lane_view {
 /// One execution, or the sum of short executions within activity_log::sum_span.
 struct span_view {
   std::uint32_t lane = 0;
-  function_id function{};  // of a sum: several_functions if the functions differ
-  span_state state{};      // of a sum: FAILED if any execution failed
+  function_id function{};  // several_functions if the functions of a sum differ
+  span_state state{};      // FAILED if any execution of a sum failed
   time_point started{};
-  duration lasted{};  // of a sum: from the first start to the last end
-  duration busy{};    // of a sum: total execution time
+  duration lasted{};  // time from the first start to the last end
+  duration busy{};    // total execution time
   std::uint32_t count = 1;
   std::uint32_t failed = 0;
   closure_id closure{};
@@ -68,7 +68,7 @@ struct minute_view {
   std::uint32_t lane = 0;
   function_id function{};  // several_functions if more than one function ran
   time_point begin{};
-  std::uint32_t count = 0;  // executions that ended
+  std::uint32_t count = 0;  // number of ended executions
   std::uint32_t failed = 0;
   duration busy{};  // includes unfinished executions
 };
@@ -78,8 +78,8 @@ using lane_key = std::pair<std::string, std::int64_t>;
 
 struct activity_filter {
   time_point from{}, to = never;
-  session_id job{};                  // none: all jobs; sums belong to no job
-  std::vector<lane_key> lanes = {};  // sorted; empty: all lanes
+  session_id job{};                  // none selects all jobs; sums belong to no job
+  std::vector<lane_key> lanes = {};  // sorted; empty selects all lanes
 };
 
 struct activity_names {
@@ -92,7 +92,7 @@ struct span_page {
   std::uint64_t next = 0;
   bool more = false;
   time_point complete_since{};
-  bool all = true;  // no span was removed since complete_since
+  bool all = true;  // true if no span was removed since complete_since
   activity_names names;
 };
 

@@ -39,7 +39,7 @@ constexpr auto enum_names(attempt_end) {
                                   "VALUE_LOST", retracted, "RECALLED", earlier, "EARLIER");
 }
 
-/// The cause of a loss of the closure.
+/// Cause of the loss of a closure.
 enum class blame : std::uint8_t {
   none = 0,
   worker = 1,

@@ -18,13 +18,13 @@ enum class stack_state : std::uint8_t {
   unknown = 0,  ///< the rank has not started or has ended
   taken = 1,
   not_python = 2,  ///< no Python process has registered, and the stack cannot be read
-  stopped = 3,     ///< by a signal or a debugger
+  stopped = 3,     ///< stopped by a signal or a debugger
   in_kernel = 4,   ///< in an uninterruptible system call
   no_answer = 5,   ///< the process registered but wrote no stack
   off = 6,         ///< disabled by worker --stack-signal off
   away = 7,
-  busy = 8,    ///< the worker is already serving the maximum number of requests
-  native = 9,  ///< stack of a process that is not Python
+  busy = 8,  ///< the worker is already serving the maximum number of requests
+  native = 9,
 };
 constexpr auto enum_names(stack_state) {
   using enum stack_state;
@@ -35,8 +35,8 @@ constexpr auto enum_names(stack_state) {
 }
 
 enum class attempt_event : std::uint8_t {
-  task_failed = 0,     ///< in the program's coordination cluster
-  barrier_failed = 1,  ///< in the program's coordination cluster
+  task_failed = 0,     ///< a task of the coordination cluster failed
+  barrier_failed = 1,  ///< a barrier of the coordination cluster failed
   worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
   worker_back = 3,
   hangs = 4,
@@ -65,12 +65,12 @@ struct attempt_record {
     time_point ended{};
     std::uint32_t participants = 0;
     std::string last{}, host{};
-    duration late{};    ///< delay of the last arrival after the median
-    duration spread{};  ///< time from the first to the last arrival
+    duration late{};  ///< delay of the last arrival after the median
+    duration spread{};
     /// Recorded only if there is space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
-      std::uint32_t after_us = 0;  ///< after the first arrival
+      std::uint32_t after_us = 0;  ///< microseconds after the first arrival
 
       bool operator==(arrival const&) const = default;
     };
@@ -81,7 +81,7 @@ struct attempt_record {
   /// A task that arrived late at these barriers.
   struct late_task {
     std::string task{}, host{};
-    std::uint32_t last = 0;  ///< barriers at which the task arrived last
+    std::uint32_t last = 0;  ///< number of barriers at which the task arrived last
     std::uint32_t barriers = 0;
     duration late_mean{}, late_max{};
 
@@ -104,17 +104,17 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
-    time_point started{};  ///< epoch: unknown or never started
+    time_point started{};  ///< epoch if unknown or never started
 
     bool operator==(ended_rank const&) const = default;
   };
 
-  std::vector<event> events{};          ///< oldest first
-  std::vector<meeting> barriers{};      ///< newest first
-  std::vector<late_task> latecomers{};  ///< worst first
+  std::vector<event> events{};      ///< oldest first
+  std::vector<meeting> barriers{};  ///< newest first
+  std::vector<late_task> latecomers{};
   std::vector<stack> stacks{};
   std::vector<ended_rank> ranks{};  ///< in exit order
-  /// Entries omitted because a limit was reached.
+  /// Numbers of entries that were omitted because of limits.
   std::uint32_t events_left_out = 0, stacks_left_out = 0, ranks_left_out = 0;
 
   bool operator==(attempt_record const&) const = default;

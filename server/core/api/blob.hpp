@@ -19,7 +19,7 @@ namespace muster::core {
 using muster::name;
 
 enum class encoding : std::uint8_t {
-  json = 0,  ///< UTF-8 JSON text
+  json = 0,
   bytes = 1,
 };
 constexpr auto enum_names(encoding) {

@@ -22,23 +22,23 @@ namespace muster::core {
 
 struct closure_created {
   closure_id closure{};
-  /// None: internal session of the core.
+  /// None for internal sessions of the core.
   session_id session{};
-  std::uint32_t order = 0;  ///< position in the session
+  std::uint32_t order = 0;
   function_id function{};
-  bool restored = false;  ///< from an earlier server process
+  bool restored = false;
 
   bool operator==(closure_created const&) const = default;
 };
 
 enum class move_reason : std::uint8_t {
   waits_for_input,
-  waits_for_start,  ///< for a delay, a retry pause, or the return of its worker
-  waits_to_gather,  ///< for its gang, or for a worker that runs nothing else
+  waits_for_start,  ///< waits for a delay, a retry pause, or the return of its worker
+  waits_to_gather,  ///< waits for its gang, or for a worker that runs nothing else
   ready,
-  dispatched,   ///< resumed on a reconnected worker; other dispatches are in effects::dispatches
-  started,      ///< after being prefetched
-  preempted,    ///< another closure took its slot
+  dispatched,  ///< resumed on a reconnected worker; other dispatches are in effects::dispatches
+  started,
+  preempted,
   taken_over,   ///< continues on the worker's new stream
   retracted,    ///< taken back so that another worker can run it
   worker_lost,  ///< its worker was lost, no longer has it, or cannot run it now
@@ -50,7 +50,7 @@ enum class move_reason : std::uint8_t {
 struct closure_moved {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  worker_number worker{};  ///< none if no worker has it
+  worker_number worker{};
   closure_phase to{};
   move_reason why{};
 
@@ -81,12 +81,12 @@ struct closure_outline {
   closure_id closure{};
   session_id session{};
   time_point created{};
-  time_point started{};  ///< of the last attempt
+  time_point started{};
   time_point finished{};
   function_id function{};
   std::uint32_t order = 0;
-  std::uint32_t attempt = 0;           ///< 0: never ran
-  std::uint32_t place = ~0u;           ///< of the last attempt; see place_named
+  std::uint32_t attempt = 0;
+  std::uint32_t place = ~0u;           ///< place of the last attempt; see place_named
   std::uint32_t failure = no_failure;  ///< index into changes::failures
   closure_state as{};
 
@@ -95,7 +95,7 @@ struct closure_outline {
 
 struct closure_ended {
   closure_outline of{};
-  worker_number worker{};  ///< none: see `attempts`
+  worker_number worker{};  ///< if none, see `attempts`
   bool released = false;   ///< the closure's record was removed as well
   bool restored = false;
 
@@ -126,7 +126,7 @@ struct session_changed {
   bool sealed = false;
   bool stopping = false;  ///< an error or a cancel request is being processed
   bool attached = false;
-  bool closed = false;  ///< the client has left
+  bool closed = false;
   bool restored = false;
   time_point finished{};
   bool full = false;  ///< the client was asked to pause
@@ -134,11 +134,10 @@ struct session_changed {
   bool operator==(session_changed const&) const = default;
 };
 
-/// A session was removed with all its closures.
 struct session_released {
   session_id session{};
   release_reason why{};
-  std::uint64_t values = 0;  ///< succeeded closures
+  std::uint64_t values = 0;  ///< number of succeeded closures
 
   bool operator==(session_released const&) const = default;
 };
@@ -184,7 +183,7 @@ struct function_named {
   function_id function{};
   bool here = true;
   bool callable = false;
-  function_id served{};  ///< of a callable: the function that workers provide
+  function_id served{};  ///< function that workers provide for a callable
   std::string name;
   std::string hash;
 
@@ -235,7 +234,7 @@ struct changes {
   std::vector<closure_ended> ended;
   std::vector<failure> failures;
   std::vector<value_place_changed> values;
-  std::vector<closure_id> values_read;  ///< read from disk and kept there
+  std::vector<closure_id> values_read;  ///< values that were read from disk and remain there
   struct waits_over {
     std::vector<duration> queue;  ///< time that each started attempt was ready
     std::vector<duration> value;  ///< duration of each successful request for a value

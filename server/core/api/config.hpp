@@ -56,7 +56,7 @@ struct config {
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);
-  /// Dependencies of one failure; a failure with more is an ordinary error. Also limits the
+  /// Maximum dependencies of one failure; a failure with more is an ordinary error. Also limits the
   /// dependencies that a session counts; above it, the oldest count is dropped.
   std::size_t dependencies_max = 64;
   /// Declared jobs with their numbers of tasks. A lost dependency on any other task is an ordinary
@@ -75,38 +75,39 @@ struct config {
   /// At the limit, a request with a new function name is refused.
   std::size_t functions_max = 65'536;
   std::size_t function_name_bytes_max = 256;
-  /// Callables, such as "train.step" of "python:3.11". At the limit, unused callables are
+  /// Maximum callables, such as "train.step" of "python:3.11". At the limit, unused callables are
   /// forgotten. If all are in use, further closures show only their function.
   std::size_t callables_max = 4'096;
-  /// Hashes per callable name. At the limit, further closures show only the name.
+  /// Maximum hashes per callable name. At the limit, further closures show only the name.
   std::size_t callable_versions_max = 16;
   /// A worker with more functions is refused.
   std::size_t functions_per_worker_max = 4'096;
-  /// Unanswered closures per worker, regardless of its request.
+  /// Maximum unanswered closures per worker, regardless of its request.
   std::uint32_t credits_max = 4'096;
 
-  /// Queued closures of a session that requests no other capacity. At the limit, REST submissions
-  /// are refused (429), and the server stops reading the stream until there is space.
+  /// Maximum queued closures of a session that requests no other capacity. At the limit, REST
+  /// submissions are refused (429), and the server stops reading the stream until there is space.
   std::size_t queue_capacity = 262'144;
   std::size_t queue_capacity_max = 16'777'216;
-  /// All closures known to the server. The behaviour at the limit is that of queue_capacity.
+  /// Maximum closures known to the server. The behaviour at the limit is that of queue_capacity.
   std::size_t closures_max = 33'554'432;
-  /// Sessions and jobs. At the limit, the oldest ended session or else the oldest finished job is
-  /// forgotten; if there is none, the new session is refused.
+  /// Maximum sessions and jobs. At the limit, the oldest ended session or else the oldest finished
+  /// job is forgotten; if there is none, the new session is refused.
   std::size_t sessions_max = 20'000;
   /// At the limit, the oldest finished job is forgotten.
   std::size_t finished_jobs_max = 10'000;
-  /// Bytes of values in memory. At the limit, the oldest finished job is forgotten; if there is
-  /// none, submissions are refused (429). With `spill`, the oldest values are dropped instead.
+  /// Maximum bytes of values in memory. At the limit, the oldest finished job is forgotten; if
+  /// there is none, submissions are refused (429). With `spill`, the oldest values are dropped
+  /// instead.
   std::size_t value_bytes_max = std::size_t{1} << 30;
-  /// Age limit of finished jobs and of session values. 0: no limit.
+  /// Maximum age of finished jobs and of session values. 0: no limit.
   duration value_age = std::chrono::hours(24 * 7);
-  /// Number and bytes of one session's values. At the limit, its oldest value is dropped. 0: no
-  /// limit.
+  /// Maximum number and bytes of one session's values. At the limit, its oldest value is dropped.
+  /// 0: no limit.
   std::size_t session_values_max = 1'000'000;
   std::size_t session_value_bytes_max = 0;
-  /// Age and number of ended sessions that are listed with their closures. At the limit, the
-  /// session that ended first is forgotten. If either is 0, none are listed.
+  /// Maximum age and number of ended sessions that are listed with their closures. At the limit,
+  /// the session that ended first is forgotten. If either is 0, none are listed.
   duration ended_session_age = std::chrono::hours(24);
   std::size_t ended_sessions_max = 1'000;
   bool keeps_ended_sessions() const {
@@ -116,17 +117,18 @@ struct config {
   /// session_failures_max older failures. 0: none.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
-  /// Bytes of all rows, including failure messages. At the limit, the oldest rows are removed.
+  /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are
+  /// removed.
   std::size_t session_rows_bytes_max = std::size_t{64} << 20;
-  /// Bytes of arguments that are kept for retries of closures without a value. At the limit, the
-  /// job that ended first loses its arguments and cannot be retried.
+  /// Maximum bytes of arguments that are kept for retries of closures without a value. At the
+  /// limit, the job that ended first loses its arguments and cannot be retried.
   std::size_t retry_bytes_max = std::size_t{64} << 20;
   /// Values can be stored on disk. The oldest values beyond `spill_above` bytes in memory (0: half
   /// of value_bytes_max) are written, except those smaller than spill_value_bytes_min.
   bool spill = false;
   std::size_t spill_above = 0;
   std::size_t spill_value_bytes_min = 256;
-  /// Bytes of values on disk. At the limit, the oldest value is dropped.
+  /// Maximum bytes of values on disk. At the limit, the oldest value is dropped.
   std::size_t spill_bytes_max = std::size_t{64} << 30;
   /// Pause after a failed write to disk.
   duration spill_retry = std::chrono::seconds(10);
@@ -140,11 +142,12 @@ struct config {
   std::size_t input_bytes_max = std::size_t{32} << 20;
   /// At the limit, new per-worker values are refused.
   std::size_t per_worker_values_max = 10'000;
-  /// Calls that wait for a join or a value. At the limit, new calls are refused immediately.
+  /// Maximum calls that wait for a join or a value. At the limit, new calls are refused
+  /// immediately.
   std::size_t parked_calls_max = 100'000;
-  /// Bytes of activity spans of the last hour, in all clusters. At the limit, the oldest 4,096
-  /// spans of the writing cluster are removed, and readers receive the time since which spans are
-  /// complete. Per-minute sums are not limited by this: 2 KiB per task, or 40 MiB for tasks_max.
+  /// Maximum bytes of activity spans of the last hour, in all clusters. At the limit, the oldest
+  /// 4,096 spans of the writing cluster are removed, and readers receive the time since which spans
+  /// are complete. Per-minute sums are not included: 2 KiB per task, or 40 MiB for tasks_max.
   std::size_t activity_bytes_max = std::size_t{88} << 20;
   /// Number of lost workers after which a closure fails, unless its session sets a limit; at most
   /// worker_failures_max. 0: no limit. For closures of a client's generation that `schedule`

@@ -24,11 +24,11 @@ namespace datasets {
 /// A request that exceeds a limit is refused, unless stated otherwise.
 struct dataset_limits {
   std::size_t datasets_max = 1'000;
-  std::size_t splits_max = 100'000;           // of one dataset
-  std::size_t split_bytes_max = 64u << 10;    // of one split
-  std::size_t dataset_bytes_max = 16u << 20;  // of all splits of one dataset
+  std::size_t splits_max = 100'000;           // maximum splits of one dataset
+  std::size_t split_bytes_max = 64u << 10;    // maximum size of one split
+  std::size_t dataset_bytes_max = 16u << 20;  // maximum total size of a dataset's splits
   std::size_t split_overhead = 64;            // added to the bytes of each split
-  std::size_t bytes_max = 256u << 20;         // of all datasets
+  std::size_t bytes_max = 256u << 20;         // maximum total size of all datasets
   std::uint32_t epochs_max = 1'000'000;
   std::size_t name_bytes_max = 256;
   std::size_t workers_max = 1'000;  // counted individually; further workers are counted as "others"
@@ -68,21 +68,21 @@ std::optional<draw_request> draw_from(std::string_view args);
 std::optional<position> position_from(std::string_view args);
 
 struct worker_part {
-  std::uint64_t drawn = 0;  // currently drawn
-  std::uint64_t done = 0;   // since the dataset was created
+  std::uint64_t drawn = 0;
+  std::uint64_t done = 0;
 };
 
 struct dataset_counts {
   std::uint32_t epoch = 0;  // zero-based; equal to the number of epochs if finished
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epoch
-  std::uint64_t waiting = 0;                      // waiting draws
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits in the current epoch
+  std::uint64_t waiting = 0;
 };
 
 struct dataset_totals {
   std::uint64_t datasets = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epochs
-  std::uint64_t waiting = 0;                      // waiting draws
+  std::uint64_t queued = 0, drawn = 0, done = 0;
+  std::uint64_t waiting = 0;
   std::uint64_t done_ever = 0, given_back_ever = 0;
 
   dataset_totals& operator+=(dataset_totals const& o) {
@@ -99,11 +99,11 @@ struct dataset_view {
   session_id owner{};
   std::string submitter{};
   time_point created{};
-  std::uint32_t epochs = 0, epoch = 0;  // `epoch`: zero-based; equal to `epochs` if finished
+  std::uint32_t epochs = 0, epoch = 0;
   std::uint64_t splits = 0;
-  std::uint64_t queued = 0, drawn = 0, done = 0;  // in the current epoch
-  std::uint64_t waiting = 0;                      // waiting draws
-  std::uint64_t given_back = 0;                   // since the dataset was created
+  std::uint64_t queued = 0, drawn = 0, done = 0;  // splits in the current epoch
+  std::uint64_t waiting = 0;
+  std::uint64_t given_back = 0;
   std::map<std::string, worker_part> workers{};
 };
 

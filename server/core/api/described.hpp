@@ -39,12 +39,12 @@ enum class shown : std::uint8_t {
 };
 
 struct field_facts {
-  std::uint32_t number = 0;  ///< in the journal; 0: not stored
+  std::uint32_t number = 0;  ///< number in the journal; 0 if the field is not stored
   std::string_view name{};
-  std::int64_t least = 0;   ///< of a number
-  std::uint64_t most = 0;   ///< of a number, of characters or of microseconds; 0: not in requests
-  std::uint64_t names = 0;  ///< most names in a map; 0: unlimited
-  std::string_view help{};  ///< for /openapi.json
+  std::int64_t least = 0;   ///< minimum of a number
+  std::uint64_t most = 0;   ///< maximum number, length or microseconds; 0: not allowed in requests
+  std::uint64_t names = 0;  ///< maximum number of names in a map; 0: unlimited
+  std::string_view help{};  ///< description for /openapi.json
   core::shown shown = core::shown::always;
   bool fixed = false;          ///< each number is stored in eight bytes
   bool bytes = false;          ///< text that may be invalid UTF-8

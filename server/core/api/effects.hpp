@@ -111,9 +111,9 @@ struct outcome {
 };
 
 enum class notice_kind : std::uint8_t {
-  room,     ///< the full queue has space again
-  failed,   ///< first error of the generation; queued closures were cancelled
-  drained,  ///< no closure is queued or running
+  room,    ///< the full queue has space again
+  failed,  ///< first error of the generation; queued closures were cancelled
+  drained,
   suspect,  ///< a closure that lost several workers now runs alone
 };
 
@@ -162,7 +162,7 @@ struct per_worker_reply {
 
 struct resume_reply {
   std::uint32_t generation = 0;
-  std::uint32_t failed_generation = 0;  // 0: none
+  std::uint32_t failed_generation = 0;
   core::failure failure;
 
   bool operator==(resume_reply const&) const = default;
@@ -173,7 +173,7 @@ struct join_reply {
   job_state state = job_state::running;
   bool has_error = false;
   core::failure error;
-  std::uint32_t generation = 0;  // of a stream
+  std::uint32_t generation = 0;
 
   bool operator==(join_reply const&) const = default;
 };

@@ -25,30 +25,28 @@ enum class closure_reason : std::uint8_t {
   input_made_again = 2,  ///< an input's lost value is being recomputed; also while RUNNING
   // QUEUED
   delay = 3,
-  retry = 4,           ///< the function raised; retried after a pause
-  pause = 5,           ///< requeued; dispatched after a pause
-  may_return = 6,      ///< it ran before a server restart, and its worker may reconnect
-  prefetched = 7,      ///< sent to a worker whose slots are busy
-  gang_not_ready = 8,  ///< other closures of its gang are not ready
+  retry = 4,       ///< the function raised; retried after a pause
+  pause = 5,       ///< requeued; dispatched after a pause
+  may_return = 6,  ///< it ran before a server restart, and its worker may reconnect
+  prefetched = 7,
+  gang_not_ready = 8,
   gang_too_large = 9,  ///< the connected workers are too small for its gang, even when idle
-  gang_waits = 10,     ///< its gang waits for enough idle slots
-  exclusive = 11,      ///< waits for a worker that runs nothing else
+  gang_waits = 10,
+  exclusive = 11,  ///< waits for a worker that runs nothing else
   server_stops = 12,
   no_worker = 13,
-  function_unseen = 14,    ///< no worker has ever provided the function
-  function_absent = 15,    ///< no connected worker provides the function
-  workers_closed = 16,     ///< the workers with the function are draining, cordoned or disconnected
-  workers_start = 17,      ///< the workers are in their start delay
-  unsatisfiable = 18,      ///< no connected worker meets all requirements
+  function_unseen = 14,  ///< no worker has ever provided the function
+  function_absent = 15,  ///< no connected worker provides the function
+  workers_closed = 16,   ///< the workers with the function are draining, cordoned or disconnected
+  workers_start = 17,    ///< the workers are in their start delay
+  unsatisfiable = 18,
   workers_held_back = 19,  ///< the workers that meet all requirements are draining or cordoned
   busy = 20,
-  // Other states.
   running = 21,
   succeeded = 22,
   failed = 23,
   cancelled = 24,
-  // RUNNING, but waiting for a value.
-  input_elsewhere = 25,  ///< an input is in the memory of other processes
+  input_elsewhere = 25,  ///< RUNNING; an input is in the memory of other processes
 };
 constexpr auto enum_names(closure_reason) {
   using enum closure_reason;
@@ -96,10 +94,10 @@ struct worker_shortage {
   std::string function{};
   bool ever_had = true;
   std::uint64_t connected = 0;
-  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< among the workers that could run it
-  std::string cordoned_task{};                         ///< the first cordoned task
-  std::uint64_t starting = 0;                          ///< workers in their start delay
-  duration starts_in{};                                ///< time until the first start delay ends
+  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< counts of workers that could run it
+  std::string cordoned_task{};
+  std::uint64_t starting = 0;  ///< workers in their start delay
+  duration starts_in{};        ///< time until the first start delay ends
   std::optional<unmet_need> need{};
 
   bool operator==(worker_shortage const&) const = default;
@@ -129,8 +127,8 @@ struct input_place {
   bool at_server = false;
   /// Tasks that have the value in memory. For input_made_again, tasks that had it.
   std::vector<std::string> holders{};
-  closure_id made_by{};        ///< set for input_made_again
-  duration recomputing_for{};  ///< run time of `made_by`
+  closure_id made_by{};  ///< set for input_made_again
+  duration recomputing_for{};
 
   bool operator==(input_place const&) const = default;
 };
@@ -149,43 +147,38 @@ struct explanation {
   closure_id closure{};
   closure_state state{};
   closure_reason why{};
-  duration lasted{};  ///< while waiting: since creation; otherwise execution time
+  duration lasted{};  ///< time since creation while waiting; otherwise execution time
   std::string worker{};
   std::uint32_t attempt = 0;
 
-  // Inputs.
   std::uint64_t inputs = 0, inputs_missing = 0;
   closure_id input{};  ///< first missing input
   closure_state input_state{};
-  std::optional<input_place> place{};  ///< place of `input`, if known
-  // Start time.
+  std::optional<input_place> place{};
   duration starts_in{};
   std::uint32_t retries = 0, retries_max = 0;
-  std::uint32_t losses = 0;  ///< pause: lost workers or processes; 0: another reason
-  // Workers.
+  std::uint32_t losses = 0;  ///< lost workers or processes that caused a pause; 0: another reason
   std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;              ///< prefetched: slots of the worker
-  bool retracted = false;               ///< prefetched: the worker was asked to return it
-  std::string draining_worker{};        ///< exclusive: the worker that is being drained for it
-  std::uint64_t draining_closures = 0;  ///< exclusive: closures left on draining_worker
+  std::uint32_t slots = 0;              ///< slots of the worker that it is prefetched to
+  bool retracted = false;               ///< that worker was asked to return it
+  std::string draining_worker{};        ///< worker that is being drained for an exclusive closure
+  std::uint64_t draining_closures = 0;  ///< closures left on draining_worker
   std::string function{};
   std::uint64_t function_workers = 0, function_queued = 0, function_running = 0;
   std::optional<version_wait> version{};
-  // Running.
   std::optional<value_wait> waits{};
   bool stop_requested = false;
-  std::optional<duration> away_for{};  ///< since its worker disconnected
+  std::optional<duration> away_for{};  ///< time since its worker disconnected
   duration requeue_in{};               ///< time until it is requeued unless that worker reconnects
-  // Ended.
   std::optional<core::failure> error{};
   std::string released{};  ///< why its value was dropped; may be empty
   bool is_row = false;     ///< the record was removed, and only the row is left
 
   std::uint32_t workers_lost = 0;
-  // The previous attempt.
-  std::uint32_t lost_attempt = 0;  ///< 0: none
+  // The previous attempt; lost_attempt is 0 if there is none.
+  std::uint32_t lost_attempt = 0;
   std::string lost_worker{};
   duration lost_ago{};
   attempt_outcome lost{};

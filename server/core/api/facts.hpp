@@ -21,15 +21,15 @@ struct job_fact {
   session_spec spec{};
   job_state state = job_state::running;
   bool sealed = false;
-  bool stopping = false;  ///< an error or a cancel request is being processed
+  bool stopping = false;
   bool user_cancelled = false;
   bool closed = false;  ///< the client has left; the session is removed when drained
   std::uint32_t generation = 1;
-  std::optional<failure> first_error{};  ///< of the current generation
-  /// Of the newest failed generation that has drained.
+  std::optional<failure> first_error{};  ///< error of the current generation
+  /// Error of the newest failed generation that has drained.
   std::optional<failure> raised{};
   std::uint32_t raised_generation = 0;
-  std::string client{};  ///< last address
+  std::string client{};
   time_point created{};
   time_point finished{};
 
@@ -59,8 +59,8 @@ struct accepted_fact {
   time_point created{};
   std::vector<std::string> functions{};
   std::vector<accepted_closure> closures{};
-  /// By function index; an entry is empty if the function has no callable. Empty if no function has
-  /// one.
+  /// Callables, by function index; an entry can be empty. The list is empty if no function has a
+  /// callable.
   std::vector<callable_name> callables{};
 
   bool operator==(accepted_fact const&) const = default;
@@ -79,12 +79,12 @@ struct closure_fact {
   std::uint32_t retries = 0;
   std::uint32_t workers_lost = 0;
   std::uint32_t processes_ended = 0;
-  bool released = false;  ///< released by the session's client
+  bool released = false;
   bool exclusive = false;
   time_point started{};
   time_point finished{};
-  std::vector<attempt_view> lost{};      ///< oldest first
-  std::optional<attempt_view> newest{};  ///< the last attempt
+  std::vector<attempt_view> lost{};  ///< oldest first
+  std::optional<attempt_view> newest{};
 
   bool operator==(closure_fact const&) const = default;
 };
@@ -136,7 +136,7 @@ struct job_removed {
 using fact = std::variant<job_fact, accepted_fact, closure_fact, closure_removed, request_removed,
                           per_worker_fact, per_worker_removed, job_removed>;
 
-/// Returns none for a per-worker value without an owner.
+/// Returns the owner of a fact, or none for a per-worker value without an owner.
 inline session_id session_of(fact const& f) {
   return std::visit(
       [](auto const& one) {

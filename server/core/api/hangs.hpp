@@ -19,7 +19,7 @@ enum class hang_policy : std::uint8_t {
   off = 0,
   tell = 1,     ///< raises an alert and an event
   restart = 2,  ///< ends the attempt as HUNG, which counts as a failure
-  abort = 3,    ///< fails the program
+  abort = 3,
 };
 constexpr auto enum_names(hang_policy) {
   using enum hang_policy;
@@ -28,10 +28,10 @@ constexpr auto enum_names(hang_policy) {
 /// How the rank at fault was identified. The first kind of evidence that identifies a rank is used.
 enum class hang_evidence : std::uint8_t {
   undecided = 0,
-  barrier = 1,     ///< missing at the barrier at which the other ranks wait
-  step = 2,        ///< its step is behind the other ranks
-  stopped = 3,     ///< by a signal or a debugger
-  in_kernel = 4,   ///< in an uninterruptible system call
+  barrier = 1,  ///< missing at the barrier at which the other ranks wait
+  step = 2,     ///< its step is behind the other ranks
+  stopped = 3,
+  in_kernel = 4,
   stack = 5,       ///< its stack differs from the other stacks
   ended = 6,       ///< it has ended while the other ranks wait
   collective = 7,  ///< it is not in the collective operation in which the other ranks wait
@@ -47,14 +47,14 @@ struct hang {
   static constexpr std::size_t waiting_shown = 8;
 
   hang_evidence evidence{};
-  std::int64_t rank = -1;  // -1: no rank is identified
+  std::int64_t rank = -1;  // -1 if no rank is identified
   std::string task{};      // "worker:3"
   std::string host{};
-  std::string line{};       // top stack line, such as "train.py:12 in step"; may be empty
-  std::string process{};    // kernel state, such as "S in futex_wait_queue"
-  std::string barrier{};    // barrier at which the other ranks wait
-  std::uint32_t waits = 0;  // waiting ranks
-  std::vector<std::string> waiting{};  // the first waiting tasks
+  std::string line{};     // top stack line, such as "train.py:12 in step"; may be empty
+  std::string process{};  // kernel state, such as "S in futex_wait_queue"
+  std::string barrier{};
+  std::uint32_t waits = 0;
+  std::vector<std::string> waiting{};
   /// Stack line of most ranks. If no rank is identified, the stack lines of up to two ranks, with
   /// their numbers.
   std::string waiting_line{};

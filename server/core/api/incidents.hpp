@@ -23,7 +23,7 @@ struct stalled_closure {
 
 namespace incidents {
 
-/// Its closures are kept for a limited time.
+/// A worker disconnected. Its closures are kept for a limited time.
 struct worker_away {
   std::string task;  ///< "worker:3"
   std::string why;
@@ -42,13 +42,12 @@ struct worker_start_delayed {
 
 struct worker_returned {
   std::string task;
-  std::uint64_t kept = 0;  ///< closures that continue
-  std::uint64_t had = 0;   ///< all closures before the disconnection
+  std::uint64_t kept = 0;
+  std::uint64_t had = 0;
 
   bool operator==(worker_returned const&) const = default;
 };
 
-/// A disconnected worker did not reconnect in time.
 struct worker_lost {
   std::string task;
   std::string why;
@@ -153,9 +152,9 @@ struct session_failed {
   session_id session{};
   bool job = true;
   std::string name;
-  std::string type;  ///< class of the first error
+  std::string type;
   std::string message;
-  std::uint64_t failed = 0;  ///< failed closures of a job
+  std::uint64_t failed = 0;
   std::uint64_t closures = 0;
 
   bool operator==(session_failed const&) const = default;

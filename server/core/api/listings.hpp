@@ -22,7 +22,6 @@ using muster::name;
 /// its text 16.
 inline constexpr std::size_t step_units = 40'000;
 
-/// Bit set of closure states.
 using closure_states = std::uint8_t;
 constexpr closure_states bit(closure_state s) {
   return static_cast<closure_states>(1u << static_cast<unsigned>(s));
@@ -43,23 +42,23 @@ value_whereabouts whereabouts(closure_view const& c);
 
 enum class listing_order : std::uint8_t {
   by_index,
-  by_start,     ///< start of the newest attempt
+  by_start,
   by_duration,  ///< run time; for unfinished closures, until the query's `at`
   by_age,       ///< time since its end, or since its creation if it is unfinished
-  by_size,      ///< bytes of the value
+  by_size,
 };
 
 struct closure_query {
   session_id session{};
   closure_states states = any_state;
-  std::string function{}, worker{};  // empty: any; worker: "worker:3"
+  std::string function{}, worker{};  // empty: any; `worker` is a task such as "worker:3"
   std::string text{};                // lower case; searched in function, error and id; may be empty
   std::optional<value_state> value{};
   std::optional<value_whereabouts> place{};
   bool rows = true;  // include rows of removed records of gRPC sessions
   listing_order order = listing_order::by_index;
   bool descending = false;
-  time_point at{};  // end of durations and ages of unfinished closures
+  time_point at{};  // end time for durations and ages of unfinished closures
 };
 
 /// Records precede rows, so that a record that becomes a row between two steps is listed twice
@@ -90,8 +89,8 @@ struct search_step {
   std::vector<found_closure> found;
   closure_cursor next;
   bool in_order = false;        // the scan follows the order of the keys
-  std::uint64_t looked_at = 0;  // in this step
-  std::uint64_t of = 0;         // total
+  std::uint64_t looked_at = 0;  // number of records examined in this step
+  std::uint64_t of = 0;         // total number of records
 };
 
 /// Closure counts of a session by function, and the number of dependencies between each pair of
@@ -112,7 +111,7 @@ struct graph_nodes {
   struct node {
     closure_id id{};
     std::uint32_t index = 0;
-    std::uint32_t function = 0;  // index into `functions`
+    std::uint32_t function = 0;
     closure_state state{};
     std::vector<closure_id> inputs;
   };
@@ -123,26 +122,25 @@ struct graph_nodes {
   bool done = false;
 };
 
-/// A session and the values that it keeps.
 struct value_holder {
   session_id job{};
   std::string name;
   bool streaming = false;
   job_state state{};
   std::uint64_t values = 0, bytes = 0, spilled_bytes = 0;
-  std::uint64_t blob_bytes = 0;  // of blobs that the values refer to
+  std::uint64_t blob_bytes = 0;  // bytes of the blobs that values refer to
 };
 
 struct worker_contents {
   struct held {
     closure_id id{};
-    session_id job{};  // none: internal closure
+    session_id job{};  // none for internal closures
     std::uint32_t index = 0;
     std::string function;
-    time_point since{};  // start or, if prefetched, dispatch time
+    time_point since{};  // start time, or dispatch time if prefetched
   };
   std::vector<held> running, prefetched;
-  std::uint64_t more = 0;  // closures that are not listed
+  std::uint64_t more = 0;
 };
 
 }  // namespace muster::core

@@ -52,26 +52,25 @@ constexpr session_traits const& traits_of(delivery d) {
 }
 
 struct closure_options {
-  std::int32_t priority = 0;      // within the session; higher priorities run first
-  duration delay{};               // from scheduling to the earliest start
-  duration deadline{};            // from scheduling to failure with TIMEOUT; 0: none
-  std::uint32_t max_retries = 0;  // after errors that the function raised
+  std::int32_t priority = 0;      // within the session; the highest priority runs first
+  duration delay{};               // time from scheduling to the earliest start
+  duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: none
+  std::uint32_t max_retries = 0;  // retries after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // doubled with each retry
   // Actual pauses are up to a quarter shorter.
   duration retry_max = std::chrono::minutes(1);
   std::string gang{};  // closures of one request with the same gang start together or not at all
-  std::string task_job{};        // allowed tasks; empty: any job
-  std::int64_t task_index = -1;  // -1: any task of the job
-  // Required labels of the worker.
+  std::string task_job{};        // job of the allowed tasks; empty: any job
+  std::int64_t task_index = -1;  // index of the allowed task; -1: any task of the job
   std::vector<std::pair<std::string, std::string>> labels{};
-  std::vector<std::pair<std::string, std::uint32_t>> resources{};  // occupied while it runs
+  std::vector<std::pair<std::string, std::uint32_t>> resources{};  // occupied during execution
 
   bool operator==(closure_options const&) const = default;
 };
 
 struct input_ref {
-  closure_id closure{};        // none: see `position`
-  std::uint32_t position = 0;  // of an earlier closure in the same request
+  closure_id closure{};        // none if `position` is used
+  std::uint32_t position = 0;  // position of an earlier closure in the same request
   std::uint32_t offset = 0;    // where the value is inserted into the arguments
 
   bool operator==(input_ref const&) const = default;
@@ -81,7 +80,7 @@ struct input_ref {
 struct closure_extras {
   closure_options options;
   std::vector<input_ref> inputs;            // in the order of their gaps; see placeholders.hpp
-  std::vector<per_worker_id> per_worker{};  // used in the arguments
+  std::vector<per_worker_id> per_worker{};  // per-worker values in the arguments
 
   bool operator==(closure_extras const&) const = default;
 };
@@ -114,22 +113,21 @@ struct session_spec {
   core::delivery delivery = delivery::job;
   // If true, the job accepts closures until it is sealed. Other sessions always accept closures.
   bool open = false;
-  // Resumable: time until it is cancelled without its client. 0: the default.
+  // Time until a resumable session without its client is cancelled. 0: the default.
   duration grace{};
-  bool detached = false;                  // resumable: finishes its work without its client
-  bool require_function = false;          // refuse functions that no connected worker provides
-  std::size_t queue_capacity = 0;         // 0: the default
+  bool detached = false;           // a resumable session finishes its work without its client
+  bool require_function = false;   // refuse functions that no connected worker provides
+  std::size_t queue_capacity = 0;  // 0: the default
   std::uint32_t max_worker_failures = 0;  // 0: the default, unless unlimited_worker_failures is set
   bool unlimited_worker_failures = false;
-  std::uint32_t num_workers = 0;  // of each stateless job; 0: its tasks
+  std::uint32_t num_workers = 0;  // workers of each stateless job; 0: the number of its tasks
   std::uint32_t weight = 1;       // relative share of the workers, 1 to 1000
-  duration deadline{};            // from opening to failure with TIMEOUT; 0: none
+  duration deadline{};            // time from opening to failure with TIMEOUT; 0: none
   std::string idempotency_key;    // a repeated key returns the first session
-  std::string request_digest;     // of the request with the key; empty: not compared
+  std::string request_digest;     // digest of the request with the key; empty if not compared
   std::string metadata;           // JSON object as text, returned unchanged
   // Id of an access token; empty without authentication. Idempotency keys are scoped to it.
   std::string submitted_by;
-  // See retry_job.
   session_id retry_of{};
   // Whether a job survives a server restart. None: as config::durable.
   std::optional<bool> durable{};
@@ -142,35 +140,33 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: assigned by the server
   std::int64_t last_index = -1;  // previous index, used if it is free
   core::incarnation incarnation{};
-  core::incarnation replaces{};      // process whose task is taken over; 0: none
-  std::uint64_t group = 0;           // worker program; 0: none
-  std::uint32_t group_size = 0;      // tasks in the worker program
-  std::uint32_t group_position = 0;  // position of this task in the group
-  std::uint32_t stream = 0;          // number within this incarnation, from 1; 0: unknown
+  core::incarnation replaces{};  // process whose task is taken over; 0: none
+  std::uint64_t group = 0;       // worker program of the process; 0: none
+  std::uint32_t group_size = 0;
+  std::uint32_t group_position = 0;
+  std::uint32_t stream = 0;  // stream number within this incarnation, from 1; 0: unknown
   std::uint32_t slots = 1, credits = 16;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;
-  std::vector<per_worker_id> per_worker;  // values that the worker still has
+  std::vector<per_worker_id> per_worker;
   std::string host;
-  std::string version;  // of the worker library
+  std::string version;  // version of the worker library
   std::uint32_t pid = 0;
 };
-
-// Events.
 
 /// A closure that is running, queued, or has an unacknowledged result on a worker.
 struct held_closure {
   closure_id closure{};
   std::uint32_t attempt = 0;
-  bool waits = false;  // for a value, without a slot
+  bool waits = false;  // waits for a value and occupies no slot
 };
 
 struct worker_result {
   closure_id closure{};
   std::uint32_t attempt = 0;
   bool ok = true;
-  blob value;  // if ok
+  blob value;
   // Set unless `ok`. Optional, because most results have no failure.
   std::optional<core::failure> failure{};
   duration execution{-1};  // measured by the worker; negative: unknown
@@ -179,7 +175,7 @@ struct worker_result {
 struct worker_attached {
   stream_id stream{};
   worker_spec spec;
-  std::vector<held_closure> held{};  // from before a disconnection
+  std::vector<held_closure> held{};  // closures from before a disconnection
   // Results from before a disconnection. Some may already have been processed. Consumed.
   std::vector<worker_result> answers{};
   std::optional<programs_offer> programs{};  // none if it does not run ranks
@@ -215,8 +211,8 @@ struct worker_alive {
 
 struct worker_disconnected {
   stream_id stream{};
-  bool clean = false;  // closed by a worker without closures
-  std::string reason;  // shown for the task
+  bool clean = false;  // closed by a worker that had no closures
+  std::string reason;
   // The worker may be alive; see config::reconnect_grace.
   bool may_return = false;
   // Set if only the process that executes closures has ended. Contains the closure that the process
@@ -258,8 +254,8 @@ struct open_session {
   call_id call{};
   session_spec spec;
   std::vector<closure_spec> closures;
-  std::string client{};                    // address such as "ipv4:10.0.0.7:51234", for display
-  std::vector<callable_name> callables{};  // referenced by the closures
+  std::string client{};  // address such as "ipv4:10.0.0.7:51234", for display
+  std::vector<callable_name> callables{};
 };
 
 /// Appends closures, which are consumed. If `call` is set, the reply accepts all closures or none.
@@ -273,7 +269,7 @@ struct schedule {
   std::uint32_t generation = 0;
   // Position of the first closure in a job. Closures at existing positions are skipped.
   std::optional<std::uint64_t> first{};
-  std::vector<callable_name> callables{};  // referenced by the closures
+  std::vector<callable_name> callables{};
 };
 
 struct seal_session {
@@ -361,9 +357,9 @@ struct cancel_closure {
 };
 
 enum class join_mode : std::uint8_t {
-  watch,   ///< until the job has ended
-  drain,   ///< of a stream: until nothing is unfinished, or its error can be raised
-  settle,  ///< of a stream: until it is not stopping
+  watch,   ///< waits until the job has ended
+  drain,   ///< waits until no closure of a stream is unfinished, or its error can be raised
+  settle,  ///< waits until a stream is not stopping
 };
 
 /// Waits until the condition of `mode` is met, or until the deadline (DEADLINE_EXCEEDED). For a
@@ -395,7 +391,7 @@ struct value_moved {
   closure_id closure{};
   bool ok = true;
   blob value;
-  std::string error;  // one line
+  std::string error;
 };
 struct values_moved {
   std::vector<value_moved> moves;

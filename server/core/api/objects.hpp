@@ -68,7 +68,7 @@ struct call_name {
 
 struct object_spec {
   std::string name{};
-  std::string class_name{};  // for display
+  std::string class_name{};
   std::string job{};
   std::int64_t index = 0;
   bool detached = false;
@@ -104,7 +104,7 @@ struct object_limits {
   std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
   std::uint32_t concurrency_max = 1'000;   // higher values are refused
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
-  duration grace{};  // time for an object's task to reconnect
+  duration grace{};  // time for the task of an object to reconnect
   /// Time for which a disconnected client's names remain reserved.
   duration name_grace = std::chrono::seconds(3);
 };
@@ -129,7 +129,7 @@ enum class object_end : std::uint8_t {
   slow = 3,    ///< the worker did not accept messages in time
   task_left = 4,
   task_away = 5,  ///< the task did not reconnect in time
-  replaced = 6,   ///< another process has taken over the task
+  replaced = 6,
 };
 constexpr auto enum_names(object_end) {
   using enum object_end;
@@ -220,26 +220,26 @@ struct object_view {
   std::string submitter{};
   core::incarnation incarnation{};  // process that hosts or creates the object; none: disconnected
   time_point created{}, since{};    // `since`: when the object entered its state
-  std::uint64_t waiting = 0;        // queued calls
-  std::uint64_t executing = 0;      // as reported by the worker
+  std::uint64_t waiting = 0;
+  std::uint64_t executing = 0;  // as reported by the worker
   std::uint64_t answered = 0;
   std::string error{};
-  std::string last_error{};  // of the last failed call; shortened
+  std::string last_error{};  // error of the last failed call; shortened
 };
 
 struct object_query {
   std::string submitter{};  // only objects of this token or without a submitter; empty: all
-  std::string job{};        // empty: any
+  std::string job{};
   std::optional<std::int64_t> index{};
-  std::string class_name{};  // empty: any
+  std::string class_name{};
   session_id owner{};
   std::optional<object_state> state{};
-  std::string text{};  // searched in name and id, ignoring case
+  std::string text{};  // text to find in the name or id, ignoring case
 };
 
 struct object_counts {
   std::array<std::size_t, 5> by_state{};
-  std::array<std::uint64_t, enum_size<call_end>> calls{};  // since the server started
+  std::array<std::uint64_t, enum_size<call_end>> calls{};  // counts since the server started
 };
 
 }  // namespace objects

@@ -10,7 +10,7 @@ namespace muster::core {
 /// Phases between `blocked` and `running` are counted and shown as QUEUED.
 enum class closure_phase : std::uint8_t {
   blocked,
-  delayed,    ///< waits for its start time
+  delayed,
   gathering,  ///< waits for its gang, or for a worker that runs nothing else
   queued,
   prefetched,  ///< sent to a worker, but not executed by a slot

@@ -52,12 +52,12 @@ struct course_fact {
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
   std::uint32_t quick_ends = 0;
-  named_amounts failures{};  // by host
+  named_amounts failures{};  // number of failures by host
   std::optional<program_cause> cause{};
   time_point finished = never;
   time_point not_before{};
   std::optional<agreed_stop> stop_at{};
-  std::optional<core::hang> hang{};  // of the last attempt
+  std::optional<core::hang> hang{};
 
   bool operator==(course_fact const&) const = default;
 };
@@ -90,7 +90,7 @@ struct placement_fact {
   };
   struct seat {
     std::uint32_t group = 0;  // index into the program's tasks
-    std::uint32_t index = 0;  // among tasks of its type
+    std::uint32_t index = 0;  // index among tasks of its type
     std::uint32_t place = 0;  // index into `places`
     std::uint32_t port = 0;
 
@@ -99,7 +99,7 @@ struct placement_fact {
   program_id program{};
   std::uint32_t attempt = 0;
   std::vector<place> places{};
-  std::vector<seat> ranks{};  // by rank
+  std::vector<seat> ranks{};  // indexed by rank
   std::string own_service{}, meeting_point{};
   bool tunnels = false;  // all workers open tunnels
   bool store = false;    // see attempt_sheet::store
@@ -122,7 +122,6 @@ struct rank_fact {
   bool operator==(rank_fact const&) const = default;
 };
 
-/// The program and all its facts were removed.
 struct program_removed {
   program_id program{};
 
@@ -136,8 +135,8 @@ struct restored_program {
   submitted_fact submitted;
   course_fact course;
   std::vector<program_attempt_view> attempts;  // oldest first
-  std::optional<placement_fact> placement;     // of the last attempt
-  std::vector<rank_fact> ended;                // of the last attempt; at most one per rank
+  std::optional<placement_fact> placement;
+  std::vector<rank_fact> ended;
 };
 
 /// The first event: restores programs under their ids, which must be unused. Workers that may still

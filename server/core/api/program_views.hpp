@@ -34,15 +34,15 @@ struct rank_view {
   time_point started = never, ended = never;
   std::uint32_t exit_status = 0, signal = 0;
   std::string not_started;
-  std::string not_preloaded;  // why `preload` was not used
+  std::string not_preloaded;  // reason why `preload` was not used
   bool out_of_memory = false;
-  bool worker_lost = false;  // disconnected; the rank is not known to be dead
+  bool worker_lost = false;  // the worker is disconnected; the rank may be alive
   named_amounts resources;
-  // Set by the caller, because the core does not know:
+  // Set by the caller, because the core does not know these values:
   std::string last_line{};
-  std::optional<std::uint64_t> step{};  // last reported step
+  std::optional<std::uint64_t> step{};
   time_point step_reached = never;
-  duration step_took{};  // median of the last steps; 0: unknown
+  duration step_took{};  // median duration of the last steps; 0: unknown
 };
 
 /// A disconnected worker with ranks of the attempt that are not known to be dead.
@@ -51,8 +51,8 @@ struct lost_worker_view {
   std::uint32_t ranks = 0;
   time_point since{};              // when the connection ended or this server process started
   time_point given_up{};           // end of the lease (--program-lease) plus a margin
-  std::uint32_t next_attempt = 0;  // begins at `given_up`; 0: the program is being stopped
-  std::vector<std::string> next_hosts{};  // with spares for the next attempt
+  std::uint32_t next_attempt = 0;  // attempt at `given_up`; 0: the program is being stopped
+  std::vector<std::string> next_hosts{};  // hosts with spares for the next attempt
   std::string text{};                     // set by describe_losses()
 };
 
@@ -63,15 +63,15 @@ struct program_steps_view {
     bool chronic = false;        // all steps are slow, not only single steps
     bool arrives_late = false;   // if chronic: measured by arrival, not by step duration
     std::uint32_t permille = 0;  // if chronic: delay in thousandths of a step
-    std::uint32_t attempts = 0;  // with a slow rank on this host
+    std::uint32_t attempts = 0;  // attempts with a slow rank on this host
     std::uint32_t runs = 0;      // programs, including this one, with a slow rank on this host
-    std::uint64_t step = 0;      // last slow step, unless chronic
-    duration took{}, usual{};    // of `step`; `usual`: median for other ranks
-    std::uint32_t times = 0;     // slow steps among the newest steps, unless chronic
+    std::uint64_t step = 0;      // last slow step, if not chronic
+    duration took{}, usual{};    // duration of `step`, and median duration for other ranks
+    std::uint32_t times = 0;     // slow steps among the newest steps, if not chronic
   };
   std::uint64_t least = 0, most = 0;
-  std::uint32_t ranks = 0;                    // with reported steps
-  duration took{};                            // median of all; 0: unknown
+  std::uint32_t ranks = 0;                    // number of ranks that report steps
+  duration took{};                            // median step duration of all ranks; 0: unknown
   std::optional<std::uint64_t> stop_after{};  // all ranks end after this step
   std::vector<slow> slow_ones;
 };
@@ -95,7 +95,7 @@ struct program_row {
   std::uint32_t attempt = 0, restarts = 0, max_restarts = 0;
   std::uint32_t ranks = 0, started = 0, alive = 0;
   time_point created{}, finished = never;
-  std::string cause, waits_for;  // may be empty
+  std::string cause, waits_for;
   struct group {
     std::string type;
     std::uint32_t min = 0, max = 0;
@@ -109,10 +109,10 @@ struct program_view {
   std::string coordination_cluster;  // the program's own; empty: none
   program_spec spec;                 // `env` contains only names
   program_state state{};
-  std::uint32_t attempt = 0;                        // 0: none yet
-  std::uint32_t restarts = 0;                       // towards max_restarts
-  std::uint32_t ranks = 0, started = 0, alive = 0;  // of the current attempt
-  std::uint32_t spares = 0;                         // currently reserved
+  std::uint32_t attempt = 0;
+  std::uint32_t restarts = 0;                       // restarts that count towards max_restarts
+  std::uint32_t ranks = 0, started = 0, alive = 0;  // ranks of the current attempt
+  std::uint32_t spares = 0;
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
   std::string waits_for;      // why no rank runs; empty if ranks run or have ended

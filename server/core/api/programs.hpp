@@ -52,7 +52,7 @@ enum class program_end : std::uint8_t {
   lost = 3,       ///< a worker was lost or left
   cancelled = 4,  ///< stopped or restarted on request
   preempted = 5,  ///< the ranks ended after a step, because a worker was about to leave
-  hung = 6,       ///< no progress
+  hung = 6,
 };
 constexpr auto enum_names(program_end) {
   using enum program_end;
@@ -61,14 +61,14 @@ constexpr auto enum_names(program_end) {
                                   "HUNG");
 }
 enum class cause_kind : std::uint8_t {
-  exit_status = 0,  ///< not 0
+  exit_status = 0,
   signal = 1,
   out_of_memory = 2,  ///< the kernel killed a rank
   not_started = 3,
-  worker_lost = 4,  ///< disconnected for longer than its lease
-  worker_left = 5,  ///< the worker left and stopped its ranks
+  worker_lost = 4,  ///< a worker was disconnected for longer than its lease
+  worker_left = 5,  ///< a worker left and stopped its ranks
   deadline = 6,
-  request = 7,       ///< cancelled, stopped or restarted on request
+  request = 7,
   coordination = 8,  ///< the coordination service reported a failed task first
   hang = 9,
 };
@@ -82,7 +82,7 @@ constexpr auto enum_names(cause_kind) {
 
 struct coordination_failure {
   muster::code code = muster::code::unknown;
-  std::string task{};  // such as "worker:3"; may be empty
+  std::string task{};
   std::string message{};
 
   bool operator==(coordination_failure const&) const = default;
@@ -112,7 +112,7 @@ struct program_tasks {
   std::uint32_t min = 1, max = 1;
   std::vector<std::string> command{};  // empty: the program's command
   named_amounts resources{};
-  named_texts labels{};  // required of the workers
+  named_texts labels{};  // labels that the workers must have
 
   bool operator==(program_tasks const&) const = default;
 };
@@ -127,7 +127,7 @@ struct program_spec {
   std::string name{};
   std::vector<std::string> command{};
   std::vector<program_tasks> tasks{};
-  std::uint32_t per_worker = 0;  // maximum ranks; 0: as many as fit
+  std::uint32_t per_worker = 0;  // maximum ranks per worker; 0: as many as fit
   named_texts env{};
   std::string working_dir{};
   // SHA-256, in hexadecimal, of the blob from which working directories are created.
@@ -136,24 +136,23 @@ struct program_spec {
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
-  duration deadline{};  // from submission to failure; 0: none
+  duration deadline{};  // time from submission to failure; 0: none
   // Time before the deadline at which ranks are asked to end.
   duration notice{};
-  std::uint32_t spares = 0;  // reserved places for additional ranks
+  std::uint32_t spares = 0;  // additional places that are reserved
   std::int32_t priority = 0;
   std::uint32_t weight = 1;  // relative share of the workers for its submitter; at least 1
-  std::vector<std::string>
-      ends_with{};  // types or tasks ("worker:0") whose end ends the program; empty: all but ps
+  std::vector<std::string> ends_with{};  // types, or tasks such as "worker:0"; empty: all but ps
   store_place store = store_place::rank0;
   hang_policy on_hang = hang_policy::tell;
-  duration hang_after = std::chrono::seconds(60);  // time without progress
+  duration hang_after = std::chrono::seconds(60);  // maximum time without progress
   /// RE2 pattern whose first group is the step in an output line. Empty: ranks report steps
   /// themselves.
   std::string step_pattern{};
   std::string idempotency_key{};  // a repeated key returns the first program
   std::string request_digest{};   // of the request with the key; empty: not compared
-  std::string metadata{};         // JSON object as text, returned unchanged
-  std::string submitted_by{};     // id of an access token; empty without authentication
+  std::string metadata{};
+  std::string submitted_by{};
 
   bool operator==(program_spec const&) const = default;
 };
@@ -171,19 +170,19 @@ struct program_limits {
   std::size_t finished_max = 1'000;        // above it, the oldest is forgotten
   std::uint32_t ranks_max = 4'096;         // above it, the program is refused
   std::uint32_t spares_max = 64;           // above it, the program is refused
-  std::uint32_t worker_ranks_max = 1'024;  // placed on one worker
+  std::uint32_t worker_ranks_max = 1'024;  // maximum ranks placed on one worker
   std::size_t types_max = 32;
-  // Resources, labels of a type, or entries of ends_with. Above this or one of the following
-  // limits, the program is refused.
+  // Maximum resources, labels of a type, or entries of ends_with. Above this or one of the
+  // following limits, the program is refused.
   std::size_t names_max = 64;
-  // Bytes of one command, including argument terminators.
+  // Maximum bytes of one command, including argument terminators.
   std::size_t command_bytes_max = 128u << 10;
-  std::size_t orders_bytes_max = 4u << 20;  // commands of all ranks on one worker
+  std::size_t orders_bytes_max = 4u << 20;  // bytes of the commands of all ranks on one worker
   std::size_t env_bytes_max = 128u << 10;
   std::size_t metadata_bytes_max = 64u << 10;
   duration hang_after_min = std::chrono::seconds(1);  // shorter times are refused
   std::size_t attempts_kept = 32;                     // above it, the oldest attempt is forgotten
-  duration port_rest = std::chrono::seconds(60);      // until a released port is reused
+  duration port_rest = std::chrono::seconds(60);      // time until a released port is reused
 };
 
 struct submit_program {
@@ -192,7 +191,7 @@ struct submit_program {
 };
 
 enum class program_command : std::uint8_t {
-  cancel,   ///< ends CANCELLED
+  cancel,
   stop,     ///< ends SUCCEEDED if all ranks exit successfully, otherwise CANCELLED
   restart,  ///< starts another attempt that does not count as a restart
   forget,   ///< removes an ended program
@@ -234,12 +233,12 @@ struct program_steps_reported {
   program_id program{};
   std::uint32_t attempt = 0;
   kind what{};
-  std::string text{};  // why it is preempted, for display
+  std::string text{};  // reason for the preemption, for display
 };
 
 struct program_reply {
   program_id program{};
-  bool created = true;  // false: an existing program was found by its idempotency key
+  bool created = true;
 
   bool operator==(program_reply const&) const = default;
 };

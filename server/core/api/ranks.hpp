@@ -42,19 +42,17 @@ struct held_rank {
   std::string not_preloaded{};
 };
 
-/// A worker's offer to run ranks.
 struct programs_offer {
   std::uint32_t first_port = 0, last_port = 0;  // both inclusive
   duration lease{};
   std::string address{};
   std::vector<held_rank> held{};
-  bool unpacks = false;      // supports program_spec::upload
-  std::string tunnel_key{};  // may be empty
-  bool preloads = false;     // supports program_spec::preload
-  bool torch = false;        // also opens tunnels to TCPStores
+  bool unpacks = false;  // supports program_spec::upload
+  std::string tunnel_key{};
+  bool preloads = false;  // supports program_spec::preload
+  bool torch = false;     // also opens tunnels to TCPStores
 };
 
-/// Event: a worker reports on its ranks.
 struct rank_reports {
   stream_id stream{};
   struct start {
@@ -75,10 +73,10 @@ struct attempt_sheet {
   std::uint32_t restart = 0;  // number of earlier attempts
   struct task {
     std::uint32_t group = 0;  // index into spec->tasks
-    std::uint32_t index = 0;  // among tasks of its type
-    std::string address{};    // host:port
+    std::uint32_t index = 0;
+    std::string address{};  // host:port
   };
-  std::vector<task> tasks{};  // by rank; tasks of the same type are adjacent
+  std::vector<task> tasks{};  // indexed by rank; tasks of the same type are adjacent
   std::string own_service{}, meeting_point{};
   bool tunnels = false;  // all workers open tunnels to a coordination cluster
   bool store = false;    // all workers also open tunnels to its TCPStore

@@ -25,11 +25,11 @@ struct server_wide {
 
   std::uint32_t coordinators = 0;
   std::uint32_t chunks = 0;
-  // Of new slots, so that ids differ from those of an earlier process.
+  // First generation of new slots; makes ids differ from those of an earlier process.
   std::uint32_t first_generation = 1;
-  std::uint32_t end_generation = 0;   // of the next process; a slot that reaches it is not reused
-  std::uint32_t last_row = 0;         // of tasks
-  std::uint32_t activity_chunks = 0;  // of spans; see activity_log
+  std::uint32_t end_generation = 0;   // a slot that reaches it is not reused
+  std::uint32_t last_row = 0;         // last row number of a task
+  std::uint32_t activity_chunks = 0;  // chunks of activity spans; see activity_log
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;

@@ -36,23 +36,23 @@ struct job_view {
   std::uint64_t not_kept = 0;  // released by the client before a restart; not counted elsewhere
   std::uint32_t weight = 1;
   time_point deadline = never;
-  std::uint64_t retried = 0;   // after errors that functions raised
-  std::uint64_t requeued = 0;  // taken back from lost workers
+  std::uint64_t retried = 0;   // retries after errors that functions raised
+  std::uint64_t requeued = 0;  // closures taken back from lost workers
   std::optional<failure> error;
   time_point created{};
   time_point finished{};
   std::string metadata;
   std::string submitted_by{};
   bool streaming = false;        // a gRPC session, not a REST job
-  std::uint32_t generation = 0;  // of a stream: errors and cancels so far, plus one
-  bool resumable = false;        // of a stream: values are kept until released
+  std::uint32_t generation = 0;  // number of errors and cancels of a stream, plus one
+  bool resumable = false;        // values of a stream are kept until released
   bool attached = false;
-  bool detached = false;           // resumable: finishes its work without its client
-  time_point lease_until = never;  // end of the grace period without its client
-  std::uint64_t held = 0;          // resumable: kept records
-  std::uint64_t values = 0;        // kept values, wherever they are stored
+  bool detached = false;
+  time_point lease_until = never;  // end of the grace period while the client is disconnected
+  std::uint64_t held = 0;          // number of kept records
+  std::uint64_t values = 0;        // number of kept values, wherever they are stored
   std::uint64_t value_bytes = 0;
-  std::string client{};  // of a stream: last client address
+  std::string client{};
   session_id retry_of{};
   bool retryable = false;  // retry_job can repeat closures of this job
   bool durable = false;
@@ -76,27 +76,27 @@ struct closure_view {
   session_id job{};
   std::uint32_t index = 0;
   std::string function;
-  std::string display_name;  // of the callable; empty: unknown
-  std::string callable;      // hash of the callable, as bytes; may be empty
+  std::string display_name;  // name of the callable; empty if unknown
+  std::string callable;
   closure_state state{};
   value_state value{};
-  std::string sent_to;  // task that it is prefetched to
+  std::string sent_to;  // task to which the closure is prefetched
   bool cancel_requested = false;
   bool exclusive = false;  // its worker executes nothing else
   closure_options options;
-  std::uint32_t retries = 0;  // after errors that the function raised
-  time_point start_at{};      // epoch: immediately
+  std::uint32_t retries = 0;
+  time_point start_at{};  // epoch: immediately
   time_point deadline = never;
   std::shared_ptr<closure_extras const> extras;  // if it has inputs, `args` has gaps
   std::vector<closure_id> inputs;                // in the order of the gaps
   std::uint32_t inputs_missing = 0;
   static constexpr std::size_t dependents_max = 100;
   std::vector<closure_id> dependents;  // closures that wait, or waited, for its value
-  std::uint64_t dependents_more = 0;   // further dependents
+  std::uint64_t dependents_more = 0;
   std::vector<per_worker_id> per_worker;
   blob args;
   blob data;                      // empty if `spilled` or `released`
-  std::uint64_t value_bytes = 0;  // of the blob that `data` refers to
+  std::uint64_t value_bytes = 0;  // size of the blob that `data` refers to
   bool spilled = false;           // the value is on disk; await_value reads it
   std::string released;           // why the value was released; may be empty
   std::optional<failure> error;
@@ -120,7 +120,7 @@ struct task_view {
   std::string job;
   std::int64_t index = 0;
   task_state state{};
-  time_point since{};  // of the current state
+  time_point since{};  // start of the current state
   time_point last_seen{};
   core::incarnation incarnation{};
   std::string host;
@@ -128,23 +128,23 @@ struct task_view {
   std::uint32_t pid = 0;
   std::uint32_t slots = 0;
   std::uint32_t credits = 0;
-  std::uint32_t running = 0;     // executed by slots
-  std::uint32_t waiting = 0;     // RUNNING, but waiting for values
-  std::uint32_t prefetched = 0;  // sent to the worker, but still QUEUED
+  std::uint32_t running = 0;     // closures that slots execute
+  std::uint32_t waiting = 0;     // closures that are RUNNING but wait for values
+  std::uint32_t prefetched = 0;  // closures that were sent to the worker but are still QUEUED
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
-  std::uint64_t restarts = 0;    // earlier incarnations
-  std::uint64_t reconnects = 0;  // of this incarnation
+  std::uint64_t restarts = 0;    // number of earlier incarnations
+  std::uint64_t reconnects = 0;  // reconnects of this incarnation
   bool draining = false;
   bool cordoned = false;
   bool away = false;       // disconnected, but may reconnect and continue its closures
-  time_point starts_at{};  // start of its first closures; epoch: immediately
+  time_point starts_at{};  // start time of its first closures; epoch: immediately
   time_point lost_since = never;
-  bool given_up = false;  // lost for longer than recovery_timeout
+  bool given_up = false;
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;
-  std::vector<std::pair<std::string, std::uint32_t>> free;  // while connected
+  std::vector<std::pair<std::string, std::uint32_t>> free;  // set while connected
   std::string error;                                        // why the task is not connected
 };
 
@@ -166,10 +166,10 @@ struct per_worker_view {
   std::string function;
   blob args;
   session_id owner{};
-  std::string submitted_by{};  // if no session owns the value
+  std::string submitted_by{};  // set if no session owns the value
   time_point created{};
   bool released = false;    // removed when no longer used
-  std::uint64_t users = 0;  // unfinished closures that use the value
+  std::uint64_t users = 0;  // number of unfinished closures that use the value
   std::vector<component> components;
 };
 
@@ -186,9 +186,9 @@ struct failing_build_view {
 
 struct function_view {
   std::string name;
-  std::uint32_t workers = 0;  // connected
-  bool ever_had = false;      // some worker has provided the function
-  std::uint64_t waiting = 0;  // for a time or an input; not included in `queued`
+  std::uint32_t workers = 0;
+  bool ever_had = false;
+  std::uint64_t waiting = 0;  // closures that wait for a time or an input; not included in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
@@ -204,8 +204,8 @@ struct exclusive_closure {
   session_id job{};  // none: recomputes a lost value
   std::string function;
   std::uint32_t workers_lost = 0;
-  std::string worker;  // empty while waiting
-  time_point since{};  // when it lost the last worker
+  std::string worker;
+  time_point since{};  // time of the last loss
 };
 
 struct overview_view {
@@ -219,19 +219,19 @@ struct overview_view {
   std::uint64_t values_held = 0;
   // In memory, on disk, and in blobs. A blob counts once for each value that refers to it.
   std::uint64_t values_held_bytes = 0;
-  std::uint64_t values_spilled = 0, values_spilled_bytes = 0;  // on disk only
+  std::uint64_t values_spilled = 0, values_spilled_bytes = 0;
   std::uint64_t jobs_queued = 0, jobs_running = 0;
   std::uint64_t jobs_succeeded = 0, jobs_failed = 0, jobs_cancelled = 0;
   std::uint64_t sessions = 0;            // open gRPC sessions
-  std::uint64_t session_rows_bytes = 0;  // of gRPC sessions
+  std::uint64_t session_rows_bytes = 0;  // row bytes of gRPC sessions
   std::uint64_t parked_calls = 0;
   // When progress stopped, for the watchdog.
   time_point quiet_since{};
   std::vector<stalled_closure> oldest_running;  // when progress stopped; at most five
-  std::uint64_t closures_exclusive = 0;         // unfinished
+  std::uint64_t closures_exclusive = 0;
   static constexpr std::size_t exclusive_max = 20;
   std::vector<exclusive_closure> exclusive;                    // oldest first
-  duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // ages, over connected tasks
+  duration heartbeat_p50{}, heartbeat_p99{}, heartbeat_max{};  // heartbeat ages of connected tasks
 
   /// Adds the numbers of another cluster. Heartbeat ages are the maximum of both.
   overview_view& operator+=(overview_view const& o);

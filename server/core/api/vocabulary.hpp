@@ -13,8 +13,8 @@ namespace muster::core {
 using muster::name;
 
 enum class closure_state : std::uint8_t {
-  blocked = 0,  ///< for an input
-  queued = 1,   ///< for a worker
+  blocked = 0,  ///< waits for an input
+  queued = 1,   ///< waits for a worker
   running = 2,  ///< sent to a worker and unanswered
   succeeded = 3,
   failed = 4,
@@ -45,13 +45,13 @@ constexpr auto enum_names(value_state) {
 enum class release_reason : std::uint8_t {
   client = 0,  ///< the client released it, or received it immediately
   session_end = 1,
-  job_deleted = 2,  ///< deleted on request
+  job_deleted = 2,  ///< the job was deleted on request
   jobs = 3,         ///< the job was the oldest of too many finished jobs
   bytes = 4,        ///< values used too much memory
   age = 5,
-  session_values = 6,  ///< the session kept too many values
-  session_bytes = 7,   ///< the values of the session used too many bytes
-  spill_bytes = 8,     ///< values used too much disk space
+  session_values = 6,
+  session_bytes = 7,
+  spill_bytes = 8,  ///< values used too much disk space
   unreadable = 9,
   holder_lost = 10,  ///< the only copy was in a lost worker's memory
 };
@@ -67,10 +67,10 @@ enum class failure_kind : std::uint8_t {
   worker_lost = 1,  ///< the closure lost its workers too often
   /// The worker no longer knows the function or handle (retried), or no worker knows it.
   stale_handle = 2,
-  dependency_lost = 3,  ///< a dependency of the function is lost
+  dependency_lost = 3,
   timeout = 4,
   cancelled = 5,
-  input = 6,  ///< an input failed
+  input = 6,
 };
 constexpr auto enum_names(failure_kind) {
   using enum failure_kind;
@@ -93,7 +93,7 @@ enum class failure_reason : std::uint8_t {
 
 enum class task_state : std::uint8_t {
   connected = 0,
-  late = 1,          ///< silent for longer than expected
+  late = 1,
   error = 2,         ///< lost: the connection broke, or heartbeats stopped
   disconnected = 3,  ///< deregistered
 };
@@ -131,13 +131,13 @@ constexpr auto enum_names(on_error) {
 
 struct failure {
   failure_kind kind = failure_kind::user;
-  std::string type;     // class in the error's language; may be empty
+  std::string type;     // class of the error in its language; may be empty
   std::string message;  // one line
   std::string traceback;
   std::string worker;  // "worker:3"; may be empty
   std::uint32_t attempt = 0;
-  std::vector<std::string> dependencies{};  // DEPENDENCY_LOST: such as "ps:1"
-  std::string exception{};  // serialized; sent only to the client that submitted the call
+  std::vector<std::string> dependencies{};  // lost dependencies, such as "ps:1"
+  std::string exception{};  // serialized exception; sent only to the client that submitted the call
   failure_reason reason{};  // set by the server, never by a worker
 
   bool operator==(failure const&) const = default;

@@ -15,9 +15,9 @@ struct gang_view {
   session_id job{};
   gang_wait waits;
   closure_id first{};
-  std::string function;  // of the first closure
+  std::string function;  // function of the first closure
   time_point since{};    // when the first closure was scheduled
-  // For the first closure, if the workers have no capacity for the gang.
+  // Set if the workers have no capacity for the gang; describes its first closure.
   std::optional<worker_shortage> lack{};
 };
 
@@ -32,7 +32,7 @@ struct demand_view {
   closure_options needs;               // contains only task, labels and resources
   std::vector<std::string> functions;  // at most functions_max
   std::uint64_t queued = 0;
-  std::uint64_t workers = 0;  // matching, but draining or cordoned
+  std::uint64_t workers = 0;  // matching workers that are draining or cordoned
   closure_id first{};         // oldest closure of the first session that was examined
   session_id job{};
   time_point since{};    // when `first` was scheduled

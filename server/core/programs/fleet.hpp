@@ -16,7 +16,7 @@ constexpr std::uint32_t avoided_after = 2;
 struct fleet {
   enum class amounts : bool { free, all };
   std::vector<host_number> hosts;
-  std::vector<room> rooms;  // by position in `hosts`
+  std::vector<room> rooms;  // capacity of each host in `hosts`
   bool few_ports = false;   // ports limit some capacities
 };
 

@@ -25,7 +25,7 @@ namespace muster::core::programs {
 enum class host_number : std::uint32_t {};
 
 struct host {
-  std::string job;  // of the worker's task
+  std::string job;  // job of the worker's task
   std::int64_t index = 0;
   core::incarnation incarnation{};
   std::string name;    // machine name
@@ -94,7 +94,7 @@ class host_table {
   std::unordered_map<stream_id, host_number> by_stream_;
   std::unordered_map<core::incarnation, host_number> by_incarnation_;
   std::uint32_t last_ = 0;
-  std::uint32_t alive_ = 0;  // on all workers
+  std::uint32_t alive_ = 0;  // number of living ranks on all workers
   time_point due_ = never;   // unchanged when leases are renewed
 };
 

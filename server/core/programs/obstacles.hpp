@@ -13,8 +13,8 @@ struct obstacle {
     room,        ///< too few or too small workers
     resource,    ///< no worker has the amount for one task
     labels,      ///< no worker has the labels of a type
-    per_worker,  ///< only the `per_worker` limit
-    ports,       ///< only the number of ports
+    per_worker,  ///< the `per_worker` limit is the only obstacle
+    ports,       ///< the number of ports is the only obstacle
   };
   kind what = kind::room;
   std::string text{};  // such as "gpu=4" or "zone=a, disk=ssd"

@@ -29,7 +29,7 @@ struct placed_rank {
 };
 
 struct placement {
-  std::vector<placed_rank> ranks;  // by rank; empty: does not fit
+  std::vector<placed_rank> ranks;  // indexed by rank; empty if the program does not fit
   std::uint32_t would_fit = 0;     // number of ranks that fit, of the minimum
 };
 

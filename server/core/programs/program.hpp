@@ -24,7 +24,7 @@ struct rank {
   std::uint32_t group = 0;  // index into spec->tasks
   std::uint32_t index = 0;
   host_number on{};
-  core::incarnation process{};  // of its worker; remains valid after `on`
+  core::incarnation process{};  // incarnation of the worker; remains valid after `on`
   std::uint16_t port = 0;
   bool alive = true;      // not known to be dead
   bool started = false;   // reported by its worker
@@ -97,12 +97,12 @@ struct program {
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
   std::uint32_t quick_ends = 0;                     // consecutive
-  std::map<std::string, std::uint32_t> failures{};  // by host
+  std::map<std::string, std::uint32_t> failures{};  // number of failures by host
   std::optional<program_cause> cause{};
   /// Step before which the ranks must not stop. Also applies to later attempts.
   std::optional<agreed_stop> stop_at{};
   time_point created{}, finished = never;
-  time_point not_before{};          // of the next attempt
+  time_point not_before{};          // earliest start of the next attempt
   time_point deadline = never;      // when the program is asked to end
   std::vector<stream_id> spares{};  // workers with reserved places
   placement_search_result room{};

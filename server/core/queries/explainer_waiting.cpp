@@ -62,7 +62,7 @@ unmet_demand_view explainer::unmet_demand() const {
   using key = std::pair<std::uint32_t, function_id>;  // requirement, function
   constexpr std::size_t met = ~std::size_t{0};
   std::map<key, std::size_t> found;             // index of a row, or `met`
-  std::map<std::uint32_t, std::size_t> row_of;  // by requirement
+  std::map<std::uint32_t, std::size_t> row_of;  // row index by requirement
   auto const workers = core_.registry.all().size();
   auto looks = looks_max;
   auto queues = queues_max;

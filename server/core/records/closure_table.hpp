@@ -29,7 +29,7 @@ inline constexpr slot no_slot = ~slot{0};
 
 struct attempt_record {
   std::uint32_t attempt = 0;
-  std::uint32_t place = 0;  // in the place_table
+  std::uint32_t place = 0;  // index into the place_table
   time_point started{};
   time_point ended{};
   attempt_outcome outcome;
@@ -41,12 +41,12 @@ struct closure_details {
   std::vector<attempt_record> lost;  // all but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
   std::shared_ptr<std::vector<blob>> inputs;  // values received so far
-  std::vector<closure_id> input_ids;          // in the same order as `inputs`
+  std::vector<closure_id> input_ids;
   // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
   std::uint32_t inputs_missing = 0;
-  std::uint64_t gang = 0;          // in the gang_table, until the gang starts; 0: none
-  std::uint32_t retries = 0;       // after errors that the function raised
+  std::uint64_t gang = 0;          // key in the gang_table until the gang starts; 0: none
+  std::uint32_t retries = 0;       // retries after errors that the function raised
   time_point start_at{};           // earliest dispatch time
   std::uint32_t workers_lost = 0;  // losses of workers or processes that the closure is blamed for
   std::uint32_t processes_ended = 0;  // processes that ended while executing it
@@ -58,7 +58,7 @@ struct closure_details {
 struct release_note {
   release_reason why{};
   time_point at{};
-  std::uint64_t bytes = 0;  // of the value, or of the blob that it refers to
+  std::uint64_t bytes = 0;  // size of the value, or of the blob that it refers to
 };
 
 struct closure_record {
@@ -69,25 +69,25 @@ struct closure_record {
   blob value;  // owner: values; the result
   std::uint64_t token = 0;
   time_point created{};
-  time_point started{};   // of the newest attempt; while prefetched: dispatch time
-  time_point finished{};  // in a free slot: release time
+  time_point started{};   // start of the newest attempt; while prefetched: dispatch time
+  time_point finished{};  // end of the closure; in a free slot: release time
   std::uint32_t generation = 1;
   slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
   std::uint32_t order = 0;  // position in its session
   std::uint32_t queue = 0;  // owner: scheduling; index of its queue in the session
   std::uint32_t attempt = 0;
-  std::uint32_t place = ~0u;  // of the newest attempt
+  std::uint32_t place = ~0u;  // place of the newest attempt
   function_id function{};
   closure_phase phase = closure_phase::queued;  // set only by closure_book
   std::uint8_t worker_failures = 0;
   bool timed_out : 1 = false;  // the deadline passed during execution
   bool stop_requested : 1 = false;
   bool awaited : 1 = false;    // a waiting call needs the value
-  bool released : 1 = false;   // by the client of a resumable session
+  bool released : 1 = false;   // the client of a resumable session released the value
   bool reported : 1 = false;   // running: the worker has reported the start
   bool retracted : 1 = false;  // prefetched: the worker was asked to return it
-  bool exclusive : 1 = false;  // its worker runs nothing else; see exclusive_table.hpp
+  bool exclusive : 1 = false;  // the worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // owner: values
   release_reason why_released : 4 = {};         // set in a free slot
   // Ran in an earlier server process; its worker may still run it.
@@ -313,8 +313,8 @@ class closure_table {
   // Null: the chunk belongs to another table.
   std::vector<std::unique_ptr<closure_record[]>> chunks_;
   slot free_ = no_slot;
-  slot fresh_ = 0;      // in the newest chunk
-  slot fresh_end_ = 0;  // of the newest chunk; 2^32 wraps to 0
+  slot fresh_ = 0;      // next unused slot of the newest chunk
+  slot fresh_end_ = 0;  // end of the newest chunk; 2^32 wraps to 0
   std::size_t size_ = 0;
   std::vector<std::uint32_t> claimed_;  // chunk numbers, until end_of_claims()
 };
