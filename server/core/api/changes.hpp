@@ -43,7 +43,7 @@ enum class move_reason : std::uint8_t {
   retracted,    ///< taken back so that another worker can run it
   worker_lost,  ///< its worker was lost, no longer has it, or cannot run it now
   retried,
-  runs_long,  ///< must wait for its worker after a server restart
+  runs_long,  ///< has run long enough that a restarted server waits for its worker
   unwanted,   ///< released by its client; it still runs, but its value will be dropped
 };
 

@@ -1,5 +1,4 @@
-// Closures, tasks, jobs, and the events that the core processes. coordinator.hpp describes the
-// effect of each event; effects.hpp defines the output.
+// Closures, tasks, jobs, and the events that the core processes. effects.hpp defines the output.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct session_traits {
   bool keeps_records = false;  ///< records, values and arguments of ended closures are kept
   /// Outcomes are sent to a client, and an error ends a generation.
   bool generations = false;
-  bool resumable = false;  ///< values are kept until the client releases them; it may reconnect
+  bool resumable = false;  ///< values are kept until the client, which can reconnect, releases them
   bool unary = false;      ///< resumable, and each call of the client renews its lease
 };
 /// Indexed by `delivery`.
@@ -56,7 +55,7 @@ struct closure_options {
   duration delay{};               // time from scheduling to the earliest start
   duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: none
   std::uint32_t max_retries = 0;  // retries after errors that the function raised
-  duration retry_initial = std::chrono::seconds(1);  // doubled with each retry
+  duration retry_initial = std::chrono::seconds(1);  // first pause; doubled with each retry
   // Actual pauses are up to a quarter shorter.
   duration retry_max = std::chrono::minutes(1);
   std::string gang{};  // closures of one request with the same gang start together or not at all
@@ -141,7 +140,7 @@ struct worker_spec {
   std::int64_t last_index = -1;  // previous index, used if it is free
   core::incarnation incarnation{};
   core::incarnation replaces{};  // process whose task is taken over; 0: none
-  std::uint64_t group = 0;       // worker program of the process; 0: none
+  std::uint64_t group = 0;       // id of the worker program; 0: none
   std::uint32_t group_size = 0;
   std::uint32_t group_position = 0;
   std::uint32_t stream = 0;  // stream number within this incarnation, from 1; 0: unknown
@@ -178,7 +177,7 @@ struct worker_attached {
   std::vector<held_closure> held{};  // closures from before a disconnection
   // Results from before a disconnection. Some may already have been processed. Consumed.
   std::vector<worker_result> answers{};
-  std::optional<programs_offer> programs{};  // none if it does not run ranks
+  std::optional<programs_offer> programs{};  // none if the worker does not run ranks
 };
 
 /// A slot has executed the closure for the duration `ran`.
@@ -195,7 +194,8 @@ struct closure_wait {
   bool begins = true;
 };
 
-/// One worker message, oldest entries first. `returned` closures were never started. Consumed.
+/// One message from a worker, with the oldest entries first. `returned` closures were never
+/// started. Consumed.
 struct worker_results {
   stream_id stream{};
   std::vector<worker_result> results;
@@ -204,7 +204,7 @@ struct worker_results {
   std::vector<closure_wait> waits{};
 };
 
-/// Any other worker message. Proves that the worker is alive.
+/// Any other message from a worker, which proves that the worker is alive.
 struct worker_alive {
   stream_id stream{};
 };
@@ -297,7 +297,7 @@ struct suspend_session {
 struct resume_session {
   call_id call{};
   session_id session{};
-  std::vector<std::uint64_t> tokens;  // values or outcomes that the client needs
+  std::vector<std::uint64_t> tokens;  // tokens whose value or outcome the client needs
   // Tokens of per-worker values that the client needs.
   std::vector<std::uint64_t> per_worker{};
   std::string client{};
@@ -322,8 +322,8 @@ struct delete_session {
 
 /// Repeats the failed and cancelled closures of an ended job as a new job, with the same arguments
 /// and options and the current input values. Answered like open_session. Fails with
-/// FAILED_PRECONDITION if the job is unfinished or a stream, nothing failed, or arguments or input
-/// values are no longer kept.
+/// FAILED_PRECONDITION if the job is unfinished or a stream, if nothing failed, or if arguments or
+/// input values are no longer kept.
 struct retry_job {
   call_id call{};
   session_id session{};
@@ -358,7 +358,7 @@ struct cancel_closure {
 
 enum class join_mode : std::uint8_t {
   watch,   ///< waits until the job has ended
-  drain,   ///< waits until no closure of a stream is unfinished, or its error can be raised
+  drain,   ///< waits until a stream has no unfinished closure, or its error can be raised
   settle,  ///< waits until a stream is not stopping
 };
 

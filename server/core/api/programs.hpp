@@ -150,7 +150,7 @@ struct program_spec {
   /// themselves.
   std::string step_pattern{};
   std::string idempotency_key{};  // a repeated key returns the first program
-  std::string request_digest{};   // of the request with the key; empty: not compared
+  std::string request_digest{};
   std::string metadata{};
   std::string submitted_by{};
 

@@ -82,7 +82,7 @@ struct closure_view {
   value_state value{};
   std::string sent_to;  // task to which the closure is prefetched
   bool cancel_requested = false;
-  bool exclusive = false;  // its worker executes nothing else
+  bool exclusive = false;  // the worker executes nothing else
   closure_options options;
   std::uint32_t retries = 0;
   time_point start_at{};  // epoch: immediately
@@ -198,7 +198,7 @@ struct shown_function_view {
   std::uint64_t waiting = 0, queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
 };
 
-/// Must run alone, because it has lost several workers.
+/// A closure that must run alone, because it has lost several workers.
 struct exclusive_closure {
   closure_id closure{};
   session_id job{};  // none: recomputes a lost value
@@ -217,7 +217,7 @@ struct overview_view {
   // values_ready: total since the server started.
   std::uint64_t values_not_ready = 0, values_ready = 0, values_aborted = 0;
   std::uint64_t values_held = 0;
-  // In memory, on disk, and in blobs. A blob counts once for each value that refers to it.
+  // Bytes in memory, on disk and in blobs. A blob counts once for each value that refers to it.
   std::uint64_t values_held_bytes = 0;
   std::uint64_t values_spilled = 0, values_spilled_bytes = 0;
   std::uint64_t jobs_queued = 0, jobs_running = 0;
@@ -225,7 +225,7 @@ struct overview_view {
   std::uint64_t sessions = 0;            // open gRPC sessions
   std::uint64_t session_rows_bytes = 0;  // row bytes of gRPC sessions
   std::uint64_t parked_calls = 0;
-  // When progress stopped, for the watchdog.
+  // Time at which progress stopped, for the watchdog.
   time_point quiet_since{};
   std::vector<stalled_closure> oldest_running;  // when progress stopped; at most five
   std::uint64_t closures_exclusive = 0;
