@@ -43,8 +43,7 @@ inline muster::status disk_error(std::filesystem::path const& path, int error,
 class open_file {
  public:
   open_file() = default;
-  /// Opens the file. A new file is accessible only to its owner. On failure, the object is false
-  /// and errno is set.
+  /// A new file is accessible only to its owner. On failure, the object is false and errno is set.
   open_file(std::filesystem::path const& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
   open_file(open_file&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
@@ -81,7 +80,7 @@ class open_file {
   }
   /// Flushes a file, or the entries of a directory, to disk.
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
-  /// Closes the file. Check the result, because a full disk may be reported only here.
+  /// Check the result, because a full disk may be reported only here.
   int close() {
     auto const fd = std::exchange(fd_, -1);
     return fd < 0 || ::close(fd) == 0 ? 0 : errno;

@@ -1,7 +1,6 @@
-// Files that one server stores in a directory, accessible only to its user. The server recognises
-// its files by name and ignores all other files. A lock prevents a second server from using the
-// directory. Errors are errno values (0: success); statuses are those of disk_error. Not
-// thread-safe.
+// Files that one server stores in a directory, accessible only to its user. The server ignores
+// files with other names. A lock prevents a second server from using the directory. Errors are
+// errno values (0: success); statuses are those of disk_error. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,7 @@
 
 namespace muster::server {
 
-/// Folder below --data-dir or --spill-dir. Each file in it is named after the blob that it
-/// contains.
+/// Folder below --data-dir or --spill-dir that contains one file per blob, named after the blob.
 constexpr auto blob_folder = "blobs";
 /// Prefix of the files in --spill-dir that contain values.
 constexpr std::string_view value_files = "muster-values-";
@@ -70,12 +68,12 @@ class own_files {
   unfinished begin(std::string_view name) const { return unfinished(path_of(name)); }
   /// Renames a complete file to `name` and replaces any existing file of that name.
   int keep(unfinished& u, std::string_view name) const;
-  /// Fills `into`, starting at `offset`. Returns EIO also if the file is too short.
+  /// Fills `into` from `offset` on. Returns EIO also if the file is too short.
   int read(std::string_view name, std::uint64_t offset, std::string& into) const;
   void remove(std::string_view name) const { ::unlink(path_of(name).c_str()); }
 
   muster::result<names_and_sizes> all() const { return files_in(directory_, habits_.is_own); }
-  /// Removes the server's files. Ignores errors.
+  /// Ignores errors.
   void clear() const;
   /// Unlocks the directory.
   /// @param and_remove whether to remove the directory if it is empty

@@ -25,8 +25,8 @@ inline int make_private(std::filesystem::path const& directory) {
   return ::chmod(directory.c_str(), mode & ~others_bits) == 0 ? 0 : errno;
 }
 
-/// Creates the directory with owner-only permissions, and any missing parents. An existing
-/// directory is left unchanged.
+/// Creates the directory with owner-only permissions, and any missing parents. Does not change an
+/// existing directory.
 inline int make_private_directory(std::filesystem::path const& directory) {
   auto const path = directory.has_filename() ? directory : directory.parent_path();
   std::error_code error;

@@ -26,7 +26,6 @@ class rocks_log final : public rocksdb::Logger {
       : rocksdb::Logger(level), path_(directory / "LOG") {}
 
   using rocksdb::Logger::Logv;
-  /// Appends a line that has passed the level filter.
   void Logv(char const* format, std::va_list values) override {
     std::array<char, 4'096> text{};
     auto const n = std::vsnprintf(text.data(), text.size(), format, values);

@@ -11,7 +11,7 @@ namespace muster::server {
 
 class sha256 {
  public:
-  // Fetches the algorithm only once, because a lookup by name takes longer than the digest of a
+  // The algorithm is fetched only once, because a lookup by name takes longer than the digest of a
   // short string.
   sha256() {
     static auto* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);

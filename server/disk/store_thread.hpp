@@ -20,7 +20,7 @@ class store_thread {
   ~store_thread() { stop(true); }
   store_thread(store_thread const&) = delete;
 
-  /// Starts the thread. REQUIRES: the thread is not running.
+  /// REQUIRES: the thread is not running.
   void start(std::function<void(std::vector<Asked>)> perform) {
     running_ = true;  // the thread has not started, so no lock is needed
     thread_ = std::thread([this, perform = std::move(perform)] {
@@ -35,8 +35,7 @@ class store_thread {
       }
     });
   }
-  /// Enqueues requests. Any thread. Returns false and drops the requests before `start` and after
-  /// `stop`.
+  /// Any thread. Returns false and drops the requests before `start` and after `stop`.
   bool ask(std::vector<Asked> more) {
     {
       std::lock_guard const hold(mutex_);
@@ -64,8 +63,8 @@ class store_thread {
  private:
   std::mutex mutex_;
   std::condition_variable asked_;
-  std::vector<Asked> waiting_;  // under mutex_
-  bool running_ = false;        // under mutex_
+  std::vector<Asked> waiting_;  // guarded by mutex_
+  bool running_ = false;        // guarded by mutex_
   std::thread thread_;
 };
 

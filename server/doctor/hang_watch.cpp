@@ -90,7 +90,7 @@ hang_watch::ranks hang_watch::alive() const {
   return all;
 }
 
-// A rank without a current observation could be working, so its program is not quiet.
+// A rank without a current observation could be working.
 bool hang_watch::all_seen() const {
   auto const those = alive();
   return !those.empty() && std::all_of(those.begin(), those.end(), [&](auto r) {
@@ -105,7 +105,7 @@ time_point hang_watch::quiet_since() const {
   return last;
 }
 
-// A spinning rank is allowed twice the time, because a long computation looks like a loop.
+// A spinning rank gets twice the time, because a long computation looks like a loop.
 duration hang_watch::patience_with(watched const& w) const {
   return std::max(w.spins ? 2 * hang_after_ : hang_after_, late_times * usual_step_);
 }

@@ -35,15 +35,14 @@ struct rank_vitals {
   std::uint64_t cpu_ms = 0;
   std::uint64_t io_bytes = 0;  // read and written by system calls
   std::uint64_t faults = 0;
-  std::uint64_t output = 0;   // printed bytes
-  std::uint64_t wakeups = 0;  // wake-ups of its first thread
+  std::uint64_t output = 0;
+  std::uint64_t wakeups = 0;  // wake-ups of the first thread
   std::optional<std::uint64_t> step{};
 };
 
 struct rank_stack {
   std::uint32_t rank = 0;
-  std::string
-      text{};  // stack of the rank's own process, in the format of faulthandler; may be empty
+  std::string text{};     // of the rank's own process, in the format of faulthandler; may be empty
   std::string process{};  // kernel state, such as "S in futex_wait_queue"
   /// Only the main thread of a native stack is compared, and a change does not count as progress.
   bool native = false;
@@ -53,7 +52,7 @@ struct late_barrier {
   std::string id{};
   time_point since{};
   duration usual{};  // usual time between the first and last arrival; 0: unknown
-  std::vector<std::uint32_t> missing{};  // ranks
+  std::vector<std::uint32_t> missing{};
 };
 
 struct look {
@@ -90,15 +89,14 @@ class hang_watch {
   answer looked(time_point now, look l);
   hang_change stacks(time_point now, std::vector<rank_stack> all);
 
-  /// Returns the current verdict, or nothing while the program moves. The caller fills in `task`
-  /// and `host`.
+  /// Returns nothing while the program moves. The caller fills in `task` and `host`.
   std::optional<core::hang> const& found() const { return found_; }
   std::vector<std::uint32_t> const& waiting() const { return waiting_; }
 
  private:
   struct watched {
     bool trains = true, known = false, over = false;
-    // Whether its first thread slept without a wake-up between the last two observations.
+    // Whether the first thread slept without a wake-up between the last two observations.
     bool still = false;
     bool spins = false;
     int in_kernel = 0;  // consecutive observations in the kernel
@@ -143,8 +141,8 @@ class hang_watch {
   std::uint64_t activity_ = 0;
   std::vector<late_barrier> barriers_;
   duration usual_step_{};
-  std::optional<time_point> first_stacks_;  // time of the last stacks for this suspicion
-  time_point again_{};                      // time of the next review of an undecided verdict
+  std::optional<time_point> first_stacks_;
+  time_point again_{};
   duration again_after_;
   std::optional<core::hang> found_;
   bool restored_ = false;

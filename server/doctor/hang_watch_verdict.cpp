@@ -1,4 +1,4 @@
-// Determines which rank the other ranks wait for, from the first conclusive evidence.
+// The first conclusive evidence determines which rank the other ranks wait for.
 #include <algorithm>
 #include <map>
 #include <optional>

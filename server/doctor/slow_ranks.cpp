@@ -8,10 +8,10 @@ namespace muster::doctor {
 namespace {
 
 // Minimum distance of a median from zero, in standard errors. Together with behind_min, this makes
-// false alarms rare although a program is checked repeatedly (tests/doctor).
+// false alarms rare although a program is checked repeatedly.
 constexpr double errors_min = 5;
-// Limit for the drift of arrivals; arrivals of ranks that wait for each other drift less. The drift
-// is the shift between the first and second half, as a share of the variation of step times.
+// Maximum drift of arrivals of ranks that wait for each other: the shift between the first and
+// second half, as a share of the variation of step times.
 constexpr double wander_max = 0.5;
 
 double median_of(std::vector<double>& all) {
@@ -21,7 +21,7 @@ double median_of(std::vector<double>& all) {
   return *middle;
 }
 
-// Delays as shares of a step, by rank, for steps in which the rank reported.
+// By rank: delays as shares of a step, for steps in which the rank reported.
 struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };
@@ -45,7 +45,7 @@ double spread_of(std::vector<double> values) {
   return 1.4826 * median_of(values);
 }
 
-// Arrivals of ranks that do not wait for each other drift apart.
+// If ranks do not wait for each other, their arrivals drift apart.
 bool wait_for_each_other(std::vector<std::vector<double>> const& arrives,
                          std::vector<std::vector<double>> const& takes,
                          std::vector<std::uint32_t> const& who) {

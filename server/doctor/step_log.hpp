@@ -48,15 +48,14 @@ struct step_segment {
 
 /// Packs spans. REQUIRES: the spans of each rank are in order.
 std::string packed(std::vector<step_span> spans, core::time_point base);
-/// Passes each span to `take`. Stops at malformed data.
+/// Stops at malformed data.
 void unpack(std::string_view bytes, core::time_point base,
             std::function<void(step_span const&)> const& take);
 
 class step_log {
  public:
   using segment = std::shared_ptr<step_segment const>;
-  /// Maximum size of all segments, enough for about 4 million steps. At the limit, the oldest
-  /// segment is dropped.
+  /// Enough for about 4 million steps. At the limit, the oldest segment is dropped.
   static constexpr std::size_t bytes_max = std::size_t{16} << 20;
   /// At the limit, all open spans are packed.
   static constexpr std::size_t open_max = 16'384;
@@ -84,7 +83,7 @@ class step_log {
   struct open_attempt {
     core::time_point since{};
     std::vector<step_span> spans;
-    std::map<std::uint32_t, std::size_t> last;  // index of the last span, by rank
+    std::map<std::uint32_t, std::size_t> last;  // by rank: index of the rank's last span
   };
   using name = std::pair<core::program_id, std::uint32_t>;
 
@@ -95,7 +94,7 @@ class step_log {
   std::map<name, open_attempt> open_;
   std::size_t open_spans_ = 0;
   std::deque<segment> segments_;
-  std::size_t taken_ = 0;  // number of segments, oldest first, that take_new() has returned
+  std::size_t taken_ = 0;  // segments that take_new() has returned
   std::size_t bytes_ = 0;
   core::time_point made_{};
 };

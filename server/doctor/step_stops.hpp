@@ -70,7 +70,6 @@ class step_stops {
   void tick(core::time_point now);
   core::time_point due() const;
 
-  /// Stores an agreement, for example one from an earlier server process.
   void remember(core::program_id program, std::uint32_t attempt, std::uint64_t step);
   std::optional<std::uint64_t> agreed(core::program_id program, std::uint32_t attempt) const;
   void forget(core::program_id program);

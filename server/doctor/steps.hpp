@@ -1,5 +1,5 @@
-// When ranks reached their steps, and how long the steps took, as reported by workers. Contains the
-// last reported attempt of each program. Owned by a hub; engine thread only.
+// The times at which ranks reached their steps, and the step durations, as reported by workers.
+// Contains the last reported attempt of each program. Owned by a hub; engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -54,15 +54,15 @@ struct program_steps {
     std::uint32_t attempts = 0, runs = 0;
   };
   std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
-  std::uint32_t ranks = 0;            // number of ranks that have reported a step
+  std::uint32_t ranks = 0;            // ranks that have reported a step
   core::duration took{};              // median duration over those ranks
   std::vector<slow> slow_ones{};      // slowest first; at most slow_shown
 };
 
 class step_table {
  public:
-  /// Maximum for all programs. At the limit, the program that has not reported for longest is
-  /// dropped.
+  /// Maximum number of ranks of all programs. At the limit, the program that has not reported for
+  /// longest is dropped.
   static constexpr std::size_t ranks_max = 16'384;
   /// Number of newest steps for which arrivals are stored.
   static constexpr std::size_t steps_kept = 128;
@@ -82,8 +82,8 @@ class step_table {
   };
   /// Returns the places of all ranks, by rank. Called once for each attempt.
   using places_function = std::function<std::vector<rank_place>()>;
-  /// Adds a report and returns its steps with their times. Omits a rank's first step, whose start
-  /// is unknown. Ignores earlier attempts and unknown ranks.
+  /// Returns the report's steps with their times. Omits a rank's first step, whose start is
+  /// unknown. Ignores earlier attempts and unknown ranks.
   std::vector<step_span> reported(core::time_point now, report const& what,
                                   places_function const& places);
   void forget(core::program_id program);
@@ -107,7 +107,7 @@ class step_table {
     bool said = false;
     core::duration pace{};  // time per step since the previous report; 0: unknown
   };
-  /// Offset to add to a host's clock, estimated from the report with the minimum delay.
+  /// Offset to add to a host's clock, from the report with the minimum delay.
   struct clock {
     core::duration now{}, before{};
     core::time_point since{};

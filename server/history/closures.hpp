@@ -12,7 +12,6 @@ namespace muster::history {
 /// `of`: session whose rows are searched if the core has no record. Errors: NOT_FOUND.
 result<closure_view> closure(history const& h, coordinator const& core, closure_id id,
                              session_id of = {});
-/// Returns why the closure is waiting, was moved, or failed.
 result<explanation> explain(history const& h, coordinator const& core, closure_id id,
                             time_point now, session_id of = {});
 /// Returns the closures of `ids` that are known, in the same order.

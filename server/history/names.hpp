@@ -23,8 +23,8 @@ class names {
  public:
   struct function {
     std::string name;
-    std::string served;  // the worker's function name
-    std::string hash;    // hash of a callable; otherwise empty
+    std::string served;
+    std::string hash;  // hash of a callable; otherwise empty
     bool callable = false;
 
     bool operator==(function const&) const = default;

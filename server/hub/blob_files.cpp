@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view unfinished = "put-";
 constexpr std::string_view private_temp_directory = "muster-blobs-";
 
-// A disk failure is UNAVAILABLE, like in the journal: the request is valid, and the disk may
+// Converts a disk failure to UNAVAILABLE, as in the journal: the request is valid, and the disk may
 // recover.
 muster::status as_outage(muster::status s) {
   if (s.code == muster::code::internal) s.code = muster::code::unavailable;

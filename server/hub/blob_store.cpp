@@ -265,7 +265,7 @@ void blob_store::release(std::string_view name) {
   if (!table_.is_held(name)) holders_.release_output(name);
 }
 
-// Blobs that do not fit are retried by the next call.
+// A blob that does not fit is retried by the next call.
 void blob_store::keep(std::set<std::string> hashes) {
   std::erase_if(hashes, [this](std::string const& hash) {
     if (kept_.contains(hash)) return false;

@@ -41,7 +41,7 @@ struct blob_store_options {
   blob_files_options files;
   /// Maximum number of concurrent uploads. At the limit: RESOURCE_EXHAUSTED.
   std::size_t uploads_max = 64;
-  /// At the limit, further values do not keep their blobs.
+  /// At the limit, blobs of further values can expire.
   std::size_t names_max = 500'000;
   /// Whether an output may be stored only in its worker's memory. False if a restarted server needs
   /// outputs.
@@ -63,7 +63,7 @@ struct blob_dependencies {
   std::function<void(std::function<void()>)> post;
   std::function<muster::status(core::token const& who, std::uint64_t more)> room_for_token =
       [](auto const&, auto) { return muster::status(); };
-  /// Runs again the closure of a lost value. May be empty. Must not call the store.
+  /// Runs the closure of a lost value again. May be empty. Must not call the store.
   std::function<void(core::closure_id)> recompute = {};
 };
 
@@ -71,7 +71,6 @@ class blob_store {
  public:
   static constexpr std::size_t hash_bytes = 32;
   static constexpr std::size_t workers_shown = 20;
-  /// Maximum number of waiting `fetch` calls.
   static constexpr std::size_t fetches_max = 1'000;
   /// Maximum number of closures examined per sweep.
   static constexpr std::size_t looks = 256;
@@ -118,12 +117,13 @@ class blob_store {
 
   /// Returns false if the server does not have the blob.
   bool lease(std::string_view hash);
-  /// Keeps the blob that the closure's value names, until the closure or the value is removed.
+  /// Prevents the blob that the closure's value names from expiring, until the closure or the value
+  /// is removed.
   void name(core::closure_id closure, std::string_view hash);
   /// Requests an upload of the blob that the closure's value names, unless the server has it.
   void copy(core::closure_id closure);
 
-  /// Keeps these blobs for unfinished programs, until a later call omits them.
+  /// Prevents these blobs from expiring, until a later call omits them.
   void keep(std::set<std::string> hashes);
 
   /// Requests a blob, and calls `then` once the blob is stored or after `patience`. `then` is
@@ -151,8 +151,8 @@ class blob_store {
   bool tls() const { return options_.tls; }
   core::time_point now() const { return dependencies_.now(); }
 
-  /// Removes expired blobs, and checks for some naming closures whether `has_value` is still true.
-  /// Takes at most 1 ms. Must be called about once a second.
+  /// Removes expired blobs, and checks for some closures in named_by_ whether `has_value` is still
+  /// true. Takes at most 1 ms. Must be called about once a second.
   /// @param lost receives the closures whose values are lost
   /// @param copied receives once each closure whose output the server now stores
   using of_closures = std::function<void(std::vector<core::closure_id>)>;
@@ -198,7 +198,7 @@ class blob_store {
 
   core::blob_table table_;
   std::map<std::string, charge> charged_;  // by name: blobs that count for a token
-  // By token: the bytes of charged_ and uploads.
+  // By token: the total bytes of its blobs in charged_ and of its uploads.
   std::map<std::string, std::uint64_t, std::less<>> bytes_of_;
   blob_holders holders_;
   lost_names lost_;
@@ -217,7 +217,7 @@ class blob_store {
   };
   std::map<core::closure_id, naming> named_by_;
   core::closure_id sweep_position_{};  // last key examined by a sweep
-  std::set<std::string> kept_;         // for programs
+  std::set<std::string> kept_;         // blobs kept for programs
   blob_files files_;                   // used only by the store's thread while it runs
   store_thread<job> thread_;           // bounded by uploads_max and by the readers
 };

@@ -1,7 +1,7 @@
 // Callbacks that wait for batches of the journal to become durable. Each callback waits for the
 // last batch that changed the subject of its answer or, if the subject is unknown, for the last
-// batch. Callbacks run in the order of their batches, and in order of arrival within a batch. Owned
-// by the journal's owner; engine thread only. Bounded by the number of open calls.
+// batch. Callbacks run in batch order and, within a batch, in order of arrival. Owned by the
+// journal's owner; engine thread only. Bounded by the number of open calls.
 #pragma once
 
 #include <cstdint>

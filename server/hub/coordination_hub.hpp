@@ -1,5 +1,5 @@
 // Owns the coordination services of all clusters: executes requests, delivers replies, manages
-// their shared timer, and publishes log events. All functions with a cluster REQUIRE that it
+// their shared timer, and publishes log events. Functions that take a cluster REQUIRE that it
 // exists. Engine thread only.
 #pragma once
 
@@ -18,7 +18,6 @@
 
 namespace muster::server {
 
-/// State of the data directory, for users.
 struct store_view {
   std::string directory{};
   std::uint64_t epoch = 0;       ///< number of server starts
@@ -33,7 +32,7 @@ struct store_view {
   std::optional<std::uint64_t> free_bytes{};
   /// Time since which new durable work is rejected for lack of disk space, or `never`.
   core::time_point full_since = core::never;
-  std::string full{};  ///< path and free space of a full disk
+  std::string full{};  ///< set if the disk is full: its path and free space
   struct kept_history {
     core::time_point since{};      ///< oldest record found at the start; epoch: none
     std::uint64_t bytes = 0;       ///< updated every few seconds
@@ -60,7 +59,7 @@ struct coordination_dependencies {
   std::function<store_view()> store = {};
 };
 
-/// Subjects that the answer to a call depends on. Empty: any subject.
+/// The subjects that the answer to a call depends on. Empty: any subject.
 struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error
@@ -142,11 +141,11 @@ class coordination_hub {
     if (!dependencies_.commits) return told({});
     dependencies_.commits->hold_for(batch_of(of_key(cluster, key)), std::move(told));
   }
-  /// Returns whether a change is not durable yet, or a callback for a change has not run.
+  /// Returns whether a change is not durable yet, or a waiting callback has not run.
   bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
   struct durability {
-    std::uint64_t written = 0;  ///< batches
+    std::uint64_t written = 0;  ///< number of batches
     std::uint64_t durable = 0;
     core::time_point failed_since = core::never;
     std::string failure{};

@@ -121,9 +121,8 @@ class hub {
   /// Restores durable jobs from an earlier server process. REQUIRES: nothing has been scheduled.
   void restore(std::vector<core::restored_job> jobs);
   void on_deadline();
-  /// Sets the timer to the next deadline.
   void follow_deadlines();
-  /// Ends all calls, sessions and workers with this reason. Later attachments fail.
+  /// Ends all calls, sessions and workers with this reason. Nothing can attach afterwards.
   void close(std::string const& why);
 
   core::coordinator const& state() const { return core_; }

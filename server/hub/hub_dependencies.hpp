@@ -36,8 +36,9 @@ struct event_publisher {
 
 /// State that the hubs of a server share.
 struct pool_dependencies {
-  core::server_wide* wide = nullptr;  // null: the only hub
-  std::uint64_t calls_above = 0;      // call IDs are greater, and less than those of the next hub
+  core::server_wide* wide = nullptr;  // null: this is the only hub
+  std::uint64_t calls_above =
+      0;  // this hub's call IDs are greater; the next hub's are greater still
   /// Called when the values exceed the server's limit. Other hubs then evict values later.
   std::function<void()> over_budget = {};
 };

@@ -137,7 +137,7 @@ void log_store::make_room() {
       continue;
     }
     while (!c.lines.empty()) drop_oldest(c);
-    // The entry keeps its count of dropped lines. The newest entry remains last.
+    // The entry keeps its count of dropped lines, and the newest entry remains last.
     ages_.splice(std::prev(ages_.end()), ages_, c.age);
   }
 }

@@ -91,7 +91,7 @@ struct log_page {
 
 class log_store {
  public:
-  /// `above`: wait IDs are greater
+  /// `above`: wait IDs are greater than this
   explicit log_store(log_limits limits = {}, std::uint64_t above = 0)
       : limits_(limits), last_wait_(above) {}
 
@@ -110,7 +110,8 @@ class log_store {
   std::string_view name_of(core::closure_id closure) const;
   /// Returns nothing if the closure has reported nothing.
   std::optional<core::session_id> job_of(core::closure_id closure) const;
-  /// Returns the number of the job's newest line, even if it was dropped, or 0.
+  /// Returns the number of the job's newest line, whether or not it was dropped; 0 if there is
+  /// none.
   std::uint64_t newest(core::session_id job) const;
   log_page after(log_target of, std::uint64_t seq, std::size_t limit) const;
   log_page newest(log_target of, std::size_t limit) const;
@@ -184,8 +185,9 @@ class log_store {
   std::unordered_map<core::session_id, std::vector<waiter>> waiters_;
   counts counts_;
   std::uint64_t last_wait_;
-  bool is_followed_ = false;  // whether take_new_lines was called
-  std::vector<std::pair<core::session_id, std::uint64_t>> new_lines_;  // by number
+  bool is_followed_ = false;
+  std::vector<std::pair<core::session_id, std::uint64_t>>
+      new_lines_;  // numbers of new lines, by job
 };
 
 }  // namespace muster::server

@@ -19,7 +19,7 @@ class lost_names {
   /// Minimum time between two requests to run a closure again.
   static constexpr core::duration asked_every = std::chrono::minutes(10);
 
-  /// At `names_max`, further names replace the oldest names, whose requests then fail.
+  /// At `names_max`, a new name replaces the oldest name, whose requests then fail.
   explicit lost_names(std::size_t names_max = 100'000) : names_max_(names_max) {}
 
   void add(std::string_view name, core::closure_id closure) {

@@ -43,7 +43,7 @@ class object_hub {
   /// Removes the object without a permission check. REQUIRES: it exists.
   void remove(core::object_id id);
   /// Executes calls of a session or, with a ticket, of a worker's functions. `taken`: numbers of
-  /// received answers
+  /// the answers that the caller has received
   void call(core::session_id s, std::vector<core::objects::call_spec> const& calls,
             std::vector<std::uint64_t> const& taken);
   void call(core::incarnation i, std::string_view ticket,
@@ -64,7 +64,7 @@ class object_hub {
   // The following types and functions are used only by the hub.
   struct lost_stream {
     core::stream_id stream{};
-    bool final = false;  // the worker will not return
+    bool final = false;  // whether the worker will not return
     std::string why{};
   };
   /// Empty for nearly all steps.
@@ -75,7 +75,7 @@ class object_hub {
     std::vector<lost_stream> lost{};
     /// Closures that have ended (true: succeeded) or are queued again.
     std::vector<std::pair<core::closure_id, bool>> closures{};
-    std::vector<core::closure_id> stops{};  // closures asked to stop
+    std::vector<core::closure_id> stops{};
 
     bool empty() const {
       return ended.empty() && attached.empty() && lost.empty() && closures.empty() && stops.empty();

@@ -23,7 +23,7 @@ struct pools_dependencies {
   std::function<muster::result<cluster_id>(std::string_view name)> find = {};
   /// Returns the main port's cluster, or none if it is not declared.
   std::function<cluster_id()> main = {};
-  /// Creates a cluster's hub, with these additional dependencies.
+  /// Creates a cluster's hub with these dependencies, in addition to the usual ones.
   std::function<std::shared_ptr<hub>(cluster_id, pool_dependencies)> make = {};
 };
 

@@ -19,7 +19,7 @@ class reply_table {
  public:
   using handler = std::function<void(Reply&)>;
 
-  /// `above`: call IDs are greater
+  /// `above`: call IDs are greater than this
   explicit reply_table(std::uint64_t above = 0) : last_call_(above) {}
 
   /// Returns a new call's ID. `done` gets the reply exactly once unless the call is forgotten.
@@ -61,7 +61,7 @@ class deadline_alarm {
     armed_ = deadline;
     set(deadline);
   }
-  /// Reports that the timer has fired, so that it is set again even for the same time.
+  /// Records that the timer has fired, so that it is set again even for the same time.
   void on_fired() { armed_ = core::never; }
 
  private:

@@ -38,7 +38,8 @@ class session_hub {
   /// Calls `then` once all earlier events of a durable session can be sent, or immediately for
   /// other sessions. After a disk failure, the sink's on_journal_failure is called instead.
   void run_after_pending_commits(core::session_id session, std::function<void()> then);
-  /// Returns whether the session's input must wait because the journal is full. Must be polled.
+  /// Returns whether the session's input must wait because the journal is full. The caller must
+  /// poll.
   bool is_paused(core::session_id session) const;
 
  private:
@@ -59,7 +60,7 @@ class session_hub {
   bool waits(core::session_id id, served const& s) const {
     return s.durable || !gate_.is_acknowledged(s.behind) || !gate_.is_durable(id);
   }
-  /// Null `held`: nothing is delayed.
+  /// `held`: receives delayed events; null: nothing is delayed
   void deliver_outcomes(std::vector<core::outcome> const& outcomes, events* held);
   void deliver_notices(std::vector<core::session_notification> const& notices, bool failed,
                        events* held);

@@ -39,12 +39,11 @@ class submission {
 
   /// Returns the number for a closure's `callable`. Reuses an equal name among the last few.
   std::uint32_t calling(core::callable_name called);
-  /// The names that the closures' `callable` refers to, numbered from 1.
+  /// Callable names, to which the closures' `callable` refers; numbered from 1.
   std::vector<core::callable_name>& callables() { return event_.callables; }
 
   std::vector<core::closure_spec> const& closures() const { return event_.closures; }
   core::closure_spec& operator[](std::size_t i) { return event_.closures[i]; }
-  /// The functions added by name, without duplicates.
   std::vector<std::string> const& names() const { return names_; }
 
   /// Gets the functions' numbers from the core. Engine thread only. Errors: those of hub::learn.

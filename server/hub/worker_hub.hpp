@@ -58,7 +58,7 @@ class object_sink {
                        core::blob const& /*args*/) {}
   virtual void on_drop_object(core::object_id) {}
   virtual void on_object_answer(core::objects::call_answer const&) {}
-  /// Bytes that the worker has not read yet.
+  /// Returns the number of bytes that the worker has not read yet.
   virtual std::size_t bytes_to_send() const { return 0; }
 };
 

@@ -57,8 +57,7 @@ struct encoder {
 
   void operator()(core::accepted_fact const& f) const {
     accepted_entry e{.created = f.created, .functions = f.functions, .callables = f.callables};
-    std::map<core::closure_extras const*, std::uint32_t>
-        known;  // shared by closures with equal options
+    std::map<core::closure_extras const*, std::uint32_t> known;  // by options: index
     bool bytes = false, extras = false, tokens = false, own_errors = false;
     for (auto const& c : f.closures) {
       bytes = bytes || c.args.encoding() == core::encoding::bytes;

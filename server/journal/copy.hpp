@@ -9,7 +9,7 @@
 namespace muster::server::journal {
 
 struct copied {
-  std::uint64_t entries = 0, bytes = 0;  // total size of the entries
+  std::uint64_t entries = 0, bytes = 0;  // size of the entries
   std::uint64_t bytes_on_disk = 0;       // size of the copy without blobs
   found_blobs blobs;
 };

@@ -167,12 +167,12 @@ template <class V>
 inline constexpr bool is_list = false;
 template <class V>
 inline constexpr bool is_list<std::vector<V>> = true;
-// The flag of an optional list has the field number before the list's.
+// The flag's field number directly precedes the list's field number.
 template <class V>
 inline constexpr bool has_flag = false;
 template <class V>
 inline constexpr bool has_flag<std::optional<std::vector<V>>> = true;
-// The encoding of a blob has the field number after that of the blob's bytes.
+// The encoding's field number directly follows the blob's field number.
 template <class V>
 inline constexpr bool has_encoding =
     std::is_same_v<V, core::blob> || std::is_same_v<V, std::optional<core::blob>>;

@@ -9,8 +9,7 @@
 
 namespace muster::server::journal {
 
-/// Calls `take(key, value)` for each entry with this prefix, in key order.
-/// @return INTERNAL with the entry's name if `take` returned false for an unreadable or
+/// @return INTERNAL with the entry's name if `take(key, value)` returned false for an unreadable or
 ///   inconsistent entry.
 template <class Take>
 muster::status each_entry_of(store const& s, std::string const& prefix, Take take) {
@@ -25,7 +24,7 @@ muster::status each_entry_of(store const& s, std::string const& prefix, Take tak
   return {code::internal, "entry " + damaged + " cannot be read, or contradicts other entries"};
 }
 
-/// Calls `take(key, entry)` for each decoded entry. A damaged entry stops the visit with INTERNAL.
+/// Decodes each entry. A damaged entry stops the visit with INTERNAL.
 template <class Entry, class Take>
 muster::status each_entry(store const& s, std::string const& prefix, Take take) {
   return each_entry_of(s, prefix, [&](std::string_view key, std::string_view value) {

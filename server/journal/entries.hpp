@@ -51,7 +51,7 @@ struct entry_name {
 entry_name name_of(std::string_view key);
 
 bool is_readable(entry_kind const& kind, std::string_view value);
-/// Returns Protobuf JSON with field names as declared, or nothing if the entry is unreadable.
+/// Returns Protobuf JSON with the declared field names, or nothing if the entry is unreadable.
 std::optional<std::string> as_json(entry_kind const& kind, std::string_view value);
 
 }  // namespace muster::server::journal

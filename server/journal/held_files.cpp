@@ -95,7 +95,7 @@ class anywhere final : public rocksdb::FSRandomAccessFile {
   std::shared_ptr<held_file const> const file_;
 };
 
-// RocksDB tries the old suffix .ldb last; the message contains the current suffix instead.
+// RocksDB tries the old suffix .ldb last, but the message must contain the current suffix.
 IOStatus path_not_found(std::string name) {
   if (name.ends_with(".ldb")) name.replace(name.size() - 3, 3, "sst");
   return IOStatus::PathNotFound(name);
@@ -175,7 +175,7 @@ IOStatus held_files::CreateDir(std::string const& name, rocksdb::IOOptions const
 }
 IOStatus held_files::CreateDirIfMissing(std::string const&, rocksdb::IOOptions const&,
                                         rocksdb::IODebugContext*) {
-  return IOStatus::OK();  // the directory contains files
+  return IOStatus::OK();  // exists, because it contains files
 }
 IOStatus held_files::DeleteFile(std::string const& name, rocksdb::IOOptions const&,
                                 rocksdb::IODebugContext*) {

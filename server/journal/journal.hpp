@@ -26,14 +26,15 @@ struct journal_options {
   /// Free disk space reserved for accepted work. When less is free, `full()` returns true. Checked
   /// every second; for etcd, only at writes.
   std::uint64_t reserve_bytes = std::uint64_t{64} << 20;
-  /// Maximum delay of a batch that was appended during a write, so that more batches collect.
+  /// Maximum delay of a batch that was appended during a write. A longer delay combines more
+  /// batches.
   std::chrono::microseconds commit_delay{0};
 };
 
 struct journal_stats {
   std::uint64_t appended = 0;
   std::uint64_t durable = 0;
-  std::uint64_t writes = 0;  ///< each of a whole queue
+  std::uint64_t writes = 0;  ///< each writes a whole queue
   std::uint64_t waiting_bytes = 0;
   /// Updated at most every ten seconds.
   std::uint64_t disk_bytes = 0;
@@ -58,9 +59,9 @@ class journal {
   std::uint64_t append(std::vector<change> batch);
   bool full() const;
   journal_stats facts() const;
-  /// Writes the remaining batches and stops the thread and the callbacks. append() must not be
-  /// called afterwards. If a remote store does not answer, it may give up, and facts() contains the
-  /// error.
+  /// Writes the remaining batches and stops the thread; the callback is no longer called. append()
+  /// must not be called afterwards. A remote store that does not answer may give up; facts() then
+  /// contains the error.
   void stop();
 
  private:

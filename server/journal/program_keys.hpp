@@ -10,8 +10,8 @@
 
 namespace muster::server::journal::program_keys {
 
-/// Kinds of entries: one each for the submission and the state, one per attempt, one for the last
-/// attempt's placement, one per dead rank, and one per attempt record.
+/// One entry each for the submission, the state and the last placement; one per attempt, per dead
+/// rank and per attempt record.
 enum class kind : char {
   submitted = 'g',
   course = 'h',

@@ -46,7 +46,7 @@ bool fits(of_core::placement_fact const& f, core::program_spec const& spec) {
   return !f.ranks.empty();
 }
 
-// Checks the invariants of the controller's invalid().
+// Returns whether the invariants of the controller's invalid() are satisfied.
 bool fits(of_core::restored_program const& p) {
   auto const& c = p.course;
   auto const alive = p.placement ? p.placement->ranks.size() - p.ended.size() : 0;

@@ -57,7 +57,8 @@ struct request_entry {
   core::session_id job{};
   std::uint32_t first = 0;
   accepted_entry what;
-  std::vector<bool> released;  // by closure: released by its client, so without a slot
+  std::vector<bool>
+      released;  // by closure: whether its client has released it, so that it has no slot
   bool changed = false;
 
   core::closure_id id(std::size_t i) const { return what.ids[i]; }
@@ -67,7 +68,7 @@ struct job_entries {
   core::session_id id{};
   core::delivery delivery{};
   std::string cluster;
-  std::vector<request_entry> requests;  // by first position
+  std::vector<request_entry> requests;  // by the request's first position
 
   request_entry* with(std::uint64_t order) {
     auto const after =
@@ -215,7 +216,7 @@ class planner_of_repair {
     if (moves_.empty()) return {};
     auto const generation = std::uint64_t{core::generations_of(epoch).first};
     for (auto const& m : moves_) {
-      auto& [next, end] = free_[m.job->cluster];  // a chunk of slots belongs to one cluster
+      auto& [next, end] = free_[m.job->cluster];  // chunks of slots belong to a single cluster
       if (next == end) {
         if (chunks_ >= core::server_wide::chunks_max)
           return {code::internal, of_.name() + ": no closure ids are free"};
@@ -255,7 +256,8 @@ class planner_of_repair {
           after = others->second;
         } else if (auto const n = named_.find(raw(before));
                    n != named_.end() && n->second > 1 && !has(r.job, before)) {
-          after = core::closure_id{place_of(before)};  // without a generation: matches no closure
+          after =
+              core::closure_id{place_of(before)};  // an ID without a generation matches no closure
           plan_.report.add(
               "a closure of " + core::text(r.job) + " uses the value of " + core::text(before) +
               ", which is the id of several closures: the closure fails if it has not run yet");

@@ -11,7 +11,6 @@ namespace muster::server::journal::rocks {
 
 rocksdb::Options options();
 muster::status refused(std::filesystem::path const& directory, std::string const& why);
-/// Returns Muster's own text for common errors.
 std::string explained(rocksdb::Status const& s);
 /// Returns whether any process, including this one, has the directory open for writing.
 bool is_locked(std::filesystem::path const& directory);

@@ -25,7 +25,8 @@ struct change {
   bool operator==(change const&) const = default;
 };
 
-/// Returns the end of the range of all keys with this prefix; empty if the range has no end.
+/// Returns the end of the range of all keys with this prefix, or an empty string if there is no
+/// end.
 inline std::string behind(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
   if (!prefix.empty()) ++prefix.back();
@@ -41,10 +42,10 @@ class store {
   virtual muster::status write(std::vector<change> const& batch) = 0;
   /// Returns false to stop the visit.
   using visitor = std::function<bool(std::string_view key, std::string_view value)>;
-  /// Visits all entries whose keys have the prefix, in key order, until the visitor returns false.
+  /// Visits the entries whose keys have the prefix, in key order.
   virtual muster::status read(std::string_view prefix, visitor const& v) const = 0;
-  /// Called repeatedly, on any thread, while a caller waits for all writes. A remote store without
-  /// an answer must then give up.
+  /// Called repeatedly, on any thread, while a caller waits for all writes to end. A remote store
+  /// that gets no answer must then give up.
   virtual void hurry() {}
   virtual std::uint64_t bytes_on_disk() const = 0;
   /// Returns nothing if the free space is unknown.

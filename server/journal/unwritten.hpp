@@ -1,4 +1,4 @@
-// Read-only wrapper of a store. Drops writes and returns OK for them.
+// Read-only wrapper of a store. Writes are dropped and return OK.
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ activity_log::~activity_log() {
 
 // A worker number that appears twice in a step belongs to one task, whose worker was replaced.
 void activity_log::fold(changes const& c, names const& named, time_point now) {
-  bool came = false;  // rare
+  bool came = false;  // rarely true
   for (auto const& w : c.workers) {
     if (!w.here) continue;
     came = true;
@@ -85,7 +85,7 @@ void activity_log::close(worker_number w, time_point now) {
   closed_.emplace(now, l.number);
 }
 
-// Drops lanes without workers that are too old or exceed the limit.
+// Drops lanes without workers if they are too old or the limit is exceeded.
 void activity_log::forget_lanes(time_point now) {
   while (!closed_.empty() &&
          (closed_.begin()->first + kept_for < now || lanes_.size() >= config_.tasks_max)) {
@@ -178,7 +178,7 @@ void activity_log::turn_to_sum(worker_sums& s, function_id f, time_point started
   s.begin = time_point(duration(static_cast<std::int64_t>(s.sum->started)));
 }
 
-// The span is created first, because allocating it can drop the worker's other sums.
+// The span is allocated first, because its allocation can drop the worker's other sums.
 void activity_log::open_sum(worker_sums& s, function_id f, time_point started, time_point now) {
   auto const until = end_of_span(now);
   auto& b = append(started, until, now);

@@ -58,7 +58,7 @@ class activity_log {
   static constexpr duration sum_span = std::chrono::milliseconds(100);
   static constexpr std::uint32_t minutes_kept = 60;
   static constexpr duration kept_for = std::chrono::minutes(minutes_kept);
-  static constexpr std::size_t sums_max = 4;  // maximum number of open sums per worker
+  static constexpr std::size_t sums_max = 4;
   static constexpr std::uint32_t spans_a_chunk = 4096;
   static constexpr std::size_t span_bytes = 32;
   static constexpr std::size_t chunk_bytes = spans_a_chunk * span_bytes;
@@ -109,7 +109,7 @@ class activity_log {
   bool is_open(worker_number w) const {
     return raw(w) < workers_.size() && workers_[raw(w)].at != nullptr;
   }
-  /// Calls `f(id)` for each function of a span or minute. Can repeat functions.
+  /// Calls `f(id)` for the functions of spans and minutes, possibly several times per function.
   template <class F>
   void for_each_function(F f) const {
     for (auto const& c : chunks_)
@@ -155,7 +155,7 @@ class activity_log {
     std::uint32_t number = 0;  // minutes since the epoch
     std::uint32_t count = 0;
     std::uint32_t failed = 0;
-    std::uint32_t function = 0;  // several_functions if more than one ran
+    std::uint32_t function = 0;  // several_functions: more than one function ran
     bool ran = false;
     duration busy{};
 
@@ -169,7 +169,7 @@ class activity_log {
     std::uint32_t workers = 0;
     std::uint32_t slots = 0;  // maximum over its workers
     time_point closed{};
-    // Ring; allocated with the first minute.
+    // Ring of minutes, allocated when the first minute is recorded.
     std::unique_ptr<std::array<minute, minutes_kept>> minutes;
   };
   using lane_map = std::map<lane_key, lane>;
@@ -198,7 +198,7 @@ class activity_log {
   /// Returns the number below which spans no longer change.
   std::uint64_t settled(time_point now) const { return now >= settled_at_ ? next_ : settled_; }
   static span_view view_of(span const& b);
-  /// Returns the newest session whose ID has this low half. Low halves repeat only long after the
+  /// Returns the newest session whose ID has this low half. Low halves repeat only long after a
   /// span was dropped.
   session_id job_of(std::uint32_t low) const;
   static std::vector<minute_view> minutes_of(lane const& l, worker_sums const* growing);
@@ -211,7 +211,7 @@ class activity_log {
   std::vector<worker_sums> workers_;
   lane_map lanes_;
   std::unordered_map<std::uint32_t, lane_map::value_type const*> by_number_;
-  // By the time at which the last worker left.
+  // Lanes without a worker, by the time at which their last worker left.
   std::set<std::pair<time_point, std::uint32_t>> closed_;
   std::uint32_t last_lane_ = 0;
   std::deque<chunk> chunks_;

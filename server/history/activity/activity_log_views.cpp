@@ -79,7 +79,7 @@ span_page activity_log::spans(activity_filter const& f, std::uint64_t from, boun
 minute_page activity_log::minutes(activity_filter const& f, std::optional<lane_key> const& after,
                                   std::size_t lanes) const {
   minute_page page;
-  std::map<lane const*, worker_sums const*> growing;  // not added to a minute yet
+  std::map<lane const*, worker_sums const*> growing;  // sums that are not in a minute yet
   for (auto const& s : workers_)
     if (s.sum) growing.emplace(s.at, &s);
   std::optional<lane_key> at = after;

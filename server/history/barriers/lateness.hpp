@@ -25,8 +25,8 @@ class lateness {
     std::vector<std::uint32_t> arrival_us;  // time after the first arrival, by position in `who`
     std::uint32_t median_us = 0;
     coordination::task_index last = coordination::no_task;
-    duration late{};    // lateness of the last arrival
-    duration spread{};  // time from the first to the last arrival
+    duration late{};
+    duration spread{};  // from the first to the last arrival
 
     /// Returns the participant's delay after the median arrival, or 0.
     std::uint32_t late_us(std::size_t position) const {
@@ -48,8 +48,7 @@ class lateness {
 
   std::deque<meeting> const& meetings() const { return meetings_; }  // oldest first
   sums of(coordination::task_index t) const { return t < by_task_.size() ? by_task_[t] : sums{}; }
-  /// Returns up to `limit` tasks that were ever last or late. The task that was last most often is
-  /// first.
+  /// Returns tasks that were ever last or late. The task that was last most often is first.
   std::vector<coordination::task_index> worst(std::size_t limit) const;
   duration latest(coordination::task_index t) const;
 

@@ -1,4 +1,4 @@
-// View of late arrivals at barriers, with task and host names from the core. Engine thread only.
+// Late arrivals at barriers, with task and host names. Engine thread only.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -20,8 +20,8 @@ struct straggler_view {
     std::size_t participants = 0;
     std::string last;
     std::string host;
-    duration late{};    ///< lateness of the last arrival
-    duration spread{};  ///< time from the first to the last arrival
+    duration late{};
+    duration spread{};  ///< from the first to the last arrival
   };
   struct task {
     std::string name;

@@ -33,7 +33,6 @@ struct job_filter {
   bool takes_all() const { return !state && !streaming && !unfinished && text.empty(); }
 };
 
-/// Number of jobs, or sessions, in each state.
 using state_counts = std::array<std::uint64_t, enum_size<job_state>>;
 
 class job_lists {
@@ -56,7 +55,7 @@ class job_lists {
 
   /// Returns failed REST jobs; the last to end is first.
   std::vector<session_id> failed_since(time_point since) const;
-  /// Returns sessions of programs in which a closure has failed, by failure time.
+  /// Returns sessions of programs in which a closure has failed, ordered by failure time.
   std::vector<failed_session> sessions_failed_since(time_point since) const;
   std::vector<session_id> watched(time_point now) const;
   /// Returns matching jobs with IDs below `before` (0: all IDs), newest first. Visits at most

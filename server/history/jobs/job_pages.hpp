@@ -7,7 +7,7 @@
 namespace muster::history {
 
 struct failed_jobs {
-  std::vector<job_view> newest;  // by end time
+  std::vector<job_view> newest;  // ordered by end time
   std::uint64_t count = 0;       // including unlisted jobs
 };
 
@@ -18,7 +18,7 @@ struct failed_sessions {
     time_point at{};
     std::optional<failure> why;  // nothing if the text is no longer stored
   };
-  std::vector<one> newest;  // by failure time
+  std::vector<one> newest;  // ordered by failure time
   std::uint64_t count = 0;  // including unlisted sessions
 };
 

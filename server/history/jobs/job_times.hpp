@@ -17,7 +17,6 @@
 
 namespace muster::history {
 
-/// Histogram of durations that stores only non-empty buckets.
 class run_times {
  public:
   struct cell {

@@ -54,7 +54,8 @@ struct cluster_event {
 
 class cluster_log {
  public:
-  static constexpr std::size_t singly = 20;  ///< separate events per kind, cluster and step
+  static constexpr std::size_t singly =
+      20;  ///< maximum number of separate events per kind, cluster and step
 
   void fold(coordination::changes const& c) {
     pending_events_.clear();

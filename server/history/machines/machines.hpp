@@ -30,8 +30,7 @@ class machines {
  public:
   /// One hour with a sample every five seconds.
   static constexpr std::size_t samples_max = 720;
-  /// Maximum number of machines with samples (27 MB). For further machines, only the latest state
-  /// is stored.
+  /// Machines with samples (27 MB). For further machines, only the latest state is stored.
   static constexpr std::size_t charts_max = 1'024;
   /// At the limit, a machine that has left is dropped; if none has left, a new machine is not
   /// stored.
@@ -49,7 +48,7 @@ class machines {
     std::size_t near_samples = 0;
     time_point near_since{};
     bool charted = false;
-    std::size_t next = 0;  // index of the sample to overwrite next
+    std::size_t next = 0;  // sample to overwrite next
     std::vector<machine_sample> ring{};
 
     bool fresh(time_point now) const { return !gone && now - seen <= fresh_for; }
@@ -61,7 +60,7 @@ class machines {
   /// `task`: for example "worker:3"; empty for the server itself
   void report(std::string const& task, machine seen, time_point now);
   void remove_machine(std::string const& task);
-  /// Restores a sample from an earlier server process, oldest first, before the machine reports.
+  /// Samples must be restored oldest first, before the machine reports.
   void restore(std::string const& task, std::string const& host, machine_sample const& s);
   row const* find(std::string const& task) const;
   std::map<std::string, row> const& all() const { return rows_; }

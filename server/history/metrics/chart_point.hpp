@@ -1,4 +1,4 @@
-// A point of a chart of the whole server.
+// A point of a server-wide chart.
 #pragma once
 
 #include <array>

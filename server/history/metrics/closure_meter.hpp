@@ -19,11 +19,11 @@ using namespace muster::core;
 
 struct closure_metrics {
   histogram
-      queue_wait;  // from ready to run (scheduled, delay elapsed, requeued) to sent to a worker
-  histogram execution;                // from sent to a worker to answered
-  histogram total;                    // from scheduled to ended
-  histogram value_wait;               // from requested to available; 0 if already available
-  histogram recovery;                 // from task lost to task attached again
+      queue_wait;  // from ready to run (scheduled, delay elapsed, requeued) until sent to a worker
+  histogram execution;                // from sent to a worker until answered
+  histogram total;                    // from scheduled until ended
+  histogram value_wait;               // from requested until available; 0 if already available
+  histogram recovery;                 // from task lost until task attached again
   std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
   std::uint64_t retracted = 0;        // prefetched by one worker and returned for another

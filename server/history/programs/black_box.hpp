@@ -63,9 +63,8 @@ class black_box {
   /// Repeated reports are ignored.
   void started(time_point now, std::string_view worker, rank_name const& rank);
   void ended(time_point now, std::string_view worker, rank_end const& end);
-  /// Adds the stacks of ranks that the worker has killed.
   void killed(std::string_view worker, name const& which, std::vector<attempt_record::stack> where);
-  /// Records in the worker's running attempts that the worker is disconnected.
+  /// Records in the worker's running attempts that it is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
   void back(time_point now, std::string const& worker);
   /// Adds an event of the attempt's coordination cluster.

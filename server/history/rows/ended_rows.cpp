@@ -22,7 +22,8 @@ std::uint64_t bytes_of(core::failure const& f) {
 
 }  // namespace
 
-// Rows of one worker arrive consecutively, so the search is rare and a chunk has only 128 rows.
+// The search is rare, because rows of one worker arrive consecutively, and short, because a chunk
+// has only 128 rows.
 void ended_rows::hold(chunk& c, std::uint32_t place) {
   c.last_place = place;
   if (place == places::none || std::find(c.ran_at.begin(), c.ran_at.end(), place) != c.ran_at.end())

@@ -122,16 +122,16 @@ class ended_rows {
     std::uint32_t used = 0;
     std::uint64_t first = 0;
     std::uint64_t text_bytes = 0;
-    chunk_number previous = none, next = none;  // in its ring
+    chunk_number previous = none, next = none;  // neighbours in the ring
     chunk_number older = none, newer = none;    // among all chunks, by creation time
   };
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // in whole chunks
+    std::uint64_t rows = 0;  // chunk_rows per chunk, even if a chunk has fewer
   };
   struct of_session {
-    std::uint32_t free = 0;  // free rows in the newest chunk
+    std::uint32_t free = 0;
     ring rings[2];
   };
 

@@ -13,7 +13,7 @@ namespace muster::server {
 
 class history_reader {
  public:
-  /// Further waiting questions are rejected.
+  /// Maximum number of waiting questions. Further questions are rejected.
   static constexpr std::size_t questions_max = 8;
 
   using question = std::function<void(history_store const&)>;
@@ -23,7 +23,7 @@ class history_reader {
   /// Drops waiting questions. Has no effect if not started.
   void stop() { thread_.stop(false); }
 
-  // The following functions can be called on any thread, before `start` as well.
+  // The following functions can be called on any thread, even before `start`.
   bool there() const { return there_; }
   /// @return FAILED_PRECONDITION: there is no store. RESOURCE_EXHAUSTED: too many questions are
   ///   waiting. UNAVAILABLE: the reader has been stopped.

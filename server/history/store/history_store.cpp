@@ -21,7 +21,7 @@ using steady = std::chrono::steady_clock;
 
 struct part {
   char const* name;
-  unsigned share;  // of 32 parts of bytes_max
+  unsigned share;  // share of bytes_max, in 32nds
 };
 // Indexed by history_kind. Workers' activity needs the most space.
 constexpr std::array<part, 8> parts{{{"events", 4},
@@ -176,7 +176,8 @@ void history_store::read(history_kind kind, core::time_point since, amount most,
     last = place_of(it->key());
     v(last, it->value().ToStringView());
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // also stands for the rest of its file
+  if (!it->status().ok())
+    count_unreadable(kind, last, 1);  // counts the rest of its file as one record
 }
 
 void history_store::scan(history_kind kind, history_place from,
@@ -192,7 +193,8 @@ void history_store::scan(history_kind kind, history_place from,
     last = place_of(it->key());
     if (!v(last, it->value().ToStringView())) return;
   }
-  if (!it->status().ok()) count_unreadable(kind, last, 1);  // also stands for the rest of its file
+  if (!it->status().ok())
+    count_unreadable(kind, last, 1);  // counts the rest of its file as one record
 }
 
 void history_store::count_unreadable(history_kind kind, history_place at, std::size_t rows) const {

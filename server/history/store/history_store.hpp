@@ -33,7 +33,7 @@ class DB;
 
 namespace muster::server {
 
-/// Each kind has its own share of the space. The shares are defined in history_store.cpp.
+/// Each kind has its own share of the space; see history_store.cpp.
 enum class history_kind : std::uint8_t {
   events,
   points,
@@ -133,8 +133,8 @@ class history_store {
   core::time_point oldest() const;
   void count_unreadable(history_kind kind, history_place at, std::size_t rows) const;
 
-  /// Maximum number of records remembered as unreadable, so that each is counted only once. Further
-  /// records are not counted.
+  /// Maximum number of records that are remembered as unreadable, so that each is counted only
+  /// once. Further records are not counted.
   static constexpr std::size_t unreadable_records_max = 10'000;
 
   std::filesystem::path const directory_;

@@ -222,7 +222,6 @@ bool each_field_of(std::string_view bytes, Take const& take) {
   return !r.damaged();
 }
 
-// Decodes a record that is a single row, or one row of a record.
 template <class Row>
 bool read_row(std::string_view bytes, Row& into, std::size_t* unreadable) {
   bool in_range = true;
@@ -296,7 +295,7 @@ std::vector<recorded_machine> machines_from(std::string_view bytes, std::size_t*
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named) {
   spans_record r{cluster, {}, {}, {}};
-  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // name numbers to indexes
+  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // by number: index
   for (auto const& l : page.names.lanes) {
     lanes.emplace(l.lane, r.lanes.size());
     r.lanes.push_back({l.job, l.index});
@@ -319,7 +318,7 @@ std::string encoded(std::string const& cluster, core::span_page const& page,
   return journal::encoded_entry(r);
 }
 
-// The columns of a damaged record can differ in length. Only complete rows are returned.
+// Only complete rows are returned, because columns of a damaged record can differ in length.
 recorded_spans spans_from(std::string_view bytes, std::size_t* unreadable) {
   spans_record r;
   bool in_range = true;

@@ -1,4 +1,4 @@
-// The main cluster's names are all mapped to the empty name.
+// All names of the main cluster are mapped to the empty name.
 #include "server/hub/access/cluster_scope.hpp"
 
 #include <algorithm>

@@ -78,7 +78,7 @@ core::caller gate::current(core::token const& t) const {
 core::caller gate::look_up(std::string_view credential) const {
   auto const tokens = std::atomic_load(&tokens_);
   auto const it = tokens->find(id_of(credential));
-  // An unknown ID takes as long as a wrong secret, so that timing does not reveal IDs.
+  // A lookup of an unknown ID takes as long as a wrong secret, so that timing does not reveal IDs.
   static core::token const nobody{.id = "nobody", .salt = "0", .digest = std::string(32, '0')};
   auto const& t = it == tokens->end() ? nobody : *it->second;
   bool const good = fits(t, credential);

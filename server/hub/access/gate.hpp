@@ -53,22 +53,22 @@ class gate {
   bool required_after_restart() const {
     return after_restart_ && !required_ && !std::atomic_load(&tokens_)->empty();
   }
-  /// Sets the tokens, by common name, of callers with a certificate but without a credential.
+  /// Sets the tokens of callers that present a certificate instead of a credential, by common name.
   void allow_certificates(token_set all) { certificates_ = std::move(all); }
   /// Engine thread.
   void publish(std::shared_ptr<token_set const> tokens);
 
   /// Allows all requests while no token is required.
   verdict judge(asking const& a);
-  /// Returns the credential's token, or null if it is invalid. Counts nothing.
+  /// Returns the credential's token, or null if it is invalid. Does not count refusals.
   core::caller who(std::string_view credential, std::string_view certificate = {}) const;
   /// Returns a token's current state, or null if the token is no longer valid.
   core::caller current(core::token const& t) const;
   /// Returns the caller if the credential grants the permission. Cheaper than `judge`, which must
-  /// decide if this function returns null. Counts nothing.
+  /// decide if this function returns null. Does not count refusals.
   core::caller known(std::string_view credential, core::permission needs) const;
 
-  /// Refused requests since the server start.
+  /// Numbers of refused requests since the server start.
   struct totals {
     std::uint64_t without = 0, wrong = 0, forbidden = 0;
     std::size_t tokens = 0;
@@ -79,7 +79,6 @@ class gate {
   totals counts() const;
   void note_reset() { ++resets_; }
   void note_cut() { ++cut_; }
-  /// Any thread.
   void note_silent_flood(std::string const& address) {
     ++silent_floods_;
     on_silent_flood(address);

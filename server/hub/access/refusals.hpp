@@ -14,8 +14,8 @@ namespace muster::server {
 struct refused {
   std::string address{};  // empty: all addresses beyond addresses_max
   std::uint64_t without = 0;
-  std::uint64_t wrong = 0;      // with unknown, revoked or expired credentials
-  std::uint64_t forbidden = 0;  // with valid credentials of an insufficient role
+  std::uint64_t wrong = 0;      // unknown, revoked or expired credentials
+  std::uint64_t forbidden = 0;  // valid credentials of an insufficient role
   std::string last{};
 };
 

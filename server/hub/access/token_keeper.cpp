@@ -1,4 +1,4 @@
-// A change applies before it is durable, so that a revoked token is invalid immediately. The
+// A change takes effect before it is durable, so that a revoked token is invalid immediately. The
 // request is answered when the change is durable.
 #include "server/hub/access/token_keeper.hpp"
 

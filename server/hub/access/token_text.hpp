@@ -9,9 +9,9 @@
 
 namespace muster::server {
 
-/// Longer credentials are rejected unparsed.
+/// Longer credentials are rejected without parsing.
 inline constexpr std::size_t credential_bytes_max = 512;
-/// Applies to a --token-file.
+/// Applies only to credentials in a --token-file.
 inline constexpr std::size_t credential_bytes_min = 32;
 
 /// Returns the name or, if empty, the role, followed by six random digits.

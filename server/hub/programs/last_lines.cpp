@@ -17,7 +17,7 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
     for (++i; is(i, ' ', '?');) ++i;
     return std::min(i + 1, text.size());
   }
-  if (is(i, ']', ']')) {  // titles, links: up to BEL or ESC backslash
+  if (is(i, ']', ']')) {  // titles and links, terminated by BEL or ESC backslash
     while (i < text.size() && text[i] != '\a' && text[i] != '\x1b') ++i;
     return std::min(i + (is(i, '\x1b', '\x1b') ? 2 : 1), text.size());
   }

@@ -28,7 +28,8 @@ std::string rank_task(cluster_spec const& spec, coordination::task_index task) {
   return {};
 }
 
-// Numbers the tasks like JAX processes, in rank order, without parameter servers and evaluators.
+// Tasks are numbered like JAX processes, in rank order. Parameter servers and evaluators are
+// omitted.
 cluster_spec spec_for(core::attempt_sheet const& sheet) {
   cluster_spec spec;
   spec.name = core::text(sheet.program);
@@ -212,7 +213,7 @@ void program_clusters::restored(core::program_id program, std::uint32_t attempt,
                                 bool over) {
   programs_[program] = {
       .attempt = attempt, .has_cluster = tunnels && !of(program).empty(), .has_begun = true};
-  // A generation that was about to begin when the process died belongs to this attempt.
+  // If the process died just before a generation began, that generation belongs to this attempt.
   if (auto const id = all_.state().find(core::text(program)); id && !over)
     if (auto next = all_.state().view(*id, all_.now()).next)
       (void)all_.renew(*id, std::move(*next));

@@ -33,14 +33,13 @@ class program_clusters {
     std::function<void(log_event const&)> tell;
     /// This and the next two functions act later, not within the call.
     std::function<void(std::string name)> remove;
-    /// Reports a failure to the program.
     std::function<void(core::coordination_failed)> failed = [](auto const&) {};
     /// Adds a failure to the attempt's record.
     std::function<void(core::program_id, std::uint32_t attempt, core::attempt_record::event)>
         noted = [](auto, auto, auto const&) {};
   };
 
-  /// The TCPStores that the server provides for programs.
+  /// Functions for the TCPStores that the server provides for programs.
   struct store_hooks {
     /// Creates an empty store for an attempt.
     std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
@@ -95,7 +94,7 @@ class program_clusters {
     bool has_cluster = false;
     // Whether its generation has begun. Earlier reports concern the previous attempt.
     bool has_begun = false;
-    bool failed = false;  // a task has failed; later failures are consequences
+    bool failed = false;  // whether a task has failed; later failures are consequences
   };
 
   muster::status declare(core::attempt_sheet const& sheet);

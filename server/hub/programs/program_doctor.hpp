@@ -72,7 +72,7 @@ class program_doctor {
     std::map<std::uint64_t, question> awaited{};
     std::vector<doctor::rank_vitals> vitals{};
     std::optional<core::time_point> asked_at{};  // set until the answers are evaluated
-    std::optional<std::uint64_t> round{};        // stack round
+    std::optional<std::uint64_t> round{};        // number of the stack round
     bool round_is_over = false;
   };
 
@@ -87,7 +87,7 @@ class program_doctor {
 
   hub& hub_;
   std::map<core::program_id, watched_program> all_;
-  std::uint64_t last_ = 0;              // query number
+  std::uint64_t last_ = 0;              // last query number
   core::time_point due_ = core::never;  // cached, because it is read in each step
 };
 

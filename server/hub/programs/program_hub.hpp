@@ -1,4 +1,4 @@
-// A hub's handling of programs outside the core. Owned by a hub; engine thread only.
+// Handles programs outside the core. Owned by a hub; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class program_hub {
   void forget_worker(core::stream_id worker);
   void tick();
   core::time_point due() const { return std::min(steps_.due(), doctor_.due()); }
-  /// Called when the core has removed all programs with their cluster.
+  /// Called after the core has removed all programs, because their cluster was removed.
   void close();
 
   /// REQUIRES: nothing has been scheduled yet.

@@ -13,7 +13,7 @@ struct rank_log_query {
   std::uint64_t number = 0;
   core::rank_name rank{};
   std::uint64_t offset = 0;
-  bool from_end = false;  // the offset counts from the end
+  bool from_end = false;  // whether `offset` counts from the end
   std::uint32_t bytes_max = 0;
 };
 

@@ -37,7 +37,7 @@ std::uint64_t rank_stacks::begin(stacks_query const& of, worker_function const& 
     q.attempt = of.attempt;
     q.number = ++last_;
     if (!ask(stream, q)) continue;
-    // Until the answer arrives; older workers never answer.
+    // This state remains until the answer arrives; older workers never answer.
     for (auto const rank : q.ranks) r.stacks[rank].state = stack_state::no_answer;
     r.awaited[q.number] = {stream, std::move(q.ranks)};
   }

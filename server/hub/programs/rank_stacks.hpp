@@ -54,7 +54,7 @@ class rank_stacks {
   using worker_function = std::function<core::stream_id(std::uint32_t rank)>;
   /// Returns false if the worker is disconnected.
   using ask_function = std::function<bool(core::stream_id, stacks_query const&)>;
-  /// Queries the workers of the ranks, and returns the round's number.
+  /// Returns the round's number.
   std::uint64_t begin(stacks_query const& of, worker_function const& worker,
                       ask_function const& ask);
   /// Calls `done` once all answers have arrived, or immediately if the round is complete or
@@ -79,7 +79,7 @@ class rank_stacks {
   static void call_if_complete(round& r);
 
   std::map<std::uint64_t, round> rounds_;
-  std::uint64_t last_ = 0;  // number of queries and rounds
+  std::uint64_t last_ = 0;  // last number of a query or round
 };
 
 }  // namespace muster::server

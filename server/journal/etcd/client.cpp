@@ -37,7 +37,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments o;
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  // Reconnects soon to a recovered member. The rounds of `ask` limit the rate.
+  // A recovered member is reconnected soon. The rounds of `ask` limit the rate.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Despite its name, this option is the maximum duration of a connection attempt.
   o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);
@@ -48,8 +48,8 @@ grpc::ChannelArguments arguments() {
   return o;
 }
 
-// etcd uses the codes of these errors for other errors too. etcd's own clients compare the same
-// texts (rpctypes of 3.4.23 and 3.5).
+// etcd uses the codes of these errors for other errors too. Its own clients compare the same texts
+// (rpctypes of 3.4.23 and 3.5).
 constexpr std::string_view no_space = "etcdserver: mvcc: database space exceeded";
 constexpr std::string_view old_revision = "etcdserver: revision of auth store is old";
 // OUT_OF_RANGE: etcd has dropped the revision, or this member has not reached it.

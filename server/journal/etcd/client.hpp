@@ -41,11 +41,9 @@ struct member {
   std::string trouble = "not asked";  ///< result of the last call; empty: success
 };
 
-/// Returns whether etcd's quota is exhausted. RESOURCE_EXHAUSTED also stands for "too many
-/// requests", which is temporary.
+/// RESOURCE_EXHAUSTED alone also stands for "too many requests", which is temporary.
 bool out_of_space(grpc::Status const& s);
-/// Returns whether the error is temporary. The call may have been executed, and a later call may
-/// succeed.
+/// Returns whether the error is temporary. The call may have been executed.
 bool may_pass(grpc::Status const& s);
 
 using attempt = std::function<grpc::Status(member&, grpc::ClientContext&)>;
@@ -94,7 +92,7 @@ class client {
   /// etcd.
   muster::status require_all_acknowledged(milliseconds limit, std::string const& what);
   void each(milliseconds limit, attempt const& f);
-  /// Runs all transactions concurrently on the current member.
+  /// Runs the transactions concurrently on the current member.
   std::vector<grpc::Status> transact(milliseconds limit, std::vector<wire::TxnRequest> const& all,
                                      std::vector<wire::TxnResponse>& answers);
   /// Recovers space when etcd's quota is exhausted: drops the history before this revision,
@@ -131,7 +129,7 @@ class client {
 
   access const access_;
   std::vector<member> members_;
-  std::size_t at_ = 0;    // current member
+  std::size_t at_ = 0;
   std::size_t last_ = 0;  // member of the last call
   std::string token_;
   clock::time_point space_made_{};

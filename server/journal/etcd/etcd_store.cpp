@@ -58,7 +58,7 @@ muster::status etcd_store::confirm_term() {
   return {code::unavailable, "the key of this leader was removed from etcd"};
 }
 
-// Applies a batch whose end marker is stored. Deletes incomplete batches.
+// Applies a stored batch if its end marker exists, otherwise deletes it.
 muster::status etcd_store::recover_redo() {
   std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence number
   std::string ended, count;

@@ -107,8 +107,8 @@ muster::status leadership::refused(grpc::Status const& s) {
   return why;
 }
 
-// Returns whether the lease is valid by this server's clock. Afterwards, it may have expired in
-// etcd, and a leader must stop.
+// Returns whether the lease is valid by this server's clock. If not, it may have expired in etcd,
+// and a leader must stop.
 bool leadership::in_time() const {
   return now().count() < granted_until_us_;
 }
@@ -122,8 +122,8 @@ void leadership::revoke() {
 }
 
 muster::result<leadership::seen> leadership::grant_and_put() {
-  // The key of an attempt that timed out may still be written with its lease, which would block all
-  // servers, including this one.
+  // An attempt that timed out may still write its key, which would block all servers, including
+  // this one.
   if (lease_ != 0 && in_time()) revoke();
   wire::LeaseGrantRequest wanted;
   wanted.set_ttl(options_.lease.count());

@@ -1,6 +1,6 @@
 // Election among the servers of one store: the server whose key exists in etcd, with a valid lease,
 // is the leader. One thread renews the lease. When another server could become the leader, a second
-// thread ends the process, and so does `check` before an answer is sent. Neither waits for etcd.
+// thread ends the process. `check` also ends it before an answer is sent. Neither waits for etcd.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct term {
 };
 
 struct leadership_options {
-  std::string address;            ///< "host:port" that waiting servers report to clients
+  std::string address;            ///< "host:port"; waiting servers report it to clients
   std::uint64_t self = 0;         ///< random identifier of this process
   std::chrono::seconds lease{3};  ///< etcd may grant a longer lease
   /// Called on any thread, with the reason, when this process must stop answering. Must not return.
@@ -43,7 +43,7 @@ class leadership {
   /// @return UNAVAILABLE: etcd does not answer. Other codes: etcd rejects the request.
   muster::result<seen> try_to_lead();
 
-  /// Valid after a successful try_to_lead(). Main thread.
+  /// Valid once try_to_lead() has succeeded. Main thread.
   leadership::seen const& state() const { return seen_; }
   term begun() const { return term_; }
 

@@ -7,7 +7,7 @@ namespace {
 
 struct outcome {
   std::map<std::string_view, change const*> last;
-  std::set<std::string_view> cleared;  // erased prefixes; no prefix starts with another one
+  std::set<std::string_view> cleared;  // erased prefixes; no prefix starts with another prefix
 
   explicit outcome(std::vector<change> const& batch) {
     for (auto const& c : batch) {
@@ -60,7 +60,7 @@ class planner {
       add(erase(names_.pieces(it->second), behind(names_.pieces(it->second))));
       it = numbers.erase(it);
     }
-    // Only the ranges between keys that are put are erased.
+    // Erases only the ranges between keys that are put.
     auto from = names_.entry(prefix);
     auto const end = behind(from);
     for (auto it = o.last.lower_bound(prefix); it != o.last.end() && it->first.starts_with(prefix);

@@ -26,7 +26,7 @@ namespace wire = etcdserverpb;
 /// operation.
 constexpr std::size_t operations_max = 120;
 constexpr std::size_t transaction_bytes_max = std::size_t{1} << 20;
-/// Maximum length of a value stored as a single piece.
+/// Maximum length of a value that is stored as a single piece.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
 struct names {
@@ -53,7 +53,8 @@ struct names {
   }
 };
 
-/// By entry with a large value: the number of its pieces. Each number is used only once.
+/// By entry with a large value: the number under which its pieces are stored. Each number is used
+/// only once.
 struct piece_table {
   std::map<std::string, std::uint64_t, std::less<>> numbers;
   std::uint64_t next = 1;

@@ -14,7 +14,7 @@ struct resigns {
     delete l;
   }
 };
-/// Leadership that lasts as long as the object, so that no server can use the store.
+/// Leadership for the object's lifetime, so that no server can use the store.
 using exclusive_leadership = std::unique_ptr<leadership, resigns>;
 /// Becomes the leader.
 /// @param who name shown to waiting servers
