@@ -1,5 +1,4 @@
-// Checks names and arguments that users pass. The check functions throw std::invalid_argument with
-// a description of the problem. Thread-safe.
+// Checks of user input. The check functions throw std::invalid_argument. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -11,17 +10,16 @@ namespace muster {
 
 void check_function_name(std::string_view name);
 void check_argument_bytes(std::size_t bytes);
-/// Accepts two empty strings, a display name alone, or a display name and 64 hexadecimal digits.
+/// Accepts an empty hash, or a display name and 64 hexadecimal digits.
 void check_callable(std::string_view display_name, std::string_view hash);
 
-/// Checks a gRPC server address: HOST:PORT, a target with a gRPC scheme such as unix:PATH, or a
-/// comma-separated list.
+/// Accepts HOST:PORT, a target with a gRPC scheme such as unix:PATH, or a comma-separated list.
 void check_server_address(std::string_view address);
-/// Returns the reason why a server is unreachable, extracted from gRPC's message. Does not throw.
+/// Extracts the reason from gRPC's message.
 std::string unreached_reason(std::string_view text);
 
 /// Converts 64 lower-case hexadecimal digits to 32 bytes. Returns an empty string for any other
-/// input. Does not throw.
+/// input.
 std::string hash_bytes(std::string_view digits);
 
 std::string in_ms(std::chrono::milliseconds t);

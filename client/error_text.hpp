@@ -1,4 +1,4 @@
-// Exception messages for display. Thread-safe.
+// Exception messages for display.
 #pragma once
 
 #include <exception>
@@ -6,8 +6,7 @@
 
 namespace muster {
 
-/// Returns the exception's message. For Boost.System errors, omits the number and source location
-/// that what() appends.
+/// Returns what(), without the number and source location that Boost.System appends.
 std::string error_text(std::exception const& error);
 
 }  // namespace muster

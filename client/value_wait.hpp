@@ -1,5 +1,5 @@
 // Informs the worker that a function waits for a value. After a long wait, the worker uses the slot
-// for other calls, because one of them may have to produce the value.
+// for other calls, which may have to produce the value.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace muster::detail {
 
-/// Start of the wait; the epoch while the function is not waiting.
+/// Start of the wait; the epoch while not waiting.
 using wait_start = std::atomic<std::chrono::steady_clock::time_point>;
 
 /// While this object exists, records this thread's waits in `into`, which must outlive it.
@@ -21,8 +21,8 @@ class wait_recording_scope {
   wait_start* before_;
 };
 
-/// Marks this thread as waiting while this object exists. When a nested object is destroyed, the
-/// outer wait ends as well.
+/// Marks this thread as waiting while this object exists. Destroying a nested object ends the outer
+/// wait as well.
 class value_wait {
  public:
   value_wait();

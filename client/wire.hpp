@@ -1,4 +1,4 @@
-// Converts failures, encodings and IDs to and from the wire format. Thread-safe.
+// Conversions of failures, encodings and IDs to and from the wire format.
 #pragma once
 
 #include "muster/v1/common.pb.h"
@@ -7,8 +7,7 @@
 
 namespace muster {
 
-/// Fills all fields except the position. Converts strings to valid UTF-8 and truncates them at 64
-/// KiB.
+/// Fills all fields except the position. Truncates strings at 64 KiB and makes them valid UTF-8.
 void to_wire(failure const& from, v1::Failure& to);
 failure from_wire(v1::Failure const& from);
 

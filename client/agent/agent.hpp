@@ -1,15 +1,12 @@
-// Implementation of a coordination_agent: the connection to the service, the state of the run, and
-// the coroutines that send heartbeats, poll for errors and execute requests. It uses XLA's version
-// of the coordination protocol, which numbers tasks across the whole cluster. Only wait_for_all
-// uses TensorFlow's version.
+// Implementation of a coordination_agent. It uses XLA's version of the coordination protocol, which
+// numbers tasks across the whole cluster. Only wait_for_all uses TensorFlow's version.
 //
 //     idle --connect--> connecting --> connected --> failed --connect--> …
 //                           \--> idle      \--shutdown--> shut_down --connect--> …
 //
 // Owned by the coordination_agent and unfinished questions. All state belongs to the engine thread;
 // other threads read copies under the mutex. Operations are coroutines on the engine thread. Each
-// has a deadline, and a ticket that can cancel it. They throw as documented in
-// coordination_agent.hpp.
+// has a deadline, and a ticket that can cancel it.
 #pragma once
 
 #include <future>
@@ -82,7 +79,6 @@ class agent : public std::enable_shared_from_this<agent> {
   using tensorflow_stub = tensorflow::CoordinationService::Stub;
   enum class again : bool { no, yes };  // whether an interrupted call can be repeated
 
-  // Connection and run; agent.cpp.
   coro::task<void> register_task(ticket& t);
   /// Sets the heartbeat interval to half of the shorter timeout, the agent's or the cluster's. 0
   /// means that the cluster's timeout is unknown.
@@ -115,7 +111,7 @@ class agent : public std::enable_shared_from_this<agent> {
   using method = std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> (Stub::*)(
       grpc::ClientContext*, Request const&, grpc::CompletionQueue*);
 
-  /// Makes one attempt; if there is no connection, waits for one. clock::time_point::max() means no
+  /// Makes one attempt; waits for a connection if necessary. clock::time_point::max() means no
   /// deadline.
   template <class Stub, class Request, class Response>
   coro::task<grpc::Status> once(ticket& t, method<Stub, Request, Response> m, Request const& q,
@@ -135,9 +131,9 @@ class agent : public std::enable_shared_from_this<agent> {
     co_return status;
   }
 
-  /// Calls the service. Returns nothing if `r` contains the response, otherwise the service's
-  /// error. Throws the error that matches the reason for a cancelled ticket, agent_error if the
-  /// service belongs to another run, and wait_timeout.
+  /// Returns nothing if `r` contains the response, otherwise the service's error. Throws the error
+  /// that matches the reason for a cancelled ticket, agent_error if the service belongs to another
+  /// run, and wait_timeout.
   template <class Stub, class Request, class Response>
   coro::task<std::optional<service_error>> ask(ticket& t, method<Stub, Request, Response> m,
                                                Request& q, Response& r, milliseconds timeout,
@@ -166,7 +162,7 @@ class agent : public std::enable_shared_from_this<agent> {
     }
   }
 
-  /// Returns the response. Throws as ask(), and the service's error.
+  /// Throws as ask(), and the service's error.
   template <class Stub, class Request, class Response>
   coro::task<Response> answer(ticket& t, method<Stub, Request, Response> m, Request& q,
                               milliseconds timeout, again a = again::yes) {

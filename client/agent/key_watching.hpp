@@ -1,5 +1,5 @@
 // A watch of a key folder. Shared by its handle, which can stop it from any thread, and by the
-// agent's coroutine that polls the service and calls the handler.
+// agent's coroutine that polls the service.
 #pragma once
 
 #include <condition_variable>
@@ -34,7 +34,7 @@ class key_watching : public std::enable_shared_from_this<key_watching> {
  private:
   mutable std::mutex mutex_;  // protects the members below
   std::condition_variable over_;
-  coro::engine_context* engine_;  // null after the end, because the engine may no longer exist
+  coro::engine_context* engine_;  // null after the end, when the engine may no longer exist
   ticket* ticket_ = nullptr;
   bool stopped_ = false;
 };

@@ -1,5 +1,4 @@
-// An error of the coordination service, read from the status of a call and its payloads.
-// Thread-safe.
+// An error of the coordination service, read from a call's status and its payloads.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -20,9 +19,9 @@ struct service_error {
   std::optional<std::uint32_t> task;
   bool reported = false;
   std::optional<std::pair<std::string, std::int64_t>> barrier;  // ID and use
-  bool other_service = false;  // whether the agent had registered with another service incarnation
+  bool other_service = false;  // the agent had registered with another service incarnation
 
-  /// Returns true for a broken connection or an unavailable server, where a retry can succeed.
+  /// Returns true if a retry can succeed: the connection broke, or the server is unavailable.
   bool passes() const;
   [[noreturn]] void raise() const;
 };

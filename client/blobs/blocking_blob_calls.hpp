@@ -1,4 +1,4 @@
-// Blocking calls of BlobService, with retries. Thread-safe.
+// Blocking calls of BlobService. Thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -21,11 +21,10 @@ namespace muster::detail {
 using blob_stub = v1::BlobService::Stub;
 
 std::string raw_sha256_of(std::string_view bytes);
-/// Returns true if a retry can succeed.
 bool may_pass(grpc::StatusCode c);
 
-/// Stores a content. `name` and `holder` are set for a content that a process holds (see PutBlob).
-/// Any other content is stored under its hash.
+/// `name` and `holder` are set for a content that a process holds (see PutBlob). Any other content
+/// is stored under its hash.
 grpc::Status call_put(blob_stub& to, grpc::ClientContext& context, std::string_view hash,
                       std::string_view bytes, std::string_view name = {}, std::uint64_t holder = 0);
 grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string_view name,
@@ -38,7 +37,7 @@ inline constexpr std::size_t asked_max = 1'000;
 grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::string const& name,
                          std::string const& host, v1::BlobPlace& into);
 
-/// Calls the active server. Owned by blobs.
+/// Calls the active server.
 class blob_caller {
  public:
   using clock = std::chrono::steady_clock;
@@ -47,12 +46,12 @@ class blob_caller {
   explicit blob_caller(blobs_options const& o) : options_(o) {}
   blob_caller(blob_caller const&) = delete;
 
-  /// Makes one call with a deadline; cancel() aborts it.
+  /// cancel() aborts the call.
   grpc::Status once(call const& c, clock::duration limit);
   /// Repeats the call until it succeeds or blobs_options::patience has elapsed. Throws blob_error,
   /// whose message begins with `what`.
   void try_until(call const& c, clock::duration limit, std::string const& what);
-  /// Cancels all calls, including later calls.
+  /// Also cancels later calls.
   void cancel();
 
  private:

@@ -4,7 +4,7 @@
 // the call is retried periodically.
 //
 // Owned by shared_values, and by itself until its stream has ended. Thread-safe unless documented
-// otherwise. Waiting reports are limited by the number of held contents.
+// otherwise.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ namespace muster::detail {
 
 class content_reporter final : public std::enable_shared_from_this<content_reporter>, stream_side {
  public:
-  /// A held content. `copy` means that another process created it.
+  /// `copy` means that another process created the content.
   struct named {
     std::string name;
     std::uint64_t size = 0;
@@ -52,22 +52,22 @@ class content_reporter final : public std::enable_shared_from_this<content_repor
   /// Must be called once.
   void start();
   void close();
-  /// Waits for the stream to end after close(). Must not be called on the engine thread.
+  /// Must be called after close(), and not on the engine thread.
   void wait_ended();
 
   /// Returns true if contents can be held, because the server has acknowledged all of them. Waits
   /// for a server's first answer for up to `patience`, which must be 0 on the engine thread.
   bool ready(std::chrono::milliseconds patience);
-  /// Returns true if outputs can stay with their worker, false if the server must store them.
+  /// Returns false if the server must store outputs.
   bool outputs_stay() const;
   /// Returns true if the server could store a content of this size for processes that cannot reach
   /// this process.
   bool may_hold(std::uint64_t size) const;
-  /// Returns the holder number for storing a held content on the server; 0 without a stream.
+  /// Returns 0 without a stream.
   std::uint64_t holder() const;
 
-  /// Reports a content to the server. Must be called again after dropped() for an output that the
-  /// server may have declared unneeded too early.
+  /// Must be called again after dropped() for an output that the server may have declared unneeded
+  /// too early.
   void announce(named const& what);
   void dropped(std::string const& name);
   /// Count bytes fetched from other processes on this host (taken) and from other hosts (copied).

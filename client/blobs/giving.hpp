@@ -1,6 +1,6 @@
 // Serves this process's contents to other processes of the same user on this host, over a Unix
-// socket with a random name. Owned by shared_values, together with the io_context and its thread
-// (the loop). Contents can be added and dropped from any thread.
+// socket with a random name. Owned by shared_values, with the io_context and its thread (the loop).
+// Contents can be added and dropped from any thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,9 +23,9 @@ namespace muster::detail {
 
 class memory_server {
  public:
-  /// Maximum number of connected processes. Further processes are disconnected and use the server.
+  /// Further processes are disconnected and use the server.
   static constexpr int connections_max = 128;
-  /// Maximum number of contents; also limited to a quarter of the process's descriptor limit.
+  /// Also limited to a quarter of the process's descriptor limit.
   static constexpr std::size_t names_max = 1'024;
 
   /// Throws std::system_error if the socket cannot be created.
@@ -34,7 +34,7 @@ class memory_server {
 
   std::string const& socket_name() const { return socket_name_; }
 
-  /// Reserves room for a content. Returns false at the limit.
+  /// Returns false at the limit.
   bool reserve(std::size_t size);
   /// Returns true if `size` bytes would fit after dropping `without` bytes.
   bool has_room(std::size_t size, std::size_t without);
@@ -44,13 +44,12 @@ class memory_server {
   };
   occupancy used();
   void add(std::string const& name, file_descriptor fd, std::size_t size);
-  /// Drops a content. Returns false if it is not held.
+  /// Returns false if the content is not held.
   bool drop(std::string const& name);
-  /// Returns a descriptor, or an empty one if the content is not held or no descriptor is
-  /// available.
+  /// Returns an empty descriptor if the content is not held or no descriptor is available.
   file_descriptor opened(std::string const& name);
   std::vector<std::pair<std::string, std::size_t>> held();
-  /// Closes the sockets. Must run on the loop, or after the loop has ended.
+  /// Must run on the loop, or after the loop has ended.
   void close();
 
  private:

@@ -1,6 +1,6 @@
 // Memory that other processes can map: sealed memfds, which cannot be modified or truncated. The
-// kernel frees a memfd with its last descriptor or mapping. The content's name is the file name. If
-// the memory can be reused (regions.hpp), it is a label at the end instead. Thread-safe.
+// kernel frees a memfd with its last descriptor or mapping. The content's name is the file name or,
+// in reusable memory (regions.hpp), a label at the end. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,44 +19,42 @@ inline constexpr std::size_t name_bytes = 32;
 /// Returns true if other processes of this user can open this process's descriptors. They cannot
 /// after the process has changed its user.
 bool memory_can_be_shared();
-/// Returns a string that is equal for processes that can reach each other's Unix sockets: C++ and
-/// Python processes with the same kernel, network namespace and user. Empty if unknown.
+/// Returns a string that is equal for processes that can reach each other's Unix sockets, in C++
+/// and Python: processes with the same kernel, network namespace and user. Empty if unknown.
 std::string const& this_host();
-/// Returns the maximum number of bytes that a process can hold, or 0. See
-/// blobs_options::shm_bytes_max for `asked`.
+/// Returns the maximum bytes that a process can hold. See blobs_options::shm_bytes_max for `asked`.
 std::size_t memory_max(std::optional<std::size_t> asked);
 
 std::string random_name();
 
-/// Returns a sealed descriptor with these bytes. Throws std::system_error, for example if memory is
-/// full.
+/// Returns a sealed descriptor. Throws std::system_error, for example if memory is full.
 file_descriptor make_memory(std::string_view name, std::string_view bytes);
 /// Returns a sealed descriptor with the bytes that `fill` writes. Also throws the errors of `fill`.
 file_descriptor filled_memory(std::string_view name, std::function<void(int fd)> const& fill);
-/// Writes all bytes at the file's position. Throws std::system_error.
+/// Throws std::system_error.
 void write_all(int fd, std::string_view bytes);
 using memory_parts = std::span<std::string_view const>;
 
-/// Size of the label at the end of reusable memory, which names the current content.
+/// Size of the label, which names the current content.
 inline constexpr std::size_t label_bytes = 48;
 std::string content_label(std::string_view name, std::uint64_t size);
 /// Seals memory against further writable mappings and truncation. Throws std::system_error, for
 /// example if the system does not support these seals.
 void seal_labelled(int fd);
 
-/// Copies or compares bytes, on several threads if that is faster.
+/// Use several threads if that is faster.
 void copy_by_several(char* into, std::string_view bytes);
 bool same_bytes(char const* one, char const* other, std::size_t size);
 
-/// Returns the content size of a sealed descriptor. Throws std::system_error.
+/// Precondition: the descriptor is sealed. Throws std::system_error.
 std::uint64_t content_size(int fd);
 /// Returns the reason why the descriptor does not contain the complete, sealed content, or an empty
 /// string if it does.
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size);
-/// Returns true if the memory or disk file has the content of this name.
+/// Returns true if the memory or disk file has the content with this name.
 bool is_named(int fd, std::string_view name);
 
-/// A read-only mapping of a content. Does not need the descriptor after construction.
+/// A read-only mapping. Does not need the descriptor after construction.
 class mapping {
  public:
   /// Throws std::system_error.

@@ -1,9 +1,8 @@
 // Serves a worker's values to processes on other hosts, one value per ticket issued by the server;
-// see peer_taking.hpp for the protocol. If the server uses TLS, this class does too, with a
-// certificate that the server has created for this process.
+// see peer_taking.hpp for the protocol. Uses TLS if the server uses TLS, with a certificate that
+// the server has created for this process.
 //
-// Owned by shared_values. Thread-safe. One thread accepts connections, and each connection has its
-// own thread.
+// Thread-safe. One thread accepts connections, and each connection has its own thread.
 #pragma once
 
 #include <chrono>
@@ -21,12 +20,12 @@
 namespace muster::detail {
 
 struct peer_giving_limits {
-  /// Maximum number of unused tickets; the oldest are dropped.
+  /// Unused tickets; the oldest are dropped.
   std::size_t tickets_max = 10'000;
   std::chrono::milliseconds ticket_age{60'000};
-  /// Maximum time to wait for the server's announcement of a ticket that a process has presented.
+  /// Maximum time between a presented ticket and its announcement by the server.
   std::chrono::milliseconds ticket_comes_within{1'000};
-  /// Maximum number of processes served at the same time; further processes are disconnected.
+  /// Further processes are disconnected.
   std::size_t served_at_once = 32;
   /// Time limit for the TLS handshake and the ticket together.
   std::chrono::milliseconds hello_within{5'000};
@@ -34,19 +33,18 @@ struct peer_giving_limits {
   std::chrono::milliseconds stall{2'000};
 };
 
-/// Returns the address to listen on. `listen` is "host" or "host:port". If empty, the interface
-/// towards `server` and a free port are used. Throws std::invalid_argument, std::system_error and
-/// peer_error.
+/// `listen` is "host" or "host:port"; if empty, the interface towards `server` and a free port are
+/// used. Throws std::invalid_argument, std::system_error and peer_error.
 peer_address listen_address(std::string const& listen, std::string const& server);
 
 class peer_value_server {
  public:
-  /// Returns a content's descriptor, or an empty one if the content is not held.
+  /// Returns an empty descriptor if the content is not held.
   using opener = std::function<file_descriptor(std::string const& name)>;
 
-  /// Starts listening. `advertise` is the address for other hosts, "host" or "host:port"; if empty,
-  /// the listening address is used. Throws std::system_error if listening fails,
-  /// std::invalid_argument and peer_error.
+  /// `advertise` is the address for other hosts, "host" or "host:port"; if empty, the listening
+  /// address is used. Throws std::system_error if listening fails, std::invalid_argument and
+  /// peer_error.
   peer_value_server(opener held, peer_address const& at, std::string const& advertise,
                     peer_giving_limits limits = {});
   ~peer_value_server();

@@ -1,7 +1,6 @@
 // A connection between processes on two hosts that transfers a value, in plaintext or with TLS 1.3
 // and a single trusted certificate. Used by one thread at a time, which blocks and must have a
-// no_broken_pipes. Every wait is limited, either by `stall` without progress or by a time that the
-// caller passes.
+// no_broken_pipes. Every wait is limited, by `stall` without progress or by a given time.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -25,8 +24,7 @@ class peer_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A host and port, parsed from "host:port", "[::1]:port" or "host" (port 0). Parsing throws
-/// std::invalid_argument.
+/// Parses "host:port", "[::1]:port" or "host" (port 0). Parsing throws std::invalid_argument.
 struct peer_address {
   std::string host;
   std::uint16_t port = 0;
@@ -60,25 +58,23 @@ class peer_socket {
 
   /// Makes a connected socket non-blocking.
   peer_socket(file_descriptor socket, clock::duration stall);
-  /// Tries each address of the host, each for up to `stall`. Throws peer_error.
+  /// Tries each address of the host, for up to `stall`. Throws peer_error.
   static peer_socket connected(peer_address const& to, clock::duration stall);
 
-  /// Switches to TLS. This and the following members throw peer_error.
+  /// This and the following members throw peer_error.
   void speak_tls(tls_context context, bool as_server, clock::time_point until);
   bool is_tls() const { return tls_ != nullptr; }
   void send(std::string_view bytes, clock::time_point until);
-  /// Receives available bytes, at least one.
+  /// Receives at least one byte.
   std::size_t receive(char* into, std::size_t size, clock::time_point until);
-  /// Receives exactly `size` bytes.
   void receive_all(char* into, std::size_t size, clock::time_point until);
 
-  /// Transfer a file's bytes in plaintext without copying: from the start of the file to the
-  /// socket, or from the socket to the file's position. `some` is called with the number of bytes
-  /// of each step.
+  /// Transfer a file's bytes in plaintext without copying, from the start of the file or to its
+  /// position. `some` is called with the number of bytes of each step.
   void send_file(int fd, std::uint64_t size);
   template <class Some>
   void receive_file(int fd, std::uint64_t size, Some const& some);
-  /// Waits until the other end has closed the connection, after which nothing more is sent.
+  /// Waits until the other end has closed the connection. Nothing can be sent afterwards.
   void wait_for_end(clock::time_point until);
 
  private:
@@ -90,7 +86,7 @@ class peer_socket {
   std::size_t fill(pipe_ends const& p, std::uint64_t most);
   static void empty(pipe_ends const& p, int fd, std::size_t bytes);
   void wait(short for_what, clock::time_point until) const;
-  /// Waits for the condition that an unsuccessful OpenSSL call requires.
+  /// Waits for the condition that a failed OpenSSL call requires.
   void wait_for_tls(int answer, clock::time_point until);
 
   struct freed {

@@ -22,7 +22,6 @@ struct peer_place {
   std::string certificate;  // PEM; plaintext if empty
 };
 
-/// Time limits of a fetch.
 struct peer_patience {
   /// Maximum time to wait for the connection, for the first byte, and between bytes.
   std::chrono::milliseconds stall{1'250};
@@ -30,12 +29,11 @@ struct peer_patience {
   std::chrono::milliseconds pace_after{1'250};
 };
 
-/// Fetches values from other hosts. Owned by shared_values. Members may be called from any thread;
-/// take() blocks.
+/// Members may be called from any thread; take() blocks.
 class peer_value_client {
  public:
   static constexpr std::chrono::seconds avoided_for{30};
-  /// Maximum number of unreachable peers that are remembered; at the limit, all are tried again.
+  /// Maximum number of remembered unreachable peers; at the limit, all are tried again.
   static constexpr std::size_t avoided_max = 1'000;
 
   explicit peer_value_client(peer_patience patience = {}) : patience_(patience) {}
@@ -57,8 +55,8 @@ class peer_value_client {
   peer_patience const patience_;
   std::mutex mutex_;  // protects the members below
   std::map<std::string, clock::time_point> avoided_;
-  /// The server's speed in bytes per second, measured with the last large value. The initial value
-  /// is typical of a fast network.
+  /// In bytes per second, measured with the last large value. The initial value is typical of a
+  /// fast network.
   double server_rate_ = 200e6;
 };
 

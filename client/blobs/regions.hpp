@@ -1,10 +1,10 @@
-// Memory for large values that is reused when no other process uses it.
+// Memory for large values that is reused when no other process uses it. New memory is expensive:
+// allocating, clearing and mapping its pages takes as long as writing to it.
 //
-// New memory is expensive: allocating, clearing and mapping its pages takes as long as writing to
-// it. A process therefore keeps the last few regions that it has created. Other processes can only
-// read them. The kernel grants a write lease only if no other process, including forked processes,
-// has a descriptor or mapping. A label at the end names the content (memory.hpp). It is removed
-// first, so that a process that opens a region late through /proc does not read different content.
+// A process keeps the last few regions that it has created. Other processes can only read them. The
+// kernel grants a write lease only if no other process, including forked processes, has a
+// descriptor or mapping. A label at the end names the content (memory.hpp). It is removed first, so
+// that a process that opens a region late through /proc does not read different content.
 #pragma once
 
 #include <chrono>
@@ -21,11 +21,11 @@
 namespace muster::detail {
 
 struct region_limits {
-  /// Maximum number of unused regions.
+  /// Unused regions.
   std::size_t free_max = 4;
   std::chrono::milliseconds free_stays{5'000};
-  /// Maximum number of tracked regions that other processes use. At the limit, the store stops
-  /// tracking the oldest regions; their users keep them.
+  /// Tracked regions that other processes use. At the limit, the store stops tracking the oldest
+  /// regions; their users keep them.
   std::size_t used_max = 8;
   std::chrono::milliseconds look_every{1'000};
 };
@@ -35,14 +35,14 @@ class region {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Creates a region with this content, which can then be shared. Throws std::system_error.
+  /// Throws std::system_error.
   region(std::string_view name, memory_parts parts, std::size_t size);
   ~region();
   region(region const&) = delete;
 
   std::size_t room() const { return room_; }
   int descriptor() const { return fd_.get(); }
-  /// Replaces the content. Precondition: is_free().
+  /// Precondition: is_free().
   void write(std::string_view name, memory_parts parts, std::size_t size);
   /// Returns a read-only descriptor. Throws std::system_error.
   file_descriptor given();
@@ -62,22 +62,22 @@ class region {
 };
 
 /// The regions of a process. Thread-safe. A background thread drops unused regions, and ends after
-/// it has dropped the last region.
+/// the last one.
 class region_store {
  public:
   explicit region_store(region_limits limits = {}) : shared_(std::make_shared<state>(limits)) {}
   ~region_store() { clear(); }
   region_store(region_store const&) = delete;
 
-  /// Returns the store of this process. A forked process has a separate store.
+  /// A forked process has a separate store.
   static region_store& of_this_process();
-  /// Resets the store in a newly forked process.
+  /// Must be called in a newly forked process.
   static void forget_in_fork();
   /// Returns true if the kernel grants a write lease exactly when no other process has the memory.
   static bool can_be();
 
-  /// Returns a descriptor of a region that contains the parts. Keeps at most `free_max` bytes of
-  /// unused regions. Throws std::system_error, for example if memory is full.
+  /// Keeps at most `free_max` bytes of unused regions. Throws std::system_error, for example if
+  /// memory is full.
   file_descriptor make(std::string_view name, memory_parts parts, std::size_t free_max);
   void clear();
   std::size_t size() const;

@@ -1,7 +1,6 @@
-// The values that a process shares with other processes through memory and with other hosts.
-// Decides which values the process holds and for how long. Owned by blobs; thread-safe. Uses the
-// thread of its sockets (the loop), the engine thread for streams, and the threads of the
-// peer_value_server.
+// The values that a process shares with other processes through memory and with other hosts, and
+// how long it holds them. Thread-safe. Uses the thread of its sockets (the loop), the engine thread
+// for streams, and the threads of the peer_value_server.
 //
 // An argument is held while this process has a blob or an unfinished call that refers to it, and a
 // little longer for consecutive calls. If anything else refers to it, it is stored on the server
@@ -56,8 +55,8 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     std::string name;
     std::shared_ptr<blob_content const> content;
   };
-  /// Holds a value. Returns an object without content if the value must be stored on the server.
-  /// `task` is the worker whose function created it; empty for an argument.
+  /// Returns an object without content if the value must be stored on the server. `task` is the
+  /// worker whose function created the value; empty for an argument.
   held hold(std::string_view bytes, std::string const& task);
   memory own(std::string const& name);
   /// Returns true if memory of other processes can be used, because the server has acknowledged all
@@ -76,8 +75,7 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     peer_taker_.by_server(size, took);
   }
 
-  /// A value that this holder must store on the server under its name. Holder 0 means that there is
-  /// no stream.
+  /// A value that this holder must store on the server. Holder 0 means that there is no stream.
   struct to_put {
     memory bytes;  // null if no longer held
     std::uint64_t holder = 0;
@@ -99,15 +97,15 @@ class shared_values : public std::enable_shared_from_this<shared_values> {
     std::shared_ptr<content_reporter> via;
     bool output = false;
     bool copy = false;      // of another process's output
-    bool unneeded = false;  // the server has declared the output unneeded
+    bool unneeded = false;  // according to the server
     bool is_put = false;    // being stored on the server, to be dropped afterwards
     bool by_closure = false, elsewhere = false;  // kinds of references
     std::weak_ptr<blob_content const> content;
-    clock::time_point last_use{};  // when the last blob was destroyed or, for a copy, last used
+    clock::time_point last_use{};  // of the last blob or, for a copy, of its content
   };
   static constexpr std::chrono::seconds first_answer_timeout{1};
 
-  /// Returns the stream for outputs if `task` is not empty, otherwise the stream for arguments.
+  /// Returns the stream for arguments if `task` is empty.
   std::shared_ptr<content_reporter> reporter_for(std::string const& task);
   std::shared_ptr<content_reporter> make_holding(std::string const& task);
   void listen();

@@ -1,9 +1,8 @@
 // Fetches memory from processes on this host that hold it; see unix_packets.hpp for the protocol.
 //
-// Any thread can request memory and then blocks; the loop reads the answer. A dropped value and a
-// dead holder are reported. A holder that cannot be reached, for example on another host, is not
-// retried for a while. Owned by shared_values, together with the io_context and its thread (the
-// loop).
+// Any thread can request memory and then blocks; the loop reads the answer. Dropped values and dead
+// holders are reported. A holder that cannot be reached, for example on another host, is not
+// retried for a while. Owned by shared_values, with the io_context and its thread (the loop).
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -26,14 +25,14 @@ namespace muster::detail {
 
 class memory_client {
  public:
-  /// Maximum number of connections to holders; further holders are not contacted.
+  /// Further holders are not contacted.
   static constexpr std::size_t holders_max = 128;
   static constexpr std::chrono::seconds avoided_for{30};
   static constexpr std::size_t avoided_max = 1'000;
   static constexpr std::chrono::seconds answer_within{5};
 
-  /// Receives the requested memory on the loop's thread, before any later message from the holder.
-  /// If it throws, the memory is dropped.
+  /// Called on the loop's thread, before any later message from the holder. If it throws, the
+  /// memory is dropped.
   using got = std::function<void(file_descriptor fd)>;
 
   /// `on_dropped` is called on the loop's thread for values that were fetched with `keep`.
@@ -41,13 +40,12 @@ class memory_client {
       : loop_(loop), on_dropped_(std::move(on_dropped)) {}
   memory_client(memory_client const&) = delete;
 
-  /// Fetches memory. Returns true after calling `then`. Returns false if the value must be fetched
-  /// from the server; `why` is then the reason. `keep` requests on_dropped. May be called from any
-  /// thread except the loop's.
+  /// Returns true after calling `then`. Returns false if the value must be fetched from the server;
+  /// `why` is then the reason. `keep` requests on_dropped. May be called from any thread except the
+  /// loop's.
   bool take(std::string const& holder, std::string const& name, std::uint64_t size, bool keep,
             got then, std::string& why);
-  /// Closes the sockets and answers waiting threads. Must run on the loop, or after the loop has
-  /// ended.
+  /// Also answers waiting threads. Must run on the loop, or after the loop has ended.
   void close();
 
  private:

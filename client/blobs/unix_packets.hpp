@@ -1,5 +1,5 @@
 // Packets by which processes on one host pass memory to each other, over SOCK_SEQPACKET sockets in
-// Linux's abstract namespace, for which Asio has no class. Not synchronised.
+// Linux's abstract namespace. Asio has no class for them. Not synchronised.
 //
 // A request is 'G' or 'O' and a name. After 'G', the holder later reports when the content is
 // dropped; after 'O', it does not. The answer is 'A' and the name with a descriptor, or 'N' and the
@@ -24,15 +24,14 @@ struct unix_packet {
 enum class packet_read { got, nothing_yet, hung_up };
 
 file_descriptor listen_at(std::string const& socket_name, int backlog);
-/// Returns a connection, or an empty descriptor if the socket cannot be reached or belongs to
-/// another user; `why` is then the reason.
+/// Returns an empty descriptor if the socket cannot be reached or belongs to another user; `why` is
+/// then the reason.
 file_descriptor connect_to(std::string const& socket_name, std::string& why);
 bool is_of_same_user(int socket);
 
-/// Sends without blocking. Returns false if the other end has closed the connection or does not
-/// read.
+/// Does not block. Returns false if the other end has closed the connection or does not read.
 bool send_packet(int socket, char said, std::string_view name, int fd = -1);
-/// Reads without blocking. Returns hung_up for invalid packets.
+/// Does not block. Returns hung_up for invalid packets.
 packet_read read_packet(int socket, unix_packet& into);
 
 }  // namespace muster::detail

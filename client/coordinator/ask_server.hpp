@@ -1,4 +1,4 @@
-// Makes one call of the coordinator service on a separate channel. Engine thread only.
+// One call of the coordinator service on its own channel. Engine thread only.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,8 @@
 
 namespace muster::detail {
 
-/// Calls a method of a generated stub, such as PrepareAsyncExplain, and waits until the deadline.
-/// `response` is filled if the returned status is OK. Cancelling the ticket cancels the call. The
-/// references must outlive the task.
+/// Calls a method of a generated stub, such as PrepareAsyncExplain. `response` is valid if the
+/// status is OK. Cancelling the ticket cancels the call. The references must outlive the task.
 template <class Method, class Request, class Response>
 coro::task<grpc::Status> ask_server(ticket& t, client_engine& engine,
                                     session_settings const& settings,

@@ -1,5 +1,5 @@
-// Records of a coordinator_session's calls and per-worker values, and their encoding into messages.
-// Owned by the session and protected by its mutex.
+// Records of a coordinator_session's calls and per-worker values, and their encoding. Protected by
+// the session's mutex.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,32 @@
 
 namespace muster::detail {
 
-/// An output or a per-worker value that a call uses. Token 0 means that another coordinator owns
-/// it.
+/// A call's input: an output or a per-worker value. Token 0 means that another coordinator owns it.
 struct use {
   std::uint64_t token = 0;
-  std::uint64_t id = 0;      // ID on the server; unused for the coordinator's own outputs
-  std::uint32_t offset = 0;  // for outputs: position of the gap in the arguments
+  std::uint64_t id = 0;      // on the server; unused for own outputs
+  std::uint32_t offset = 0;  // of the gap in the arguments; only for outputs
 };
 
 struct closure_record {
-  // The following members are needed to schedule the call, also again after a broken stream. They
-  // are empty after the call has ended.
+  // Needed to schedule the call, also again after a broken stream. Empty after the call has ended.
   std::uint32_t function = 0;
   std::string args;
   muster::encoding encoding = muster::encoding::json;
   std::vector<use> inputs;  // ordered by offset
   std::vector<use> per_worker;
-  /// Contents that the arguments refer to. If the output is a blob, they are kept while the output
-  /// is needed, because the call may have to run again.
+  /// Contents that the arguments refer to. If the output is a blob, they are kept as long as the
+  /// output, because the call may have to run again.
   blob_contents contents;
   std::shared_ptr<closure_options const> options;
-  std::uint64_t gang = 0;        // token of the gang's first call
+  std::uint64_t gang = 0;        // token of the first call
   std::uint32_t generation = 0;  // 0: submitted instead of scheduled
-  bool cancelled = false;        // cancelled individually; resent on each stream
+  bool cancelled = false;        // individually; resent on each stream
   bool ended = false;
   value output;
   std::unique_ptr<failure> error;
   std::uint64_t closure = 0;  // ID on the server
-  // Number of handles, and of unfinished calls that use the output.
+  // Handles, and unfinished calls that use the output.
   std::uint32_t references = 0;
   std::vector<std::shared_ptr<waiting>> waiters;
 };
@@ -52,24 +50,23 @@ struct closure_record {
 struct per_worker_record {
   std::uint32_t function = 0;
   std::string args;
-  std::uint64_t value = 0;         // ID on the server; 0 until the server has answered
-  std::unique_ptr<failure> error;  // set if the server refused the request
-  std::uint32_t references = 1;    // number of handles, and of unfinished calls that use the value
+  std::uint64_t value = 0;         // ID on the server; 0 until it has answered
+  std::unique_ptr<failure> error;  // set if the server refused
+  std::uint32_t references = 1;    // handles, and unfinished calls that use the value
   bool answered() const { return value != 0 || error; }
 };
 
-/// Returns the options without the fields that are sent for each call. Consecutive calls with equal
-/// shared options send them once.
+/// Returns the options without the fields that are sent separately for each call.
 inline closure_options shared_options(closure_options o) {
   o.display_name.clear();
   o.callable.clear();
   return o;
 }
 
-/// Writes calls into messages. Writes equal options of consecutive calls only once.
+/// Writes calls into messages; equal options of consecutive calls only once.
 class closure_writer {
  public:
-  /// `m` must be the message of the previous call, or an empty message.
+  /// `m` must be empty, or the message of the previous call.
   void write(v1::SessionRequest& m, std::uint64_t token, closure_record const& r) {
     m.set_generation(r.generation);
     int const position = add_closure(m, token, r.function, {r.args, r.encoding});

@@ -1,6 +1,6 @@
-// The state shared by a cluster_coordinator and its handles: a client_session that keeps values. It
-// stores every unfinished call, to reschedule it after a broken stream, and every output that has a
-// handle. Some members are implemented by cluster_coordinator and the handles.
+// The state shared by a cluster_coordinator and its handles. Stores unfinished calls, to reschedule
+// them after a broken stream, and outputs that have a handle. cluster_coordinator and the handles
+// implement some members.
 #pragma once
 
 #include <atomic>
@@ -45,13 +45,13 @@ class coordinator_session final : public client_session {
     coordinator_session& of_;
   };
   known_state& known() { return known_; }
-  /// Waits until the session ends or `stopped` is set; notify() must be called after `stopped` is
-  /// set. Returns false on timeout.
+  /// Waits until the session ends or `stopped` is set, followed by notify(). Returns false on
+  /// timeout.
   bool wait_until_ended_or_stopped(milliseconds timeout, std::atomic<bool> const& stopped);
   void notify();
   /// Stores an error that the next schedule, join or done throws.
   void tell(std::exception_ptr error);
-  /// Removes a stored error. Returns false if it has already been thrown.
+  /// Returns false if the error has already been thrown.
   bool withdraw_pending_error(std::exception_ptr const& error);
   void throw_pending_error();
 
@@ -70,41 +70,39 @@ class coordinator_session final : public client_session {
   // The following members require the mutex unless documented otherwise.
   bool has_room() const;
   bool may_schedule() const;
-  /// Returns true if a submitted call can be sent now. Submitted calls do not wait for a drain,
-  /// except for the drain of cancel(), which would cancel them.
+  /// Submitted calls do not wait for a drain, unless cancel() started it: it would cancel them.
   bool may_submit() const;
   bool may_put(bool own_error) const { return own_error ? may_submit() : may_schedule(); }
   /// Throws the error that prevents scheduling. Precondition: may_put().
   void check_put(bool own_error);
-  /// Returns the maximum time to wait for room. Does not require the mutex.
+  /// Does not require the mutex.
   milliseconds room_limit() const;
   wait_timeout no_room() const;  // does not require the mutex
   void wait_for_room(lock& held, bool own_error);
   void cancel_one(std::uint64_t token, closure_record& r);
-  /// Checks a request and returns its record. Does not require the mutex, because the ID of another
-  /// coordinator's ready value is constant.
+  /// Checks a request. Does not require the mutex, because the ID of another coordinator's ready
+  /// value is constant.
   closure_record converted(request const& r) const;
   std::uint64_t add(closure_record added, request r, std::uint64_t gang);
-  /// Checks the requests and the size of a gang. Does not require the mutex.
+  /// Also checks the gang's size. Does not require the mutex.
   std::vector<closure_record> converted_gang(std::vector<request> const& all) const;
-  /// Moves the requests from `all`. Returns the token of the first call; the tokens are
-  /// consecutive.
+  /// Moves the requests from `all`. Returns the first of the consecutive tokens.
   std::uint64_t add_gang(std::vector<closure_record> added, std::vector<request>& all);
   std::uint64_t put_builder(request r);  // locks the mutex
-  /// Rejects further calls, and lets the link end the stream. This ends the session unless it is
-  /// detached. Locks the mutex.
+  /// Rejects further calls and ends the stream, which ends the session unless it is detached. Locks
+  /// the mutex.
   void close();
-  /// The calls that a join waits for: all calls scheduled before the join.
+  /// The calls that a join waits for.
   struct cut {
     std::uint64_t last_token = 0;
-    std::size_t left = 0;  // number of unfinished calls
+    std::size_t left = 0;  // unfinished calls
   };
   std::shared_ptr<cut const> make_join_target();
   bool joined(cut const& c) const {
     return ended_ || (generation_.settled() && (generation_.failed() || c.left == 0));
   }
-  /// Returns true if the server has answered the request for a per-worker value, or if no answer
-  /// will arrive.
+  /// Returns true if the server has answered, or will not answer, the request for a per-worker
+  /// value.
   bool answered(std::uint64_t token) const {
     return ended_ || closing_ || per_worker_values_.at(token).answered();
   }
@@ -137,28 +135,27 @@ class coordinator_session final : public client_session {
   bool objects_turn_ = false;  // whether object messages are sent first; engine thread
 
   // The mutex protects the following members.
-  /// Unfinished calls, limited by the server's queue and pending_max, and finished calls that have
-  /// a handle.
+  /// Unfinished calls, limited by the server's queue and pending_max, and finished calls with a
+  /// handle.
   std::unordered_map<std::uint64_t, closure_record> records_;
-  /// Per-worker values by token. Limited by the server, and by the user's handles and unfinished
-  /// calls.
+  /// By token. Limited by the server, and by the user's handles and unfinished calls.
   std::unordered_map<std::uint64_t, per_worker_record> per_worker_values_;
   std::uint64_t last_token_ = 0;
   std::size_t unfinished_ = 0;
-  std::vector<std::weak_ptr<cut>> join_targets_;  // joins that are waiting
+  std::vector<std::weak_ptr<cut>> join_targets_;  // waiting joins
 
   queue_bound queue_;
   closure_writer writer_;
-  std::uint32_t out_generation_ = 0;  // generation of the message that is being filled
+  std::uint32_t out_generation_ = 0;  // of the message that is being filled
   bool cancel_sent_ = false;          // on this stream
   std::size_t held_ = 0;              // number of `quiet` objects
   /// Error from another thread that the next schedule, join or done throws.
   std::exception_ptr pending_error_;
-  std::set<std::string> tasks_reported_lost_;  // tasks whose loss has been reported on this stream
+  std::set<std::string> tasks_reported_lost_;  // on this stream
   generation generation_;
-  std::uint64_t incarnation_ = 0;       // server incarnation; 0 before the session is open
+  std::uint64_t incarnation_ = 0;       // of the server; 0 before the session is open
   bool server_supports_submit_ = true;  // assumed until the server answers
-  bool takes_objects_ = false;          // whether the server supports objects, on this stream
+  bool takes_objects_ = false;          // supported by the server, on this stream
 };
 
 }  // namespace muster::detail

@@ -1,9 +1,9 @@
 // The generation of a coordinator's scheduled calls. After an error or a cancellation, the server
-// drains the generation, and the next generation begins. The error is then thrown once.
+// drains it, and the next generation begins. The error is then thrown once.
 //
 //     settled ──error or cancel()──► draining ──drained──► settled (next generation)
 //
-// Owned by the coordinator_session and protected by its mutex.
+// Protected by the coordinator_session's mutex.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class generation {
   /// Returns true if the user has cancelled the generation and it has not drained yet.
   bool cancelling() const { return cancelling_; }
   bool failed() const { return error_.has_value(); }
-  /// Returns the errors of this generation or, if it has no errors, of the newest generation that
+  /// Returns the errors of this generation or, if it has none, of the newest generation that
   /// failed.
   std::vector<failure> const& failures() const { return failures_; }
 
   void cancel() { draining_ = cancelling_ = true; }
 
-  /// Processes a notice from the server. Ignores repeated notices.
+  /// Ignores repeated notices.
   void take(v1::Notice const& n) {
     if (n.generation() < number_) return;
     if (n.kind() == v1::Notice::FAILED) {
@@ -40,19 +40,18 @@ class generation {
     number_ = n.generation() + 1;
     settle();
   }
-  /// Ends the drain. Called when the generation has no unfinished calls.
+  /// Called when the generation has no unfinished calls.
   void settle() {
     draining_ = cancelling_ = false;
     if (first_error_ && !error_) error_ = std::move(first_error_);
     first_error_.reset();
   }
-  /// Records the failure of a call unless the call was cancelled. Keeps the first 1,000 failures.
+  /// Ignores cancelled calls, and failures after the first 1,000.
   void note(failure const& f) {
     if (f.kind == failure_kind::cancelled) return;
     if (std::exchange(failures_of_, number_) != number_) failures_.clear();
     if (failures_.size() < failures_max) failures_.push_back(f);
   }
-  /// Throws the pending error, if any, and clears it.
   void raise_error() {
     if (auto error = std::exchange(error_, {})) raise(std::move(*error));
   }
@@ -63,7 +62,7 @@ class generation {
   std::uint32_t number_ = 1;
   bool draining_ = false;
   bool cancelling_ = false;
-  std::optional<failure> first_error_;  // kept until the generation has drained
+  std::optional<failure> first_error_;  // until the generation has drained
   std::optional<failure> error_;        // to be thrown once
   std::vector<failure> failures_;
   std::uint32_t failures_of_ = 1;

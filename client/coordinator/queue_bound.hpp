@@ -1,6 +1,5 @@
-// Limits a coordinator's calls to its queue_capacity. The server reports the number of accepted
-// calls per stream, and the number of waiting calls in the session. Protected by the session's
-// mutex.
+// Limits a coordinator's calls to its queue_capacity. The server reports how many calls of the
+// stream it has accepted, and how many calls of the session wait. Protected by the session's mutex.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@ namespace muster::detail {
 
 class queue_bound {
  public:
-  /// A capacity of 0 means no limit.
+  /// 0 means no limit.
   explicit queue_bound(std::uint64_t capacity) : capacity_(capacity) {}
 
   bool is_wanted() const { return capacity_ > 0; }
@@ -26,8 +25,7 @@ class queue_bound {
     waiting_ = m.queue().waiting();
   }
 
-  /// Returns true if no further call may be sent. `unfinished` is the number of calls without an
-  /// outcome; it is used while there is no stream.
+  /// `unfinished` is the number of calls without an outcome; it is used while there is no stream.
   bool is_full(bool streaming, std::uint64_t unfinished) const {
     if (capacity_ == 0 || !server_reports_) return false;
     return (streaming ? waiting_ + (sent_ - taken_) : unfinished) >= capacity_;
@@ -36,8 +34,8 @@ class queue_bound {
  private:
   std::uint64_t capacity_;
   bool server_reports_ = true;
-  std::uint64_t sent_ = 0, taken_ = 0;  // numbers of calls of this stream
-  std::uint64_t waiting_ = 0;           // calls waiting on the server at that time
+  std::uint64_t sent_ = 0, taken_ = 0;  // of this stream
+  std::uint64_t waiting_ = 0;           // on the server at that time
 };
 
 }  // namespace muster::detail

@@ -1,5 +1,5 @@
 // Validated inputs of run_distribute_coordinator, taken from the options, then from TF_CONFIG, then
-// from the strategy's resolver. Also the standard server of a thread. Internal.
+// from the strategy's resolver. Also the standard server of a thread.
 #pragma once
 
 #include "muster/distribute_coordinator.hpp"
@@ -19,16 +19,14 @@ struct inputs {
 /// Throws cluster_error if the inputs are invalid.
 inputs resolve_inputs(strategy const& s, distribute_options const& o);
 
-/// Returns `given` or, if it is empty, the environment variable MUSTER_COORDINATOR. Empty if
-/// neither is set.
+/// Returns `given` or, if it is empty, the environment variable MUSTER_COORDINATOR.
 std::string server_of_environment(std::string const& given);
 
-/// Returns one line of JSON for the log, or only the size if the configuration is large.
+/// Returns one line of JSON for the log, or only the size of a large configuration.
 std::string text_of(session_config const& c);
 
-/// Returns this thread's server; creates and starts it if necessary. `c.cluster` is the whole
-/// cluster. Throws cluster_error (invalid), whose message names the difference, if a different
-/// server is running.
+/// Creates and starts this thread's server if necessary. `c.cluster` is the whole cluster. Throws
+/// cluster_error (invalid), whose message names the difference, if a different server is running.
 std::shared_ptr<standard_server> server_of_this_thread(standard_server_config c,
                                                        standard_server_factory const& make);
 

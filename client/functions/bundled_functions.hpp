@@ -19,8 +19,7 @@ struct bundled_options {
 /// Must be called before worker.run().
 void add_bundled_functions(worker& w, bundled_options options = {});
 
-/// Implements muster.echo: returns its argument unchanged, or a list if there are several
-/// arguments.
+/// muster.echo: returns its argument unchanged, or a list if there are several.
 void echo(context& c, value_view args, value& result);
 
 /// Counts the words of a file. Words are runs of A-Z and a-z, converted to lower case. Equivalent

@@ -1,5 +1,5 @@
 // The engine thread of a client process. All workers and sessions share it, because a second
-// completion queue slows down both. It starts with its first user and stops with its last user.
+// completion queue slows down both. Runs from its first user to its last.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,8 +19,7 @@ namespace muster {
 
 class client_engine {
  public:
-  /// Returns the engine. Users must keep the pointer while their code runs on the engine.
-  /// Thread-safe.
+  /// Users must keep the pointer while their code runs on the engine. Thread-safe.
   static std::shared_ptr<client_engine> shared();
 
   /// Must not run on the engine thread.
@@ -44,17 +43,16 @@ class client_engine {
 void call_later(std::weak_ptr<client_engine> const& engine, std::chrono::milliseconds pause,
                 std::function<void()> f);
 
-/// Adds a token to a call's metadata; if empty, uses the token from the environment. Must be called
+/// Adds a token to a call's metadata; if empty, the token from the environment. Must be called
 /// before the call starts.
 void add_token(grpc::ClientContext& context, std::string const& token);
 
-/// Returns a channel to "host:port", or to the current server of a list. The channel connects
-/// immediately, retries at its own intervals and has the project's limits. If TLS files are
-/// unreadable, it never connects.
+/// Returns a channel to "host:port", or to the current server of a list. It connects immediately
+/// and retries at its own intervals. If TLS files are unreadable, it never connects.
 std::shared_ptr<grpc::Channel> make_channel(std::string const& servers, tls_options const& tls);
 
-/// Checks the files of `tls` and returns `tls`. Throws std::invalid_argument, whose message names
-/// the file, if a file is unreadable or not in PEM format.
+/// Returns `tls`. Throws std::invalid_argument, whose message names the file, if a file is
+/// unreadable or not in PEM format.
 tls_options const& checked_tls(tls_options const& tls);
 
 }  // namespace muster

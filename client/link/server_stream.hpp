@@ -1,5 +1,5 @@
 // One stream from a client to the server, from connecting to the final status. One coroutine reads
-// and one writes; a stream_side processes the messages. Engine thread only.
+// and one writes. Engine thread only.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -17,15 +17,15 @@ class stream_side {
  public:
   enum class next { message, nothing, half_close };
 
-  /// Called when the call has been sent, before anything is read or written.
+  /// Called before anything is read or written.
   virtual void connected() = 0;
-  /// Encodes the oldest waiting message. After `nothing`, it is called again upon wake(); after
+  /// Encodes the oldest message. After `nothing`, it is called again upon wake(); after
   /// `half_close`, it is not called again.
   virtual next next_message(grpc::ByteBuffer& to) = 0;
-  /// Processes a message, and can empty it. Returns an empty string, or a description of a protocol
-  /// violation, which ends the stream.
+  /// Can empty the message. Returns an empty string, or a description of a protocol violation,
+  /// which ends the stream.
   virtual std::string take(grpc::ByteBuffer& message) = 0;
-  /// Called when no further messages will arrive, before the status arrives.
+  /// Called after the last message, before the status arrives.
   virtual void input_ended() {}
 
  protected:
@@ -34,22 +34,21 @@ class stream_side {
 
 class server_stream {
  public:
-  /// `method` is "/package.Service/Method". Connects to the current server of a list; if that
-  /// server does not answer, the next stream uses the next server. `side` must outlive run(). See
-  /// add_token for `token`.
+  /// `method` is "/package.Service/Method". Connects to the current server of a list; if it does
+  /// not answer, the next stream uses the next server. `side` must outlive run(). See add_token for
+  /// `token`.
   server_stream(client_engine& engine, std::string const& servers, tls_options const& tls,
                 std::string const& token, char const* method, stream_side& side);
 
   /// Runs the stream and returns its status; violation() can contain a further error. Must be
-  /// called once. Terminal cancellation cancels the call. There is no deadline: the side cancels a
-  /// stream that is not answered, and later keepalive detects a dead server.
+  /// called once. Terminal cancellation cancels the call. There is no deadline: the side cancels an
+  /// unanswered stream, and keepalive detects a dead server later.
   [[nodiscard]] coro::task<grpc::Status> run();
-  /// Announces that a message is waiting.
   void wake() { pending_.set(); }
-  /// Cancels the call; run() then completes soon.
+  /// run() then completes soon.
   void cancel() { call_.cancel(); }
 
-  /// Returns the protocol violation that take() reported, or an empty string.
+  /// Returns the violation that take() reported, or an empty string.
   std::string const& violation() const { return violation_; }
   grpc::ClientContext& context() { return call_.context(); }
 
@@ -62,7 +61,7 @@ class server_stream {
   char const* const method_;
   stream_side& side_;
   coro::client_bidi<grpc::ByteBuffer, grpc::ByteBuffer> call_;
-  coro::event pending_;  // set when a message is waiting or the input has ended
+  coro::event pending_;  // a message is waiting, or the input has ended
   grpc::ByteBuffer read_;
   grpc::ByteBuffer written_;
   bool input_ended_ = false;

@@ -1,4 +1,4 @@
-// The object caller for the function or method that a worker thread executes.
+// The object caller of the function or method that a worker thread executes.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct call_name {
   auto operator<=>(call_name const&) const = default;
 };
 
-/// While this object exists, handles that this thread reads use `caller`. `within` is the method
-/// call that the thread executes; null for a function.
+/// While this object exists, handles that this thread reads use `caller`. `within` is the executing
+/// method call, or null for a function.
 class object_caller_scope {
  public:
   object_caller_scope(std::shared_ptr<object_caller> caller, call_name const* within)

@@ -1,12 +1,11 @@
-// One caller's requests to create, find, call and delete objects on tasks. Requests are numbered
-// for the caller's lifetime, so that requests lost with a broken stream are resent and executed
-// once.
+// One caller's requests to create, find, call and delete objects on tasks. Requests are numbered,
+// so that requests lost with a broken stream are resent but executed only once.
 //
 //     asked ──fill──► sent ──take──► answered, and acknowledged in `taken`
 //                      └── the stream broke: `again` resends all unanswered requests, in order
 //
-// A coordinator's session has one caller; a worker has one for all its functions and methods. Also
-// owned by handles and values. Thread-safe.
+// The caller is a coordinator's session, or a worker with all its functions and methods. Also owned
+// by handles and values. Thread-safe.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,32 +29,29 @@ namespace muster::detail {
 
 class object_calls final : public object_caller, public std::enable_shared_from_this<object_calls> {
  public:
-  /// Maximum number of unanswered calls, and maximum total bytes of their arguments. At the limit,
-  /// callers wait.
+  /// Limits of unanswered calls and of their argument bytes. At the limit, callers wait.
   static constexpr std::size_t calls_max = 8192;
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
-  /// Maximum number of deleted objects that the server may not know about.
+  /// Maximum number of deletions that the server has not confirmed.
   static constexpr std::size_t drops_max = 10'000;
-  /// Maximum number of waiting methods per call that are reported to the server.
+  /// Maximum number of waiting methods reported per call.
   static constexpr std::size_t waits_max = 64;
-  /// Maximum number of unacknowledged answers, and of their bytes, which the server keeps.
+  /// Limits of unacknowledged answers, which the server keeps.
   static constexpr std::size_t taken_max = 256;
   static constexpr std::size_t taken_bytes_max = std::size_t{64} << 10;
   static constexpr std::size_t per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
-  /// Maximum number of calls of call_in_turn in flight.
   static constexpr std::size_t calls_in_flight_max = 8;
-  /// Delays before a request is resent that the server had no room for; doubled each time.
+  /// Delays before resending a request that the server had no room for; doubled each time.
   static constexpr std::chrono::milliseconds repeat_min{50}, repeat_max{2000};
 
-  /// `ticket` is the session's secret. A worker passes an empty ticket and sends the handle's
-  /// ticket with each call.
+  /// `ticket` is the session's secret. It is empty for a worker, which sends the handle's ticket
+  /// with each call.
   explicit object_calls(std::string ticket) : ticket_(std::move(ticket)) {}
 
-  /// Sets callbacks; must be called first. `wake` announces waiting requests; any thread calls it,
-  /// without locks. `later` requests a delayed repeat(); the thread that processes answers calls
-  /// it. `erased` is called for each deleted object. `lost` is called with the task when a
-  /// restarted server has lost an object.
+  /// Must be called first. `wake` announces waiting requests; any thread calls it, without locks.
+  /// `later` requests a delayed repeat(); the thread that processes answers calls it. `erased` is
+  /// called for each deleted object. `lost` is called when a restarted server has lost an object.
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {},
@@ -71,7 +67,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
       std::function<std::string(std::uint64_t object, std::chrono::milliseconds waited)>;
   using async_explainer = std::function<boost::asio::awaitable<std::string>(
       std::uint64_t object, std::chrono::milliseconds waited)>;
-  /// Sets functions that return why calls of an object are unanswered, worded as the end of a
+  /// Sets functions that return why an object's calls are unanswered, worded as the end of a
   /// sentence. Must be called first. `async_of` is for coroutines.
   void explain_with(explainer of, async_explainer async_of) {
     explainer_ = std::move(of);
@@ -94,24 +90,23 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   remote_object find(std::string const& name);
 
   // Called by the stream.
-  /// Fills a message with requests, up to its limits. Returns false if there are none.
+  /// Returns false if there are no requests.
   bool fill(v1::ObjectRequests& to);
   bool has_more() const;
   void again();
   void take(v1::ObjectAnswers const& m);
   /// Resends requests that the server had no room for.
   void repeat();
-  /// Ends all requests, because no further answers will arrive.
+  /// Called when no further answers will arrive.
   void end(std::string const& reason);
 
-  /// A request and its answer. Kept alive by waiting threads and handles.
+  /// A request and its answer.
   struct asked {
     enum class step : std::uint8_t { make, call, drop };  // in the order within a message
 
     std::uint64_t number = 0;
     step what = step::call;
-    v1::NewObject
-        create{};  // for `make`: creates an object, or finds the named object if the class is empty
+    v1::NewObject create{};  // for `make`: an object to create, or to find if the class is empty
     std::uint64_t object = 0;
     std::string method{}, args{}, ticket{}, task{};
     muster::encoding encoding = muster::encoding::json;          // `bytes` for variables
@@ -122,16 +117,16 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     std::optional<failure> error{};
     v1::ObjectFound found{};
     std::vector<std::shared_ptr<waiting>> waiters{};
-    std::vector<call_name> waited_by{};  // the newest waiting methods, at most waits_max
+    std::vector<call_name> waited_by{};  // the newest, at most waits_max
 
     std::size_t size() const { return args.size() + create.args().size() + method.size() + 32; }
   };
   using one = std::shared_ptr<asked>;
 
-  /// Waits for the answer. Returns false on timeout.
+  /// Returns false on timeout.
   bool wait(one const& a, std::chrono::milliseconds timeout);
   bool answered(one const& a) const;
-  /// Resumes the coroutine when the answer arrives, or immediately if it has arrived.
+  /// Resumes the coroutine when the request has been answered.
   void enter(one const& a, std::shared_ptr<waiting> const& w);
 
  private:
@@ -147,7 +142,7 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   bool has_room(std::size_t bytes) const {
     return calls_ == 0 || (calls_ < calls_max && bytes_ + bytes <= bytes_max);
   }
-  /// If this thread executes a method, records its wait for the server, which detects cycles.
+  /// If this thread executes a method, records its wait, from which the server detects cycles.
   /// Returns false if there is nothing to send.
   bool note_wait(asked& a);
   void write(asked const& a, v1::ObjectRequests& to) const;
@@ -170,11 +165,11 @@ class object_calls final : public object_caller, public std::enable_shared_from_
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, one>
       pending_;            // limited by calls_max, drops_max and the number of waiting threads
-  std::size_t calls_ = 0;  // number of pending calls
-  std::size_t bytes_ = 0;  // total argument bytes of pending calls
-  std::deque<std::uint64_t> drops_;  // pending deletions, at most drops_max
-  std::deque<one> out_;              // pending and not sent on this stream
-  std::vector<one> refused_;         // rejected because the server had no room; counted as calls
+  std::size_t calls_ = 0;  // pending calls
+  std::size_t bytes_ = 0;  // their argument bytes
+  std::deque<std::uint64_t> drops_;  // pending, at most drops_max
+  std::deque<one> out_;              // pending, and not sent on this stream
+  std::vector<one> refused_;         // the server had no room; counted as calls
   std::chrono::milliseconds pause_ = repeat_min;
   bool repeats_ = false;              // repeat() has been requested
   std::vector<std::uint64_t> taken_;  // not sent on this stream
@@ -183,12 +178,12 @@ class object_calls final : public object_caller, public std::enable_shared_from_
     std::uint64_t number = 0;
     std::uint64_t last = 0;  // previous request; an answer to a later request confirms it
   };
-  /// Acknowledged answers whose acknowledgement the server may not have received. Limited to 2 *
-  /// calls_max, because each precedes an unconfirmed request.
+  /// Acknowledgements that the server may not have received. Limited to 2 * calls_max, because each
+  /// precedes an unconfirmed request.
   std::deque<said> sent_acknowledgements_;
-  /// Calls that methods wait for, each with the waiting method; not sent on this stream.
+  /// Calls with the method that waits for them; not sent on this stream.
   std::vector<std::pair<std::uint64_t, call_name>> waits_;
-  bool stream_woken_ = false;  // whether the stream knows that requests are waiting
+  bool stream_woken_ = false;  // the stream knows that requests are waiting
   bool ticket_sent_ = false;   // on this stream
   std::optional<std::string> end_reason_;
 };

@@ -21,7 +21,7 @@ class devices {
       for (std::uint32_t i = 0; i < count; ++i) free_.push_back(std::to_string(i));
   }
 
-  /// Returns the first `count` free devices, or fewer if not enough are free.
+  /// Returns fewer devices if not enough are free.
   std::vector<std::string> take(std::size_t count) {
     auto const end = free_.begin() + static_cast<std::ptrdiff_t>(std::min(count, free_.size()));
     std::vector<std::string> taken(free_.begin(), end);

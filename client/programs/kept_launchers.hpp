@@ -1,5 +1,5 @@
 // Launchers of programs with `preload`, kept for the next attempt because they have imported the
-// modules. Each launcher is kept until its lease expires. Does no I/O; not thread-safe.
+// modules. Does no I/O; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ class kept_launchers {
     by_program_[program] = {launcher, until};
     return goes;
   }
-  /// Removes a launcher that has exited.
+  /// Must be called when a launcher has exited.
   void gone(std::uint64_t launcher) {
     std::erase_if(by_program_, [&](auto const& k) { return k.second.launcher == launcher; });
   }

@@ -28,11 +28,11 @@ class last_stacks {
  public:
   using clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds lead{300};
-  /// Stacks that are not written within this time are dropped.
+  /// Stacks that take longer are dropped.
   static constexpr std::chrono::milliseconds patience{220};
-  /// Maximum number of attempts with kept stacks; beyond it, the oldest stacks are dropped.
+  /// Attempts with kept stacks; beyond it, the oldest stacks are dropped.
   static constexpr std::size_t attempts_max = 16;
-  /// Maximum number of expected kills; beyond it, the oldest is dropped and not sampled.
+  /// Beyond it, the oldest expected kill is dropped and not sampled.
   static constexpr std::size_t expected_max = 4'096;
 
   using pids = std::map<rank_key, pid_t>;
@@ -46,13 +46,13 @@ class last_stacks {
 
   /// Must be called first.
   void begin(coro::engine_context& engine, std::function<void()> wake);
-  /// Schedules sampling for `lead` before `kill`. For reason::lease, replaces the previous kill.
+  /// Samples at `lead` before `kill`. For reason::lease, replaces the previous kill.
   void expect(clock::time_point kill, reason why, who ranks);
   /// Samples `ranks`, then calls `then` once, after at most `lead`. Can call it before returning.
   void take_now(pids const& ranks, std::function<void()> then);
 
   void ended(rank_key const& key, v1::RankEnded const& how);
-  /// Removes a rank whose exit the server has stored.
+  /// Called when the server has stored the rank's exit.
   void forget(rank_key const& key);
   /// Prepares the reports for a new stream. `held` contains the attempts with held ranks.
   void offer(std::set<attempt_key> const& held);
@@ -88,7 +88,7 @@ class last_stacks {
   std::function<void()> wake_;
   std::unique_ptr<coro::timer> next_;
   std::deque<kill> expected_;
-  pids sampling_now_;  // sampled together, with one wait for all callers
+  pids sampling_now_;  // with one wait for all callers
   std::shared_ptr<batch> sampling_now_callbacks_;
   std::map<attempt_key, of_attempt> attempts_;
   boost::asio::thread_pool taker_{1};

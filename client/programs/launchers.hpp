@@ -19,9 +19,9 @@ class launchers {
   /// Called on this object's thread. Their targets must outlive close().
   struct callbacks {
     std::function<void(std::uint64_t id, std::string line)> on_report;
-    /// The launcher and all its processes have exited, or it could not be started. If another start
-    /// is pending, it is restarted instead. `orders` counts its start orders; `why` is empty after
-    /// a normal exit.
+    /// The launcher and all its processes have exited, or it could not be started. Not called if
+    /// another start is pending; the launcher is then restarted. `orders` counts its start orders;
+    /// `why` is empty after a normal exit.
     std::function<void(std::uint64_t id, std::uint32_t orders, bool started, std::string why)>
         on_gone;
   };
@@ -35,7 +35,7 @@ class launchers {
   /// restarts a kept launcher that has exited by then. There are at most as many launchers as
   /// ranks.
   void expect(std::uint64_t id);
-  /// Starts a launcher with this ID if there is none, and sends it the order.
+  /// Starts the launcher if it is not running, and sends it the order.
   void start(std::uint64_t id, std::string order);
   /// Discards the stored orders of a launcher that is not started or has exited.
   void forget(std::uint64_t id);

@@ -1,6 +1,5 @@
-// How long a worker can run ranks without receiving messages from its server. The time is counted
-// from the sending of the last message whose number the server has returned. Does no I/O; not
-// thread-safe.
+// How long a worker can run ranks without messages from its server, counted from the sending of the
+// last message whose number the server has returned. Does no I/O; not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -13,12 +12,12 @@ namespace muster {
 class lease {
  public:
   using clock = std::chrono::steady_clock;
-  /// Maximum number of unacknowledged numbers; beyond it, the oldest are dropped.
+  /// Unacknowledged numbers; beyond it, the oldest are dropped.
   static constexpr std::size_t open_max = 256;
 
   explicit lease(std::chrono::milliseconds length) : length_(length) {}
 
-  /// Records that a hello was sent, which the welcome acknowledges.
+  /// A hello was sent, which the welcome acknowledges.
   void greeted(clock::time_point now) {
     open_.clear();
     last_ = 0;  // each stream has its own numbers
@@ -34,8 +33,8 @@ class lease {
     open_.emplace_back(++last_, now);
     return last_;
   }
-  /// Records that the server has received this number and all earlier numbers. Returns whether the
-  /// lease was extended.
+  /// The server has received this number and all earlier numbers. Returns whether the lease was
+  /// extended.
   bool came_back(std::uint64_t number) {
     bool renewed = false;
     while (!open_.empty() && open_.front().first <= number) {
@@ -46,8 +45,8 @@ class lease {
     return renewed;
   }
 
-  /// Returns the time to kill ranks. It precedes the end of the lease by a tenth of its length, so
-  /// that the ranks are dead by then.
+  /// Returns the time to kill ranks, a tenth of the lease before its end, so that the ranks are
+  /// dead by then.
   clock::time_point until() const { return renewed_ + length_ - length_ / 10; }
   std::chrono::milliseconds sign_of_life() const { return length_ / 4; }
 

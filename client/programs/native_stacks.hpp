@@ -19,13 +19,13 @@ namespace muster {
 
 class native_stacks {
  public:
-  /// Limits of one call. Processes beyond the limits are omitted.
+  /// Limits of one call; processes beyond them are omitted.
   static constexpr std::size_t processes_max = 1'024;
   static constexpr std::size_t sample_bytes_max = std::size_t{64} << 20;
   static constexpr std::size_t text_bytes_max = std::size_t{64} << 10;  // per process
 
   /// `reader` is the command line of the reader process (read_samples); if empty, frames have no
-  /// names. `owner` is the user and group of the reader process; if empty, those of this process.
+  /// names. `owner` is the reader's user and group; if empty, those of this process.
   native_stacks(std::vector<std::string> reader, std::optional<std::pair<uid_t, gid_t>> owner)
       : reader_(std::move(reader)), owner_(owner) {}
 
@@ -39,8 +39,8 @@ class native_stacks {
   std::optional<std::pair<uid_t, gid_t>> const owner_;
 };
 
-/// Main function of the reader process. Reads samples from `in`. For each sample, writes a line
-/// `PID BYTES` and the text to `out` as soon as the text is ready. Returns the exit status.
+/// Main function of the reader process. For each sample read from `in`, writes a line `PID BYTES`
+/// and the text to `out` as soon as the text is ready. Returns the exit status.
 int read_samples(int in, int out);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Reads the machine's processes from /proc, and finds the ranks that they belong to. Any thread.
+// The machine's processes, read from /proc, and the ranks that they belong to. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ struct seen_process {
   std::uint64_t ticks = 0, faults = 0;  // including waited-for children
 };
 
-/// Maximum number of processes; further processes are ignored.
+/// Further processes are ignored.
 inline constexpr std::size_t seen_processes_max = 16'384;
 
 using seen_processes = std::unordered_map<pid_t, seen_process>;
@@ -25,8 +25,8 @@ seen_processes all_processes(std::string const& proc = "/proc");
 /// Returns nullopt if the process does not exist.
 std::optional<seen_process> look_at(pid_t pid, std::string const& proc = "/proc");
 
-/// Returns the rank that started the process, directly or indirectly. `ranks` maps each rank's
-/// first process, which leads the process group, to the rank.
+/// Returns the rank that started the process, directly or indirectly. `ranks` is indexed by each
+/// rank's first process, which leads the process group.
 std::optional<std::uint32_t> rank_of(pid_t pid, std::map<pid_t, std::uint32_t> const& ranks,
                                      seen_processes const& all);
 

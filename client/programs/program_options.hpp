@@ -17,8 +17,8 @@ namespace muster {
 int default_stack_signal();
 
 struct program_options {
-  /// Inclusive range of ports that ranks can listen on. It must not overlap the kernel's range of
-  /// ephemeral ports.
+  /// Inclusive range of ports that ranks can listen on. Must not overlap the kernel's ephemeral
+  /// ports.
   std::uint16_t first_port = 20'000, last_port = 29'999;
   /// Ranks are killed shortly before the server has been silent for this long.
   std::chrono::milliseconds lease{60'000};
@@ -35,15 +35,14 @@ struct program_options {
   std::chrono::seconds cache_age{std::chrono::hours(7 * 24)};
   /// Signal that makes Python ranks write their stacks. 0 disables it.
   int stack_signal = default_stack_signal();
-  /// How long ranks that report steps can keep running when the worker leaves, to reach an agreed
-  /// step.
+  /// Time for ranks that report steps to reach an agreed step when the worker leaves.
   std::chrono::milliseconds notice{20'000};
-  /// TLS options for uploads and tunnels, equal to the worker's TLS options.
+  /// For uploads and tunnels; equal to the worker's TLS options.
   tls_options tls{};
   std::string token{};
   /// The worker's resources; "gpu" is the number of devices for ranks.
   std::map<std::string, std::uint32_t> resources{};
-  /// Command line of the rank launcher (launch/ranks/rank_launcher.hpp).
+  /// Command line (launch/ranks/rank_launcher.hpp).
   std::vector<std::string> launcher{"/proc/self/exe", "task-launcher"};
   /// Command line of the program that resolves the frame names of non-Python ranks
   /// (native_stacks.hpp). If empty, frames have no names.

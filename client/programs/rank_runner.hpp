@@ -48,23 +48,21 @@ class rank_runner final : public rank_side {
   bool alive() const override { return table_.alive(); }
 
  private:
-  /// Maximum number of reads of logs, last lines or stacks that are running or waiting to be sent.
+  /// Reads of logs, last lines or stacks that are running or waiting to be sent.
   static constexpr std::size_t logs_max = 16;
-  /// Maximum number of stack requests among these reads. Each can block the disk thread for a
-  /// second.
+  /// Stack requests among these reads. Each can block the disk thread for a second.
   static constexpr std::size_t stacks_max = 2;
   static constexpr std::size_t bytes_of_reports_max = std::size_t{128} << 10;
 
-  /// Maximum number of step reports that wait for a server.
+  /// Step reports that wait for a server.
   static constexpr std::size_t steps_max = 4'096;
 
-  /// Maximum number of uploads fetched in advance. Further uploads are fetched when their ranks are
-  /// started.
+  /// Uploads fetched in advance. Further uploads are fetched when their ranks are started.
   static constexpr std::size_t ahead_max = 16;
 
   void start(v1::StartRanks order);
   void prepare(v1::PrepareRanks const& order);
-  /// Returns the launcher kept for the program, or a new launcher.
+  /// Returns the program's kept launcher, or a new launcher.
   std::uint64_t launcher_for(v1::StartRanks const& order);
   void keep(std::uint64_t launcher);
   /// Releases a launcher whose ranks are not started.
@@ -120,7 +118,7 @@ class rank_runner final : public rank_side {
   // By launcher: the order that stops its ranks when the worker leaves.
   std::map<std::uint64_t, v1::StopRanks> attempts_;
   std::uint64_t last_launcher_ = 0;
-  std::map<std::uint64_t, std::uint32_t> start_orders_;  // number of start orders by launcher
+  std::map<std::uint64_t, std::uint32_t> start_orders_;  // by launcher
   std::set<std::uint64_t> reusable_launchers_;           // to keep after their ranks have exited
   kept_launchers kept_;
   struct unpacking {
@@ -128,7 +126,7 @@ class rank_runner final : public rank_side {
     std::string from;
   };
   std::map<std::uint64_t, unpacking> unpacking_;  // by launcher; not started yet
-  std::set<std::string> prefetching_;             // uploads being fetched in advance
+  std::set<std::string> prefetching_;
   std::string server_, server_host_;
   std::deque<v1::RankLog> logs_;
   std::deque<v1::LastLines> last_lines_;
@@ -137,7 +135,7 @@ class rank_runner final : public rank_side {
   std::deque<v1::StepsHeld> held_steps_;
   std::deque<v1::RankVitals> vitals_;
   std::size_t reading_ = 0, taking_ = 0;
-  bool agrees_on_steps_ = false;  // whether the server supports it
+  bool agrees_on_steps_ = false;  // supported by the server
   std::uint64_t stream_ = 0;      // answers for earlier streams are dropped
   launchers launchers_;
   uploads uploads_;

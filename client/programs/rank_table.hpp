@@ -47,8 +47,7 @@ class rank_table {
   std::set<std::pair<std::uint64_t, std::uint32_t>> attempts() const;
 
   void started(rank_key const& key, std::uint32_t pid, std::string not_preloaded = {});
-  /// Marks the named ranks of the launcher, or all its ranks if none is named, as requested to
-  /// stop.
+  /// Marks the named ranks, or all ranks of the launcher if none is named, as requested to stop.
   void asked_to_end(std::uint64_t launcher,
                     google::protobuf::RepeatedField<std::uint32_t> const& named);
   /// Returns the rank's devices. If the rank was stopped without a request, it has failed, because

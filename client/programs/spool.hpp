@@ -1,6 +1,5 @@
 // The directories of ranks: a log file per rank, the working directories, and the directory in
-// which uploads are unpacked. Deletes the oldest attempts beyond `attempts_max` and `works_max`.
-// Any thread; functions can block on the disk.
+// which uploads are unpacked. Any thread; functions can block on the disk.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +16,14 @@ namespace muster {
 
 class spool {
  public:
-  /// Maximum number of attempts whose logs are kept.
+  /// Attempts whose logs are kept.
   static constexpr std::size_t attempts_max = 32;
-  /// Maximum number of attempts whose working directories are kept. These can contain one copy of
-  /// an upload per rank.
+  /// Attempts whose working directories are kept. These can contain one copy of an upload per rank.
   static constexpr std::size_t works_max = 4;
   static constexpr std::size_t read_bytes_max = std::size_t{256} << 10;
 
-  /// Creates the directories below `directory`. If `directory` is empty, creates a temporary
-  /// directory that the destructor removes. If the process is killed, the user's next spool removes
-  /// it.
+  /// Creates the directories below `directory`. If it is empty, creates a temporary directory that
+  /// the destructor removes. If the process is killed, the user's next spool removes it.
   /// @throws std::filesystem::filesystem_error, std::system_error
   explicit spool(std::filesystem::path directory);
   spool(spool const&) = delete;
@@ -37,19 +34,19 @@ class spool {
   };
   std::filesystem::path uploads() const { return root_ / "uploads"; }
   std::filesystem::path stacks() const { return root_ / "stacks"; }
-  /// Contains the working directories of all attempts: works()/ATTEMPT/RANK.
+  /// Contains works()/ATTEMPT/RANK.
   std::filesystem::path works() const { return root_ / "work"; }
   std::filesystem::path steps() const { return root_ / "steps"; }
-  /// Returns an attempt's directories, which may not exist.
+  /// The directories may not exist.
   attempt directories_of(std::uint64_t program, std::uint32_t number) const;
   using attempt_name = std::pair<std::uint64_t, std::uint32_t>;
   /// Creates the directories of `which`. Removes the oldest attempts' directories except `in_use`.
   void make(attempt_name which, std::set<attempt_name> const& in_use);
 
   struct piece {
-    std::uint64_t offset = 0;  // offset of the first byte of `data`
+    std::uint64_t offset = 0;  // of the first byte of `data`
     std::string data;
-    std::uint64_t size = 0;  // file size
+    std::uint64_t size = 0;  // of the file
   };
   /// Reads a log from `offset`, which counts backwards from the end if `from_end` is set. Skips
   /// deleted bytes at the beginning. Returns nullopt if the file does not exist.
@@ -60,7 +57,7 @@ class spool {
   /// `look_bytes` of the file are read, so a longer line lacks its beginning. A carriage return
   /// also ends a line, because progress bars use it.
   struct last {
-    std::uint64_t size = 0;  // file size
+    std::uint64_t size = 0;  // of the file
     std::string text;
   };
   static constexpr std::size_t line_bytes_max = 512, look_bytes = 4096;

@@ -25,14 +25,14 @@ namespace muster {
 
 class stack_files {
  public:
-  static constexpr std::chrono::milliseconds patience{900};  // default of take()
+  static constexpr std::chrono::milliseconds patience{900};  // of take()
   /// Extra time to sample signalled processes from outside that have not written their stacks.
   static constexpr std::chrono::milliseconds after_silence{400};
   /// Maximum bytes of one rank and of a whole answer. In an answer with many ranks, the limit per
   /// rank is lower.
   static constexpr std::size_t rank_bytes_max = std::size_t{16} << 10;
   static constexpr std::size_t answer_bytes_max = std::size_t{1} << 20;
-  /// Maximum number of processes that one take() signals, over all its ranks.
+  /// Processes that one take() signals, over all its ranks.
   static constexpr std::size_t processes_max = 1'024;
 
   /// `works` is the directory of the ranks' working directories, works/ATTEMPT/RANK. File names
@@ -46,14 +46,14 @@ class stack_files {
 
   /// Removes the files of processes that have exited.
   void tidy() const;
-  /// The settings that a launcher passes to its ranks.
+  /// Settings that a launcher passes to its ranks.
   struct prepared {
     std::filesystem::path modules{}, directory{};
     int signal = 0;  // 0 disables stack sampling
   };
   prepared of_ranks() const;
 
-  /// Adds the stacks of ranks to `to`. `pids` contains the first process of each rank.
+  /// `pids` contains the first process of each rank.
   void take(std::map<std::uint32_t, pid_t> const& pids, v1::RankStacks& to,
             std::chrono::milliseconds wait = patience) const;
   bool are_off() const { return signal_ == 0; }

@@ -23,9 +23,9 @@ struct rank_mark {
 
 /// A rank's steps since the previous read.
 struct seen_steps {
-  std::uint64_t count = 0;       // number of all reported steps; passed to the next read
+  std::uint64_t count = 0;       // of all reported steps; passed to the next read
   std::vector<rank_mark> marks;  // newest steps, in order
-  std::uint32_t left_out = 0;    // number of older steps, not in `marks`
+  std::uint32_t left_out = 0;    // older steps, not in `marks`
 };
 
 class step_files {
@@ -39,7 +39,6 @@ class step_files {
   std::filesystem::path of(rank_key const& key) const;
   /// Returns the attempt's file path without the rank.
   std::string prefix(std::uint64_t program, std::uint32_t attempt) const;
-  /// Creates an empty file.
   /// @throws std::system_error
   void make(rank_key const& key) const;
   void remove(rank_key const& key) const;

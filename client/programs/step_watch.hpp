@@ -1,6 +1,6 @@
 // Reads the steps of a worker's ranks once per second, and orders ranks to stop at a step. A
-// separate thread does all disk access. Therefore neither a slow disk nor stack sampling delays an
-// order, and callers never wait for the disk.
+// separate thread does all disk access, so that neither a slow disk nor stack sampling delays an
+// order or a caller.
 #pragma once
 
 #include <chrono>
@@ -38,13 +38,13 @@ class step_watch {
 
   step_files const& files() const { return files_; }
   // Any thread.
-  /// Adds a rank that is about to start.
+  /// Must be called before the rank starts.
   void add(rank_key const& key);
   /// Passes the current order to a rank whose file has been created.
   void made(rank_key const& key);
   /// Reads the steps of an exited rank one last time, then removes its file.
   void ended(rank_key const& key);
-  /// Reports the newest steps of all ranks again, for a server that has restarted.
+  /// Called when a server has restarted.
   void report_again();
   /// Holds ranks at their next step. Then calls `done` on this object's thread with the last step
   /// of each rank.

@@ -3,7 +3,7 @@
 // has a tunnel to the server. Ports outlive the connection to a server. A connection waits for a
 // server for up to `patience`, then it is closed.
 //
-// Owned by the rank runner. Engine thread unless stated otherwise.
+// Engine thread unless stated otherwise.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,7 +26,7 @@ struct tunnel_options {
   tls_options tls{};
   std::string token{};
   std::chrono::milliseconds patience{10'000};
-  /// Maximum number of concurrent tunnels; further connections are closed.
+  /// Further connections are closed.
   std::size_t tunnels_max = 2'048;
 };
 
@@ -39,7 +39,7 @@ class tunnels {
 
   /// Returns the key for the hello.
   std::string const& key() const { return key_; }
-  /// Sets the server ("host:port") that the worker is attached to.
+  /// `server` is "host:port".
   void follow(std::string const& server);
 
   /// Returns "127.0.0.1:port" of the attempt, or of a PyTorch rank's TCPStore. Opens the port if
@@ -48,9 +48,9 @@ class tunnels {
   /// @throws std::runtime_error if there are too many ports
   std::string open(std::uint64_t program, std::uint32_t attempt,
                    std::optional<std::uint32_t> torch_rank = {});
-  /// Closes all ports and connections of the attempt, if any.
+  /// Closes all ports and connections of the attempt.
   void close(std::uint64_t program, std::uint32_t attempt);
-  /// Closes everything and waits for it. Any thread except the engine thread; idempotent.
+  /// Waits until everything is closed. Any thread except the engine thread; idempotent.
   void end();
 
  private:

@@ -25,7 +25,7 @@ namespace muster {
 
 class uploads {
  public:
-  /// `why_not` is the reason why the upload is unavailable; empty on success.
+  /// `why_not` is empty on success.
   struct outcome {
     std::string why_not{};
     bool is_unavailable = false;  // failed with upload_unavailable
@@ -35,8 +35,8 @@ class uploads {
     std::string hash, server;
     std::vector<std::filesystem::path> to{};  // if empty, fetched last, in advance
     std::optional<std::pair<uid_t, gid_t>> owner{};
-    std::function<void()> before{};       // called on this object's thread; can throw
-    std::function<void(outcome)> done{};  // called on this object's thread, unless forgotten
+    std::function<void()> before{};       // on this object's thread; can throw
+    std::function<void(outcome)> done{};  // on this object's thread, unless forgotten
   };
 
   uploads(upload_cache_options cache, tls_options tls, std::string token);

@@ -19,7 +19,7 @@ struct vitals {
   std::uint64_t wakeups = 0;  // of the first thread of the rank's first process
 };
 
-/// Returns vitals by rank; omits ranks that have exited.
+/// Omits ranks that have exited.
 /// @param pids first process of each rank, the leader of its group
 /// @param proc path of the proc file system
 std::map<std::uint32_t, vitals> vitals_of(std::map<std::uint32_t, pid_t> const& pids,

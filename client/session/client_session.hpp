@@ -1,10 +1,9 @@
-// Common base of muster::session and muster::cluster_coordinator: messages that wait to be sent,
-// function numbers, and the start and end of a session. Any thread adds messages; the link sends
-// them.
+// Common base of muster::session and muster::cluster_coordinator: unsent messages, function
+// numbers, and the start and end of a session. Any thread adds messages; the link sends them.
 //
-// Users call from any thread, the session_link calls on the engine thread. The mutex protects all
-// members that are not const. The users and, until its end, the link own the session. The session
-// owns no part of the engine, so handles can keep the session indefinitely.
+// Users call from any thread, the session_link on the engine thread. The mutex protects all members
+// that are not const. The users and, until its end, the link own the session. The session owns no
+// part of the engine, so handles can keep it indefinitely.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -33,7 +32,7 @@ struct session_settings {
   std::string server, token;
   tls_options tls;
   std::chrono::milliseconds connect_timeout;
-  std::size_t pending_max;  // limit of messages that wait to be sent
+  std::size_t pending_max;  // limit of unsent messages
   std::size_t pending_bytes_max;
   bool resumable;  // whether the server keeps the session for a grace period after a broken stream
 };
@@ -47,10 +46,9 @@ class client_session : public std::enable_shared_from_this<client_session> {
   client_session(client_session const&) = delete;
 
   // Any thread.
-  /// Creates and starts the link. Must be called once. The engine must outlive ended().
+  /// Must be called once. The engine must outlive ended().
   void start(client_engine& engine);
-  /// Waits until the server has opened the session, for at most connect_timeout. Throws as
-  /// throw_if_over().
+  /// Waits for at most connect_timeout. Throws as throw_if_over().
   void wait_open();
   std::string id() const;
   /// Waits until the link has ended. Needs no deadline, because the link has one or was cancelled.
@@ -59,10 +57,9 @@ class client_session : public std::enable_shared_from_this<client_session> {
   // Called by the link; engine thread.
   session_settings const& settings() const { return settings_; }
   virtual void connected() {}
-  /// Removes and encodes the oldest waiting message.
+  /// Encodes and removes the oldest message.
   virtual next next_message(grpc::ByteBuffer& to);
-  /// Processes a message. Returns an empty string, or a description of the server's protocol
-  /// violation.
+  /// Returns an empty string, or a description of the server's protocol violation.
   virtual std::string take(v1::SessionResponse const& m) = 0;
   struct standing {
     bool opened, closing;
@@ -82,7 +79,7 @@ class client_session : public std::enable_shared_from_this<client_session> {
                   o.connect_timeout, o.pending_max, o.pending_bytes_max,
                   resumable} {}
 
-  /// Fills the fields common to all sessions. Does not require the mutex.
+  /// Does not require the mutex.
   template <class Options>
   static void fill_open(v1::Open& open, Options const& o) {
     open.set_cluster(to_utf8(o.cluster));
@@ -98,13 +95,11 @@ class client_session : public std::enable_shared_from_this<client_session> {
   // The following members require the mutex, except async_when, which locks it.
   /// Throws the reason if no more calls can be scheduled.
   virtual void throw_if_over() const = 0;
-  /// Returns true if there is no room for further calls.
   bool full() const;
-  /// Returns the number of a function name. The name is sent before the next message.
+  /// The name is sent before the next message.
   std::uint32_t number_of(std::string_view function);
   void append_cancel();
   void take_opened(v1::Opened const& o);
-  /// Makes the link check for waiting messages.
   void wake();
   /// Wakes waiting threads and coroutines, and releases the mutex.
   void changed(lock& held);
@@ -137,26 +132,26 @@ class client_session : public std::enable_shared_from_this<client_session> {
   session_settings const settings_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;                // notified of all changes that threads wait for
-  std::vector<std::shared_ptr<waiting>> waiting_;  // coroutines that recheck after any change
+  std::condition_variable changed_;                // any change that threads wait for
+  std::vector<std::shared_ptr<waiting>> waiting_;  // recheck after any change
   std::vector<std::shared_ptr<waiting>> ready_;    // to be resumed after the mutex is released
 
   /// Limited to pending_max entries and pending_bytes_max bytes, plus messages that do not wait for
   /// room. At the limit, scheduling waits.
   proto::outbox<v1::SessionRequest> out_;
-  bool streaming_ = false;   // whether new calls are added to out_ immediately
-  bool writing_ = false;     // whether the link is still sending a message
-  bool half_close_ = false;  // half-close the stream once out_ is empty
+  bool streaming_ = false;   // new calls are added to out_ immediately
+  bool writing_ = false;     // the link is still sending a message
+  bool half_close_ = false;  // once out_ is empty
   std::unordered_map<std::string, std::uint32_t> functions_;
-  std::vector<std::string_view> names_;  // indexed by function number
+  std::vector<std::string_view> names_;  // by number
 
   std::string id_;  // set once the session is open
   milliseconds grace_{0};
-  bool closing_ = false;  // closed by the user; no further calls are accepted
+  bool closing_ = false;  // by the user; no further calls are accepted
   bool ended_ = false;
-  std::string reason_;                  // reason for the end; empty after a normal end
-  bool signalled_ = false;              // whether the link knows that messages are waiting
-  std::shared_ptr<session_link> link_;  // null after the link has ended
+  std::string reason_;                  // empty after a normal end
+  bool signalled_ = false;              // the link knows that messages are waiting
+  std::shared_ptr<session_link> link_;  // null after its end
 };
 
 }  // namespace muster::detail

@@ -23,7 +23,7 @@ template <class T>
 class question : public std::enable_shared_from_this<question<T>> {
  public:
   using operation = std::function<coro::task<T>(ticket&)>;
-  /// Starts a coroutine on the engine thread. Throws if too many are running.
+  /// Throws if too many coroutines are running.
   using starter = std::function<void(coro::task<void>)>;
 
   /// `tickets`, if not null, receives the operation's ticket. `tickets` and the engine must outlive
@@ -34,8 +34,8 @@ class question : public std::enable_shared_from_this<question<T>> {
 
   coro::engine_context& engine;
 
-  /// Starts the operation; must be called once, from any thread. Calls `done` on the engine thread
-  /// when take() no longer blocks.
+  /// Must be called once, from any thread. Calls `done` on the engine thread when take() no longer
+  /// blocks.
   void start(std::function<void()> done) {
     done_ = std::move(done);
     engine.post([self = this->shared_from_this()] {
@@ -48,7 +48,7 @@ class question : public std::enable_shared_from_this<question<T>> {
     });
   }
 
-  /// Cancels the operation because its caller has stopped waiting. Thread-safe.
+  /// Called when the caller has stopped waiting. Thread-safe.
   void cancel() {
     engine.post([self = this->shared_from_this()] {
       if (self->ticket_ != nullptr) self->ticket_->cut_short(ticket::cut::cancelled);
@@ -88,12 +88,12 @@ class question : public std::enable_shared_from_this<question<T>> {
   operation operation_;
   std::set<ticket*>* const tickets_;
   std::function<void()> done_;
-  ticket* ticket_ = nullptr;  // non-null while the operation runs; engine thread
+  ticket* ticket_ = nullptr;  // while the operation runs; engine thread
   std::promise<T> answer_;
 };
 
-/// Blocks until the operation has ended. Throws the operation's errors, and std::logic_error on the
-/// engine thread.
+/// Blocks until the operation has ended. Throws its errors, and std::logic_error on the engine
+/// thread.
 template <class T>
 T ask(std::shared_ptr<question<T>> const& q) {
   if (q->engine.running_in_this_thread())
@@ -102,7 +102,7 @@ T ask(std::shared_ptr<question<T>> const& q) {
   auto const done = std::make_shared<std::promise<void>>();
   auto const waited = done->get_future();
   q->start([done] { done->set_value(); });
-  waited.wait();  // no deadline, because every operation has one
+  waited.wait();  // every operation has a deadline
   return q->take();
 }
 

@@ -6,7 +6,7 @@
 
 namespace muster::detail {
 
-/// Appends the columns that every call has. Returns the call's position.
+/// Returns the call's position.
 inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t function,
                        value_view args) {
   int const position = m.token_size();
@@ -17,8 +17,8 @@ inline int add_closure(v1::SessionRequest& m, std::uint64_t token, std::uint32_t
   return position;
 }
 
-/// Appends the display name and hash of the last call, at `position`; an empty name means none. If
-/// the same message contains a recent equal entry, refers to that entry instead.
+/// Appends the display name and hash of the last call, at `position`; an empty name means none.
+/// Refers to a recent equal entry of the same message, if any.
 inline void add_callable(v1::SessionRequest& m, int position, std::string_view name,
                          std::string_view hash) {
   constexpr int looked_at = 16;
@@ -37,8 +37,8 @@ inline void add_callable(v1::SessionRequest& m, int position, std::string_view n
   m.add_callable_of(static_cast<std::uint32_t>(size + 1));
 }
 
-/// Returns an empty string, or an error if the outcome columns differ in length. If `resumable` is
-/// true, each outcome must have an ID.
+/// Returns an error if the outcome columns differ in length, otherwise an empty string. If
+/// `resumable`, each outcome must have an ID.
 inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   int const n = m.token_size();
   bool const fit = m.value_size() == n && (m.encoding_size() == 0 || m.encoding_size() == n) &&
@@ -46,7 +46,7 @@ inline std::string wrong_columns(v1::SessionResponse const& m, bool resumable) {
   return fit ? std::string() : "the server sent columns of unequal length";
 }
 
-/// Calls take(position, value, failure or null) for each outcome. Precondition: wrong_columns() has
+/// Calls take(position, value, failure or null) for each outcome. Precondition: wrong_columns()
 /// returned an empty string.
 template <class Take>
 void for_each_outcome(v1::SessionResponse const& m, Take take) {

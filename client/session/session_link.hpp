@@ -1,10 +1,8 @@
-// Connects a client_session to the server through consecutive streams. Reconnects after a break as
-// long as the server keeps the session. The link keeps itself and the session alive until the link
-// has ended.
+// Connects a client_session to the server through consecutive streams. Reconnects as long as the
+// server keeps the session. Keeps itself and the session alive until it has ended.
 //
 // wake(), close() and cancel() can be called from any thread that has locked the session's mutex,
-// because the session cannot end while the mutex is locked. All other code runs on the engine
-// thread.
+// because the session cannot end while it is locked. All other code runs on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -23,11 +21,10 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
  public:
   session_link(client_engine& engine, std::shared_ptr<client_session> session);
 
-  /// Starts the link; must be called once, from any thread.
+  /// Must be called once, from any thread.
   void start();
-  /// Notifies the link that messages are ready to be sent.
   void wake();
-  /// Notifies the link that the session is being closed, and starts the deadline for closing.
+  /// Also starts the deadline for closing.
   void close();
   void cancel();
 
@@ -37,7 +34,7 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   void connected() override { session_->connected(); }
   next next_message(grpc::ByteBuffer& to) override { return session_->next_message(to); }
   std::string take(grpc::ByteBuffer& message) override;
-  /// Returns the reason why no further stream is tried, or nothing if another stream is tried.
+  /// Returns nothing if another stream is tried.
   std::optional<std::string> final_reason(grpc::Status const& status) const;
   void give_up_in(std::chrono::milliseconds t);
   void give_up();
@@ -50,9 +47,9 @@ class session_link final : public std::enable_shared_from_this<session_link>, st
   backoff backoff_;
   v1::SessionResponse message_;
   bool was_open_ = false;  // on this stream
-  bool ending_ = false;    // closing, with a running deadline
+  bool ending_ = false;    // closing, within a deadline
   bool gave_up_ = false;
-  std::string violation_;  // the server's protocol violation
+  std::string violation_;  // by the server
   std::chrono::milliseconds given_{0};
 };
 

@@ -1,5 +1,5 @@
-// A cancellable operation on the engine thread: a user's call, an agent's heartbeats, or an agent's
-// error poll. Local variable of the operation's coroutine. Engine thread only.
+// A cancellable operation: a user's call, an agent's heartbeats, or an agent's error poll. Local
+// variable of the operation's coroutine. Engine thread only.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -15,13 +15,13 @@ class ticket {
  public:
   enum class cut : std::uint8_t {
     none,
-    cancelled,  // by the caller that waits for the operation
+    cancelled,  // by the waiting caller
     left,       // the task left the barrier
     failed,     // the agent failed
     closed,     // the agent was shut down or destroyed
   };
 
-  /// Adds the ticket to `all` unless `all` is null; `all` must outlive the ticket.
+  /// `all`, if not null, must outlive the ticket.
   ticket(coro::engine_context& engine, std::set<ticket*>* all) : pause_(engine), all_(all) {
     if (all_) all_->insert(this);
   }
@@ -30,8 +30,7 @@ class ticket {
   }
   ticket(ticket const&) = delete;
 
-  /// Cancels the operation; the first reason counts. The engine's loop resumes a suspended
-  /// coroutine.
+  /// The first reason counts. The engine's loop resumes a suspended coroutine.
   void cut_short(cut why) {
     if (why_ == cut::none) why_ = why;
     if (context_ != nullptr) context_->TryCancel();
@@ -41,7 +40,7 @@ class ticket {
   bool is_cut() const { return why_ != cut::none; }
 
   coro::timer& pause() { return pause_; }
-  /// Sets the current gRPC call; null if there is none.
+  /// Sets the current gRPC call, or null.
   void calls(grpc::ClientContext* context) { context_ = context; }
 
  private:

@@ -24,18 +24,16 @@ namespace muster::detail {
 
 class waiting {
  public:
-  /// Resumes the coroutine on its own executor; only the first call has an effect. May be called
-  /// from any thread, without locks.
+  /// Resumes the coroutine on its own executor; only the first call has an effect. Any thread,
+  /// without locks.
   void resume(bool happened) {
     if (resumed_.exchange(true)) return;
-    auto last =
-        std::move(resume_);  // destroys the timer and the executor's work guard with the handler
+    auto last = std::move(resume_);  // also destroys the timer and the work guard
     last(happened);
   }
 
-  /// Suspends until resume() is called. `enter` receives the shared object and stores it for the
-  /// code that resumes it. Returns false after `timeout`. Cancellation (any type) throws
-  /// operation_aborted.
+  /// Suspends until resume() is called. `enter` stores the shared object for the code that resumes
+  /// it. Returns false after `timeout`. Cancellation (any type) throws operation_aborted.
   template <class Enter>
   static boost::asio::awaitable<bool> wait(std::chrono::milliseconds timeout, Enter enter) {
     namespace asio = boost::asio;

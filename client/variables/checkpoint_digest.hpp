@@ -1,4 +1,4 @@
-// SHA-256 of data that arrives in pieces. For checkpoint_files.cpp.
+// Incremental SHA-256. For checkpoint_files.cpp.
 #pragma once
 
 #include <openssl/evp.h>

@@ -20,8 +20,8 @@
 
 namespace muster::detail {
 
-/// Returns the numbers of all finished checkpoints, complete or not, or of all unfinished
-/// checkpoints. Oldest first.
+/// Returns the numbers of all finished (complete or not) or all unfinished checkpoints, oldest
+/// first.
 std::vector<std::uint64_t> checkpoints_in(std::filesystem::path const& path,
                                           bool unfinished = false);
 
@@ -68,7 +68,7 @@ void tidy_checkpoints(std::filesystem::path const& path, std::uint64_t newest,
 /// Reads a complete checkpoint. The constructor reads the whole checkpoint to verify it.
 class checkpoint_reader {
  public:
-  /// The checkpoint is incomplete or damaged. what() returns the reason.
+  /// The checkpoint is incomplete or damaged.
   struct torn : std::runtime_error {
     using runtime_error::runtime_error;
   };
@@ -82,15 +82,15 @@ class checkpoint_reader {
 
     array_view view() const { return {dtype, shape, data}; }
   };
-  /// Returns rows of a variable with their slots, and the variable's version. The sharding of the
-  /// saved variable does not matter. Throws torn.
+  /// Returns rows of a variable with their slots, and the variable's version, regardless of its
+  /// sharding when it was saved. Throws torn.
   std::pair<std::vector<part>, std::int64_t> rows(std::string const& name, std::uint64_t begin,
                                                   std::uint64_t end);
   /// Throws std::invalid_argument if the variable is missing or has a different shape or dtype.
   void check(std::string const& name, shape const& of, std::string const& dtype) const;
   /// Throws std::invalid_argument if the object is missing or its state is a Python pickle.
   void check_object(std::string const& name) const;
-  /// Returns the object's state as JSON. Throws torn.
+  /// Returns JSON. Throws torn.
   std::string object(std::string const& name);
   /// Returns the number of arrays in each part of the variable, including slots.
   std::size_t arrays_of(std::string const& name) const;
@@ -107,13 +107,13 @@ class checkpoint_reader {
 };
 
 struct found_checkpoint {
-  std::unique_ptr<checkpoint_reader> newest;  // the newest complete checkpoint, or null
+  std::unique_ptr<checkpoint_reader> newest;  // null if no checkpoint is complete
   std::vector<std::string> wrong;             // errors of newer checkpoints
 };
 found_checkpoint newest_checkpoint(std::filesystem::path const& path);
 
-/// Returns JSON as Python's json.dumps(v, sort_keys=True) does. The manifest contains the digest of
-/// this text.
+/// Returns JSON as Python's json.dumps(v, sort_keys=True) does, because the manifest contains its
+/// digest.
 std::string python_json(boost::json::value const& v);
 
 }  // namespace muster::detail

@@ -10,12 +10,12 @@
 
 namespace muster::detail {
 
-/// Returns a value that `join` computes when all parts are ready. If a part fails, the value has
-/// the error of the first failed part.
+/// Returns a value that `join` computes when all parts are ready, or that has the error of the
+/// first failed part.
 std::shared_ptr<value_handle const> joined(std::vector<std::shared_ptr<value_handle const>> parts,
                                            std::function<value(std::vector<value>)> join);
 
-/// Returns a value that is ready when all parts are ready. The parts have no results.
+/// For parts without results.
 std::shared_ptr<value_handle const> all_of(std::vector<std::shared_ptr<value_handle const>> parts);
 
 }  // namespace muster::detail

@@ -1,6 +1,6 @@
 // The state that a coordinator saves: variables that it has created or looked up, and objects
-// created with object_options::saved. Also decides when saving is suspended, as
-// python/muster/variables/known.py does. Thread-safe.
+// created with object_options::saved. Suspends saving under the same conditions as
+// python/muster/variables/known.py. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class checkpoint_reader;
 
 class known_state {
  public:
-  /// Maximum number of remembered names of deleted objects.
+  /// Remembered names of deleted objects.
   static constexpr std::size_t deleted_max = 10'000;
   using path = std::string const&;
   using how_many = std::optional<std::uint32_t>;
@@ -29,15 +29,15 @@ class known_state {
   void add(remote_object o, std::string const& name);
   void forget(std::uint64_t id);
 
-  /// Saves everything. Throws std::invalid_argument if a variable has no name or `keep` is invalid,
-  /// and the errors of calls and of the disk.
+  /// Throws std::invalid_argument if a variable has no name or `keep` is invalid, and the errors of
+  /// calls and of the disk.
   std::uint64_t save(path where, how_many keep);
-  /// Saves everything, or returns nothing if newly created values would replace saved values that
-  /// have not been restored.
+  /// Returns nothing if newly created values would replace saved values that have not been
+  /// restored.
   std::optional<std::uint64_t> save_unless_restarted(path where, how_many keep);
-  /// Restores everything from the newest complete checkpoint. Returns nothing if there is no
-  /// checkpoint. Throws std::invalid_argument if no checkpoint is complete or entries are missing
-  /// (nothing was loaded), and the errors of calls.
+  /// Loads the newest complete checkpoint. Returns nothing if there is no checkpoint. Throws
+  /// std::invalid_argument if no checkpoint is complete or entries are missing (nothing was
+  /// loaded), and the errors of calls.
   std::optional<std::uint64_t> restore(path where);
 
  private:
@@ -59,7 +59,7 @@ class known_state {
 
   std::mutex turn_;                             // locked during saving and restoring
   std::mutex mutex_;                            // protects the members below
-  all named_;                                   // limited by the names that the program has used
+  all named_;                                   // limited by the names that the program uses
   std::map<std::uint64_t, std::string> names_;  // by object ID
   std::map<std::uint64_t, std::weak_ptr<variable_core const>> unnamed_;
   std::set<std::string> deleted_;

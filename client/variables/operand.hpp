@@ -88,8 +88,7 @@ struct operand {
   T at(std::size_t i) const { return single ? one : load<T>(data, i); }
 };
 
-/// Converts one number to T. Throws TypeError if digits would be lost, and ValueError if it is out
-/// of range.
+/// Throws TypeError if digits would be lost, and ValueError if the number is out of range.
 template <class T>
 T converted(array_view const& of, std::string_view own) {
   T made{};

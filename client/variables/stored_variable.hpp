@@ -1,13 +1,12 @@
 // The C++ implementation of the class "muster.variable": an array of one dtype with its optimizer
-// slots. Methods, arguments and errors match python/muster/variables/variable.py. Arguments and
-// results are arrays.
+// slots. Methods, arguments and errors match python/muster/variables/variable.py.
 #pragma once
 
 #include "muster/object_class.hpp"
 
 namespace muster::detail {
 
-/// Maximum number of snapshots for concurrent checkpoints of several coordinators; the oldest is
+/// Snapshots for concurrent checkpoints of several coordinators; at the limit, the oldest is
 /// dropped.
 inline constexpr std::size_t cuts_max = 4;
 

@@ -6,15 +6,15 @@
 
 namespace muster::detail {
 
-/// The function that workers provide, and the displayed class name.
+/// Function name and displayed class name.
 inline constexpr std::string_view variable_function = "muster.variable";
 inline constexpr std::string_view variable_class_name = "muster.Variable";
-/// Class of the object that stores the name and the shard bounds of a sharded variable. Other
-/// programs find the shards through it. It also reserves the name.
+/// Class of the object through which other programs find the shards of a sharded variable. It also
+/// reserves the name.
 inline constexpr std::string_view sharded_class_name = "muster.ShardedVariable";
 
-/// Maximum bytes of a row. Pieces consist of whole rows. A checkpoint piece also contains the slots
-/// of momentum and Adam, in one call.
+/// Maximum bytes of a row. Pieces consist of whole rows; a checkpoint piece also contains the slots
+/// of momentum and Adam.
 inline constexpr std::uint64_t row_bytes_max = std::uint64_t{7} << 20;
 
 }  // namespace muster::detail

@@ -1,7 +1,6 @@
 // Threads that run a worker's functions in order of arrival, at most `slots` at a time. A function
-// that waits for a value and has released its slot does not count. When it resumes, more than
-// `slots` functions can run for a while. Owned by the worker's runtime. push(), set_waiting() and
-// stop() must not be called concurrently.
+// that has released its slot to wait for a value does not count. When it resumes, more than `slots`
+// functions can run for a while. push(), set_waiting() and stop() must not be called concurrently.
 #pragma once
 
 #include <condition_variable>
@@ -24,18 +23,17 @@ namespace muster {
 class executor {
  public:
   /// `wake` is called on an executor thread when a job finishes and no other finished job is
-  /// waiting. `reports` receives the functions' reports and must outlive this object. Functions use
-  /// `calls` to call objects.
+  /// waiting. `reports` must outlive this object. Functions use `calls` to call objects.
   executor(std::uint32_t slots, std::function<void()> wake, report_buffer& reports,
            std::shared_ptr<detail::object_caller> calls = nullptr);
   /// @pre stop() has been called.
   ~executor() { check(threads_.empty(), "an executor is stopped before it is destroyed"); }
   executor(executor const&) = delete;
 
-  /// Queues jobs. The worker's credits limit the queue.
+  /// The worker's credits limit the queue.
   void push(std::span<std::shared_ptr<job> const> jobs);
-  /// Sets the number of functions that wait for values and have released their slots. Adds threads
-  /// as needed; the server limits their number.
+  /// Sets the number of functions that have released their slots. Adds threads as needed; the
+  /// server limits their number.
   void set_waiting(std::size_t count);
   /// Moves the finished jobs into `out`, oldest first.
   void take_finished(std::vector<std::shared_ptr<job>>& out) {

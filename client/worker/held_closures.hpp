@@ -1,12 +1,11 @@
 // A worker's closures for which the server may still need an answer: queued, running, or finished
-// while there was no stream. Outlives the streams. Does not contain quick functions. Limited by the
+// while there was no stream. Outlives the streams. Excludes quick functions. Limited by the
 // credits.
 //
-// If the server acknowledges answers, they are kept until the acknowledgement, and no closure is
-// started beyond the limits of full(). Otherwise, answers of functions that ran for at least
-// `worth_keeping` are kept for `answers_for`, because a connection can break while an answer is
-// being sent. Beyond the limits, the oldest answers are dropped, and the server would run their
-// closures again.
+// If the server acknowledges answers, they are kept until then, and no closure is started beyond
+// the limits of full(). Otherwise, answers of functions that ran for at least `worth_keeping` are
+// kept for `answers_for`, because a connection can break while an answer is being sent. Beyond the
+// limits, the oldest are dropped, and the server would run their closures again.
 //
 // Engine thread only.
 #pragma once
@@ -29,11 +28,11 @@ class held_closures {
 
   /// Returns false if the closure has already been added.
   bool add(std::shared_ptr<job> j);
-  /// Returns whether this job is stored. If not, its result must be dropped.
+  /// If false, the job's result must be dropped.
   bool holds(job const& j) const;
-  /// Records that the answer is being sent as the stream's answer `number`.
+  /// The answer is being sent as the stream's answer `number`.
   void answered(job const& j, clock::time_point now, std::uint64_t number);
-  /// Records that the server has stored the stream's first `count` answers.
+  /// The server has stored the stream's first `count` answers.
   void taken(std::uint64_t count);
   /// Returns whether no closure can be started until answers are acknowledged.
   bool full() const {
@@ -42,14 +41,13 @@ class held_closures {
   bool has_unacknowledged_answers() const { return acknowledged_ && !answers_.empty(); }
   void forget_answers();
 
-  /// Handles a stop request. If the closure has not started, removes it and returns true.
-  /// Otherwise, the closure is answered when it ends, if it is stored.
+  /// If the closure has not started, removes it and returns true. Otherwise, it is answered when it
+  /// ends.
   bool stop(std::uint64_t closure, std::uint32_t attempt);
 
-  /// Handles a retraction. If the closure has not started, removes it and returns true.
+  /// If the closure has not started, removes it and returns true.
   bool give_back(std::uint64_t closure, std::uint32_t attempt);
-  /// Calls `f` once for each job that has run for at least `worth_reporting`, with the time since
-  /// its start.
+  /// Calls `f` once for each job that has run for `worth_reporting`, with the time since its start.
   template <class F>
   void report_started(clock::time_point now, F f) {
     for (auto& [closure, j] : jobs_) {
@@ -77,24 +75,24 @@ class held_closures {
     }
   }
   std::size_t waiting() const;
-  /// Cancels all releases of slots, for a server that does not support them.
+  /// Called if the server does not support released slots.
   void clear_waits();
 
-  /// After a broken stream, drops closures that have not started. No work is lost.
+  /// Called after a broken stream.
   void drop_unstarted();
   /// Returns the unacknowledged answers for the next hello, oldest first, numbered from 1. Includes
   /// jobs that finished without a stream. Empty if the last server did not acknowledge answers.
   std::vector<std::shared_ptr<job>> answers_for_hello();
-  /// Returns the jobs to offer in the next hello.
+  /// Returns the jobs for the next hello.
   std::vector<std::shared_ptr<job>> offer(clock::time_point now);
-  /// Applies the server's answer to offer(): only the positions in `kept` remain stored; all other
+  /// Applies the server's answer to offer(). Only the positions in `kept` remain; all other
   /// functions are asked to stop. Returns the finished jobs among `kept`, which must be answered
   /// (again). `acknowledges`: whether the server acknowledges answers.
   std::vector<std::shared_ptr<job>> settle(std::span<std::shared_ptr<job> const> offered,
                                            std::span<std::uint32_t const> kept, bool acknowledges);
 
-  /// Asks all functions to stop and drops their results. Keeps unacknowledged answers if the server
-  /// acknowledges answers.
+  /// Asks all functions to stop and drops their results. Keeps answers that the server has yet to
+  /// acknowledge.
   void drop_all();
 
   bool empty() const { return jobs_.empty(); }
@@ -102,12 +100,12 @@ class held_closures {
 
   static constexpr std::size_t answers_max = 1'024;
   static constexpr std::size_t answer_bytes_max = std::size_t{16} << 20;  // total
-  static constexpr std::size_t again_max = 4'096;                         // in one hello
-  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // total in one hello
+  static constexpr std::size_t again_max = 4'096;                         // per hello
+  static constexpr std::size_t again_bytes_max = std::size_t{48} << 20;   // per hello
   static constexpr std::chrono::seconds answers_for{60};
-  static constexpr std::chrono::milliseconds worth_keeping{100};  // minimum run time
+  static constexpr std::chrono::milliseconds worth_keeping{100};  // run time
   static constexpr std::chrono::milliseconds worth_reporting{20};
-  static constexpr std::chrono::milliseconds slot_kept{2'000};  // minimum wait for a value
+  static constexpr std::chrono::milliseconds slot_kept{2'000};  // wait for a value
 
  private:
   struct kept_answer {

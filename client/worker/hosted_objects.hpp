@@ -5,8 +5,8 @@
 //        └── the constructor threw, or there is no such class ──► failed
 //
 // Calls of one caller are executed in order, each once. After a broken stream, the server resends
-// unanswered calls; a call that has been executed is answered with its stored answer. The user's
-// thread adds classes before begin(). After that, engine thread unless stated otherwise.
+// unanswered calls; an executed call is answered with its stored answer. The user's thread adds
+// classes before begin(). After that, engine thread unless stated otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -33,10 +33,10 @@ namespace muster {
 
 class hosted_objects {
  public:
-  /// Maximum number of callers per object whose last number is stored. At the limit, the caller
-  /// with the oldest call is dropped.
+  /// Callers per object whose last number is stored. At the limit, the caller with the oldest call
+  /// is dropped.
   static constexpr std::size_t callers_max = 4096;
-  /// Maximum number of stored construction failures.
+  /// Stored construction failures.
   static constexpr std::size_t failed_max = 1000;
   static constexpr std::size_t answers_per_message_max = 1000;
   static constexpr std::size_t bytes_per_message_max = std::size_t{256} << 10;
@@ -54,14 +54,13 @@ class hosted_objects {
   void begin(
       std::function<void()> wake,
       std::function<void(std::chrono::milliseconds)> later = [](auto) {});
-  /// Sets the worker's identity on a new stream.
+  /// Called on each new stream.
   void welcomed(std::shared_ptr<worker_identity const> me);
   void take(v1::ObjectOrders& orders);
   bool reports();
   /// Adds as many pending reports as fit to an otherwise empty message.
   void report(v1::WorkerMessage& to);
   bool holds_any() const { return !objects_.empty(); }
-  /// Returns the calls that functions and methods make.
   std::shared_ptr<detail::object_calls> const& calls() const { return calls_; }
   /// Asks methods to stop and waits until all have returned. User's thread, after the last stream.
   void end();
@@ -77,14 +76,14 @@ class hosted_objects {
     std::uint64_t id = 0;
     v1::BuildObject build;
     detail::class_entry const* of = nullptr;
-    std::shared_ptr<void> instance;  // set and destroyed by the object's threads
+    std::shared_ptr<void> instance;  // used only by the object's threads
     std::stop_source stop;
     // Protected by mutex_:
     bool made = false, gone = false;
     std::deque<order> orders;  // limited by the server
     std::condition_variable wake;
     std::uint32_t threads = 0, idle = 0;
-    // Engine thread: last number of each caller, and when it was used.
+    // Engine thread: each caller's last number, and when it was used.
     std::map<caller, std::pair<std::uint64_t, std::uint64_t>> last;
     std::uint64_t clock = 0;
   };
@@ -126,21 +125,20 @@ class hosted_objects {
 
   // Engine thread.
   std::map<std::uint64_t, std::shared_ptr<hosted>> objects_;
-  bool send_calls_next_ =
-      false;  // the next message contains calls, so that answers do not starve them
+  bool send_calls_next_ = false;  // so that answers do not starve calls
 
   mutable std::mutex mutex_;  // protects the members below
   std::shared_ptr<worker_identity const> me_;
   std::map<std::uint64_t, failure> failed_;
   std::set<std::uint64_t> built_;  // to be reported; includes failed objects
-  /// Answers to send. Together with kept_, limited by the number of unanswered calls on the server.
+  /// Limited, with kept_, by the number of unanswered calls on the server.
   std::deque<std::shared_ptr<answer const>> out_;
-  std::uint64_t sent_ = 0;  // number of answers over all streams
+  std::uint64_t sent_ = 0;  // answers over all streams
   struct sent_answer {
     std::uint64_t number = 0;
     std::shared_ptr<answer const> of{};
   };
-  std::map<key, sent_answer> kept_;  // unacknowledged answers
+  std::map<key, sent_answer> kept_;  // unacknowledged
   std::map<std::uint64_t, key> kept_by_number_;
   std::list<std::thread> threads_;
   std::list<std::thread> finished_threads_;  // to be joined

@@ -1,5 +1,5 @@
 // Detects that a worker has been idle for a given time. Polls, because there can be a million
-// closures per second. Owned by the worker's reconnect loop; engine thread only.
+// closures per second. Engine thread only.
 #pragma once
 
 #include <algorithm>

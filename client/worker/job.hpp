@@ -1,6 +1,5 @@
-// A call of a user's function for a closure. The engine thread fills it before it is queued, an
-// executor thread runs it, and the engine thread reads the result. `state` determines which thread
-// owns it.
+// A call of a user's function for a closure. The engine thread fills it, an executor thread runs
+// it, and the engine thread reads the result. `state` determines which thread owns it.
 #pragma once
 
 #include <atomic>
@@ -22,14 +21,14 @@ struct registered_function {
   std::string name;
   raw_function call;
   bool quick = false;  // runs on the stream's thread
-  bool typed = false;  // parses its own arguments and resolves its own per-worker values
+  bool typed = false;  // parses its arguments and resolves their per-worker values itself
 };
 
 struct job {
   enum class phase : std::uint8_t {
     queued,
     running,  // owned by an executor thread
-    dropped,  // answered or dropped before its start
+    dropped,  // answered or dropped before it started
   };
 
   std::uint64_t closure = 0;
@@ -37,10 +36,10 @@ struct job {
   registered_function const* function = nullptr;
   std::shared_ptr<worker_identity const> worker;
   value args;
-  std::uint32_t workers = 0;         // number of workers in its job, according to the server
-  per_worker_store* kept = nullptr;  // null if no per-worker values are involved
+  std::uint32_t workers = 0;         // in its job, according to the server
+  per_worker_store* kept = nullptr;  // null without per-worker values
   std::uint64_t builds = 0;          // handle of the value that it builds, or 0
-  std::vector<std::uint64_t> uses;   // handles of the values in its arguments
+  std::vector<std::uint64_t> uses;   // handles of values in its arguments
 
   std::atomic<phase> state = phase::queued;
   std::atomic<std::chrono::steady_clock::time_point> began{};  // epoch if not started
@@ -57,16 +56,15 @@ struct job {
   bool slot_returned = false;   // engine thread
 };
 
-/// Calls the function. Returns true with its value in `result`, or false with the error in `why`.
+/// Returns true with the value in `result`, or false with the error in `why`.
 /// @pre `result` is empty JSON; it can have capacity.
 bool call_function(registered_function const& f, context& c, value_view args, value& result,
                    failure& why) noexcept;
 
-/// Converts the current exception to a failure.
 /// @pre Called in a catch block.
 failure failure_of_current_exception();
 
-/// Runs the job on the calling thread. Resolves the per-worker values in its arguments, and stores
+/// Resolves the per-worker values in the arguments, calls the function on this thread, and stores
 /// the value that it builds. Sets `ok`, and `result` or `why`.
 void run_job(job& j, context& c) noexcept;
 

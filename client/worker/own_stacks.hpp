@@ -1,8 +1,7 @@
 // Stacks of this process's threads, requested by a server (muster stacks). A short-lived process
 // samples them from outside, and a separate thread resolves the frame names.
 //
-// Owned by a worker. take(): engine thread. `told` is called on the separate thread, or within
-// take().
+// take(): engine thread. `told` is called on the separate thread, or within take().
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -24,7 +23,7 @@ class own_stacks {
   own_stacks(own_stacks const&) = delete;
 
   void take(std::uint64_t query);
-  /// Engine thread. Records that an answer of `told` has been processed.
+  /// Engine thread: an answer of `told` has been processed.
   void taken() { --asked_; }
   /// Waits for sampling to end, for at most a second. `told` is not called afterwards.
   void end();

@@ -15,26 +15,25 @@
 namespace muster {
 
 struct kept_value {
-  value data;       // used if there is neither an object nor an error
+  value data;       // without object and error
   std::any object;  // std::shared_ptr<T>
   std::optional<failure> error;
 };
 
 class per_worker_store {
  public:
-  /// Stores a value. The server limits the number of values.
+  /// The server limits the number of values.
   void keep(std::uint64_t handle, kept_value v);
   void drop(std::uint64_t handle);
-  /// Returns a copy, or nullopt if the handle is unknown.
   std::optional<kept_value> find(std::uint64_t handle) const;
-  /// Returns the handles that have a value. Values whose builder failed are rebuilt on request.
+  /// Values whose builder failed are omitted, and rebuilt on request.
   std::vector<std::uint64_t> handles() const;
 
   /// Replaces {"$per_worker":"pw_…"} in the arguments with the JSON value if `uses` contains its
-  /// handle. Does not replace C++ objects, which the parameter finds by handle.
+  /// handle. C++ objects are not replaced: the parameter finds them by handle.
   /// @throws function_error INPUT, whose message names the value
   void resolve(boost::json::value& args, std::vector<std::uint64_t> const& uses) const;
-  /// Resolves JSON text for raw functions.
+  /// For raw functions.
   value resolve(value_view args, std::vector<std::uint64_t> const& uses) const;
 
  private:

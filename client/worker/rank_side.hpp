@@ -1,6 +1,5 @@
-// Interface between a worker's streams and its program ranks, implemented by client/programs.
-// Workers without an implementation run no programs. See proto/muster/v1/programs.proto for the
-// messages. Outlives all streams; engine thread only.
+// Interface between a worker's streams and its program ranks (client/programs); messages:
+// proto/muster/v1/programs.proto. Outlives all streams; engine thread only.
 #pragma once
 
 #include <chrono>
@@ -24,17 +23,17 @@ class rank_side {
 
   /// Fills the hello of a new stream.
   virtual void offer(v1::ProgramsOffer& to) = 0;
-  /// Applies the welcome of `server` ("host:port").
+  /// `server` is "host:port".
   virtual void welcomed(v1::ProgramsWelcome const& answer, std::string const& server) = 0;
   virtual void take(v1::RankOrders const& orders) = 0;
-  /// Adds reports to a message, up to its size limit. Returns whether more reports are pending.
+  /// Adds reports, up to the message's size limit. Returns whether more are pending.
   virtual bool report(v1::WorkerMessage& to) = 0;
   virtual bool reports() const = 0;
   /// Returns the maximum time between messages while any rank is running.
   virtual std::chrono::milliseconds sign_of_life() const = 0;
 
-  /// Stops all ranks, with their grace periods, because the worker leaves. Returns the time after
-  /// which no rank is running unless its launcher hangs.
+  /// Stops all ranks, with their grace periods. Returns the time after which no rank is running
+  /// unless its launcher hangs.
   virtual std::chrono::milliseconds leave() = 0;
   virtual void kill() = 0;
   /// Kills all ranks and waits for them. Called after the last stream, on the thread that created

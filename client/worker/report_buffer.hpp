@@ -1,5 +1,5 @@
-// Buffers log lines and progress of running functions for the server. Any thread adds them; the
-// engine thread moves them to the current stream. Outlives the streams. Owned by the runtime.
+// Buffers log lines and progress of running functions. Any thread adds them; the engine thread
+// moves them to the current stream. Outlives the streams.
 //
 // Functions never block. Lines that do not fit are dropped, and one line reports their number. Only
 // the latest progress is sent.
@@ -26,8 +26,7 @@ struct report_limits {
   /// Longer lines are truncated and marked.
   std::size_t line_bytes_max = std::size_t{8} << 10;
   std::size_t progress_text_bytes_max = 200;
-  /// Maximum unsent bytes, per closure and in total. Beyond these limits, lines are dropped and
-  /// counted.
+  /// Maximum unsent bytes, per closure and in total.
   std::size_t closure_bytes_max = std::size_t{1} << 20;
   std::size_t bytes_max = std::size_t{8} << 20;
   static constexpr std::size_t line_overhead = 64;
@@ -49,19 +48,19 @@ class report_buffer {
   explicit report_buffer(std::function<void()> wake, report_limits limits = {});
 
   // Any thread.
-  /// Adds each line of `text`. If `text` ends with a carriage return, its last line is unfinished:
-  /// the next line of this closure and level replaces it.
+  /// Adds each line of `text`. If `text` ends with a carriage return, the closure's next line of
+  /// this level replaces its last line.
   void log(origin const& of, v1::LogLevel level, std::string_view text);
   void progress(origin const& of, double fraction, std::string_view text);
 
   // Engine thread.
-  /// Starts a connection. Drops everything that the previous connection has not sent and frees its
-  /// space. Stored reports are sent on the new connection.
+  /// Starts a connection. Drops reports that the previous connection has not sent. Stored reports
+  /// are sent on the new connection.
   void open();
   /// Moves log lines and progress into `to`. If progress is not due yet, returns the time of the
   /// next call.
   std::optional<clock::time_point> drain(outbox& to, clock::time_point now);
-  /// Moves the reports of a closure that is about to be answered into `to`.
+  /// Called before a closure is answered; moves its reports into `to`.
   void finish(origin const& of, outbox& to);
   /// Frees the space of lines that have been sent.
   void sent(v1::WorkerMessage const& message);
@@ -99,10 +98,10 @@ class report_buffer {
   std::unordered_map<std::uint64_t, account> accounts_;
   std::size_t bytes_ = 0;
   clock::time_point progress_due_{};
-  bool lines_signalled_ = false;     // the engine thread has been woken for lines
+  bool lines_signalled_ = false;     // the engine thread has been woken
   bool progress_scheduled_ = false;  // the engine thread will process progress when due
 
-  // True while lines_, progress_ or accounts_ is not empty; avoids locking in finish().
+  // lines_, progress_ or accounts_ is not empty; avoids locking in finish().
   std::atomic<bool> has_reports_ = false;
 };
 

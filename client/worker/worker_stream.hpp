@@ -1,8 +1,6 @@
-// One Attach stream of a worker, from connecting to its final status. Receives closures, runs quick
-// functions directly, passes all other functions to the executor, and sends answers.
-//
-// Held closures outlive the stream: the hello offers them, and the welcome lists those that
-// continue.
+// One Attach stream of a worker, from connecting to its final status. Runs quick functions
+// directly, passes other functions to the executor, and sends answers. Held closures outlive the
+// stream: the hello offers them, and the welcome lists those that continue.
 //
 //     dialling ──welcome──► attached ──leave() or the server's drain──► leaving ──► left
 //         └──────────────────────┴── broken, refused, abandoned ──► lost
@@ -50,8 +48,8 @@ class worker_stream final : stream_side {
     held_closures& held;
     report_buffer& reports;
     worker_options const& options;
-    /// Hello of the next stream. run() counts streams, and the welcome sets the fields that must
-    /// not change.
+    /// For the next stream. run() counts streams, and the welcome sets the fields that must not
+    /// change.
     v1::Hello& hello;
     std::vector<registered_function> const& functions;
     per_worker_store& values;
@@ -64,24 +62,23 @@ class worker_stream final : stream_side {
                 rank_side* ranks = nullptr);
   worker_stream(worker_stream const&) = delete;
 
-  /// Runs the stream until it ends. Running functions are kept for the next stream. The result
-  /// contains errors. Terminal cancellation cancels the call.
+  /// Runs the stream until it ends; running functions continue. The result contains errors.
+  /// Terminal cancellation cancels the call.
   [[nodiscard]] coro::task<stream_end> run();
 
   /// Rejects new closures, answers all held closures, then leaves. Returns unfinished closures
-  /// after options.drain_timeout, or later if program ranks need time to exit.
+  /// after options.drain_timeout, or later if ranks need time to exit.
   void leave();
   void abandon() { stream_.cancel(); }
   /// Returns the number of received closures and start orders.
   [[nodiscard]] std::uint64_t received() const { return received_; }
-  /// Processes a job that an executor thread has finished.
-  /// @pre The job is held.
+  /// @pre The job is held, and an executor thread has finished it.
   void take(job const& finished);
   void take_reports();
   void take(machine const& seen);
-  /// Sends stacks of this process. The request may have arrived on an earlier stream.
+  /// The stacks may have been requested on an earlier stream.
   void take(v1::TaskStack stack);
-  /// Wakes the stream because objects, their callers or ranks have something to send.
+  /// Called when objects, their callers or ranks have something to send.
   void wake() {
     if (identity_ && !input_ended_) stream_.wake();
   }
@@ -111,23 +108,21 @@ class worker_stream final : stream_side {
   void begin_leaving();
   /// Calls give_back() after the drain timeout.
   void limit_leaving();
-  /// Returns unfinished closures and kills ranks that have not exited. If ranks still have time,
-  /// tries again a moment later.
+  /// Returns unfinished closures and kills running ranks. If ranks still have time, tries again a
+  /// moment later.
   void give_back();
-  /// Returns whether all closures, ranks and objects have been answered.
   bool is_drained() const {
     return worker_.held.empty() && (!ranks_ || ranks_->settled()) && !objects_.reports();
   }
   void beat();
 
   void answer(job const& j);
-  /// Adds an answer and returns the message that contains it. `why` is null for a result; `took` is
-  /// the execution time.
+  /// Returns the message to which the answer was added. `why` is null for a result; `took` is the
+  /// execution time.
   v1::WorkerMessage& answer(std::uint64_t closure, std::uint32_t attempt, value_view result,
                             failure const* why, std::chrono::steady_clock::duration took);
   void refuse(std::uint64_t closure, std::uint32_t attempt, failure_kind kind,
               std::string const& why);
-  /// Distributes the time of a batch of quick functions equally among them.
   void time_quick(std::chrono::steady_clock::duration all);
   stream_end ending(grpc::Status const& status);
 
@@ -137,33 +132,33 @@ class worker_stream final : stream_side {
   rank_side* const ranks_;
   server_stream stream_;
   std::shared_ptr<worker_identity const> identity_;  // set by the welcome
-  std::uint32_t nested_max_ = 0;                     // maximum number of waiting closures
+  std::uint32_t nested_max_ = 0;                     // limit of waiting closures
   std::uint32_t workers_ = 0;                        // in the job, from the last message
   std::chrono::steady_clock::time_point welcomed_at_{};
 
   v1::ServerMessage message_;
   std::vector<std::shared_ptr<job>> batch_;
-  std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // answers of this batch, by position
+  std::vector<std::pair<v1::WorkerMessage*, int>> quick_;  // of this batch, by position
   value quick_result_;
   failure quick_failure_;
   std::vector<std::shared_ptr<job>> offered_;
   std::vector<std::shared_ptr<job>> parked_;  // not started, see `begin`; limited by the credits
   std::uint64_t received_ = 0;
-  bool send_objects_first_ = true;  // whether objects are sent before other reports
-  std::uint64_t answered_ = 0;      // on this stream, including answers in the hello
+  bool send_objects_first_ = true;  // before other reports
+  std::uint64_t answered_ = 0;      // on this stream, including the hello
 
-  /// Limited by the credits, with one answer per closure, and by the limits of report_buffer.
+  /// Limited by the credits, with one answer per closure, and by report_buffer's limits.
   proto::outbox<v1::WorkerMessage> out_;
   std::chrono::steady_clock::time_point written_at_{};
   std::chrono::milliseconds beat_interval_{5'000};
   std::chrono::milliseconds hold_{};
 
   bool input_ended_ = false;
-  bool greeted_ = false;                         // whether the hello has been sent
+  bool greeted_ = false;                         // the hello has been sent
   bool leave_asked_ = false;                     // a drain has been or will be sent
   bool leaving_ = false;                         // the server sends no more closures
   bool awaiting_final_acknowledgement_ = false;  // all closures are answered, but not acknowledged
-  // While leaving: time by which all ranks have exited.
+  // When leaving: time by which all ranks have exited.
   std::chrono::steady_clock::time_point ranks_until_{};
   coro::timer deadline_;  // for the welcome, then for leaving
   coro::timer beats_;
