@@ -91,8 +91,8 @@ struct log_settings {
   server::log_format format = log_format::text;
 };
 
-/// Address of the main cluster's TCPStore, and networks whose clients can use any TCPStore. Such
-/// clients have no credentials.
+/// Address of the main cluster's TCPStore, and networks whose clients may use any TCPStore.
+/// TCPStore clients have no credentials.
 struct torch_settings {
   std::optional<endpoint> listen;
   std::vector<std::string> from{"127.0.0.0/8", "::1"};
@@ -109,7 +109,8 @@ struct history_settings {
 
 struct life_settings {
   std::filesystem::path ready_file;
-  bool supervise = false;  // run below a parent that keeps the sockets and restarts the server
+  bool supervise =
+      false;  // run under a parent process that keeps the sockets and restarts the server
   /// Time limit for stopping. Remaining work is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };
@@ -140,7 +141,7 @@ struct configuration {
   std::vector<core::coordination::cluster_spec> clusters;
   std::vector<cluster_source> cluster_sources;
   port_range cluster_ports;
-  /// Limits, names and origins of HTTP.
+  /// Limits, host names and origins of HTTP. The server sets the other options.
   web::web_options web;
   tls_settings tls;
   connection_settings connections;

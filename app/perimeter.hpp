@@ -1,6 +1,6 @@
-// Network settings that both ports share: sockets kept by a parent process, trusted proxies, lack
-// of descriptors, and the certificate's watched files. Owned by the composition root; outlives both
-// servers. Any thread, except the constructor.
+// Network settings that both ports share: sockets kept by a parent process, trusted proxies,
+// descriptor shortages, and the certificate's watched files. Owned by the composition root;
+// outlives both servers. Any thread, except the constructor.
 #pragma once
 
 #include <optional>

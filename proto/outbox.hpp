@@ -85,9 +85,8 @@ class outbox {
     return taken;
   }
 
-  /// Accepts a message for reuse after it was encoded.
   void recycle(std::unique_ptr<part> sent) {
-    if (spare_ || sent->bytes > 2 * bytes_per_message_max) return;  // frees large messages
+    if (spare_ || sent->bytes > 2 * bytes_per_message_max) return;
     sent->message.Clear();
     sent->entries = sent->bytes = 0;
     sent->sealed = false;

@@ -143,7 +143,8 @@ void history_keeper::report_unreadable() {
                              " damaged and cannot be shown"});
 }
 
-// Within this time, an active rank has made a step, or its worker reports the last step again.
+// Ten minutes suffice: an active rank has made a step since then, or its worker reports the last
+// step again.
 void history_keeper::read_steps() {
   constexpr core::duration newest = std::chrono::minutes(10);
   read_records(history_kind::steps, store_->newest() - newest,

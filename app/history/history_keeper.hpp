@@ -36,7 +36,7 @@ class history_keeper {
   void stop();
 
   // Any thread, after restore():
-  /// Returns chart points of an earlier process once, oldest first.
+  /// Returns the chart points of an earlier process, oldest first. Later calls return none.
   std::vector<chart_point> take_chart_points() { return std::exchange(points_, {}); }
   void keep(chart_point const& p);
   history_reader& past() { return reader_; }

@@ -1,5 +1,5 @@
-// The owner holds its lock. Directories of killed processes are unlocked; they are removed when the
-// next directory is created. Created and destroyed by one thread.
+// Private temporary directory. Its owner holds its lock. Directories of killed processes are
+// unlocked and are removed when the next directory is created. Created and destroyed by one thread.
 //
 //   muster-programs-XXXXXX/lock    held by the owner while it lives
 #pragma once

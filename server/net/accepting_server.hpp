@@ -25,8 +25,8 @@ struct accepting_server_options : coro::grpc_server_options {
   // to gRPC; see accepted_socket.
   std::function<void(int socket, std::string const& peer, std::string const& client)> accepted =
       [](int, auto const&, auto const&) {};
-  // A connection is closed if calls are reset faster than this, each within `reset_soon` (HTTP/2
-  // rapid reset, CVE-2023-44487).
+  // A connection whose calls are reset faster than this, each within `reset_soon`, is closed
+  // (HTTP/2 rapid reset, CVE-2023-44487).
   leaky_limits resets;
   // Called on the engine thread when a connection was closed because of resets. `peer` is, for
   // example, "10.0.0.3:4711".

@@ -14,7 +14,7 @@ namespace muster::net {
 struct waiting_options {
   // A connection is closed if its client sends no data for this time.
   std::chrono::milliseconds first_data_timeout{10'000};
-  // At a limit, the oldest connection, or the oldest of the address, is closed.
+  // At all_max, the oldest connection is closed; at per_address_max, the oldest from the address.
   std::size_t all_max = 4096;
   std::size_t per_address_max = 1024;
   // An address is reported if its clients close connections more frequently than this without

@@ -33,8 +33,8 @@ class leader_choice {
       leader_.reset();
   }
 
-  /// Returns the leader. It does not change while it is ready, even if several servers report
-  /// readiness.
+  /// Returns the leader. The leader does not change while it is ready, even if several servers
+  /// report readiness.
   std::optional<std::size_t> leader() const { return leader_; }
 
  private:

@@ -57,8 +57,8 @@ class stream_service {
   [[nodiscard]] virtual coro::task<void> stop() = 0;
 };
 
-// Add a service to `server`. REQUIRES: server.start() has not been called; `all` and `server`
-// outlive the service.
+// The serve functions add a service to `server`. REQUIRES: server.start() has not been called;
+// `all` and `server` outlive the service.
 std::unique_ptr<stream_service> serve_workers(pools& all, coro::grpc_server& server,
                                               stream_options options = {});
 std::unique_ptr<stream_service> serve_sessions(pools& all, coro::grpc_server& server,

@@ -39,7 +39,7 @@ class reset_watch {
   coro::engine_context& engine_;
   std::function<void(std::string const&)> const was_cut_;
   std::function<void()> const beside_;
-  std::jthread thread_;  // first to be destroyed, which joins it
+  std::jthread thread_;  // last, so that it is joined first
 };
 
 }  // namespace muster::net

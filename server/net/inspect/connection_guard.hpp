@@ -35,8 +35,8 @@ enum class standing {
 
 struct guard_options {
   inspection_limits limits;
-  /// Maximum bytes of all connections together. Connections that are not identified can use half of
-  /// it. Beyond the limit, the largest connection is closed, identified connections last.
+  /// Maximum total bytes of all connections, half of it for connections that are not identified.
+  /// Beyond a limit, the largest connection is closed, identified connections last.
   std::size_t memory_max = std::size_t{1} << 30;
   /// Returns the initial standing of a client, such as "10.0.0.3:4711". Any thread.
   std::function<standing(std::string const& client)> judge = [](auto const&) {
