@@ -18,13 +18,13 @@ constexpr std::size_t args_bytes_max = std::size_t{48} << 20;
 
 void check_function_name(std::string_view name) {
   if (name.empty() || name.size() > 256 || !is_utf8(name))
-    throw std::invalid_argument("a function's name has 1 to 256 bytes of UTF-8");
+    throw std::invalid_argument("a function name must have 1 to 256 bytes of UTF-8");
 }
 
 void check_argument_bytes(std::size_t bytes) {
   if (bytes > args_bytes_max)
-    throw std::invalid_argument("arguments of " + std::to_string(bytes) + " bytes, the limit is " +
-                                std::to_string(args_bytes_max));
+    throw std::invalid_argument("the arguments have " + std::to_string(bytes) +
+                                " bytes, the limit is " + std::to_string(args_bytes_max));
 }
 
 void check_callable(std::string_view display_name, std::string_view hash) {
@@ -32,12 +32,11 @@ void check_callable(std::string_view display_name, std::string_view hash) {
   if (display_name.size() > 256 || !is_utf8(display_name) ||
       std::any_of(display_name.begin(), display_name.end(), control))
     throw std::invalid_argument(
-        "display_name: it has 1 to 256 bytes of UTF-8 without control characters");
+        "display_name: must have 1 to 256 bytes of UTF-8 without control characters");
   if (hash.empty()) return;
-  if (display_name.empty())
-    throw std::invalid_argument("callable: it is a hash and needs a display_name");
+  if (display_name.empty()) throw std::invalid_argument("callable: a hash needs a display_name");
   if (hash_bytes(hash).empty())
-    throw std::invalid_argument("callable: it has 64 hexadecimal digits in lower case");
+    throw std::invalid_argument("callable: must have 64 lowercase hexadecimal digits");
 }
 
 void check_server_address(std::string_view address) {
@@ -50,9 +49,9 @@ void check_server_address(std::string_view address) {
     check_server_address(address.substr(0, comma));
     return check_server_address(address.substr(comma + 1));
   }
-  std::string const form = "this is gRPC's HOST:PORT, as 127.0.0.1:8476";
+  std::string const form = "write the gRPC address as HOST:PORT, such as 127.0.0.1:8476";
   if (address.starts_with("http://") || address.starts_with("https://"))
-    throw wrong("is an address of REST; " + form);
+    throw wrong("is an HTTP address; " + form);
   if (std::any_of(address.begin(), address.end(),
                   [](unsigned char c) { return c <= 0x20 || c == '/'; }))
     throw wrong("is not an address; " + form);
@@ -67,7 +66,7 @@ void check_server_address(std::string_view address) {
 std::string unreached_reason(std::string_view text) {
   constexpr std::string_view no_name = "DNS resolution failed";
   constexpr std::string_view before_last = "failed to connect to all addresses; last error: ";
-  if (text.starts_with(no_name)) return "its host name is not known (DNS)";
+  if (text.starts_with(no_name)) return "its host name cannot be resolved (DNS)";
   auto const cause = text.starts_with(before_last) ? text.rfind(": ") : text.npos;
   return std::string(cause == text.npos ? text : text.substr(cause + 2));
 }

@@ -53,7 +53,8 @@ json::value from_json(value_view text) {
 
 std::string to_json(json::value const& v) {
   if (auto const where = not_json(v); !where.empty())
-    throw function_error("JSON cannot carry the result: $" + where, "muster::json_error");
+    throw function_error("the result cannot be represented as JSON: $" + where,
+                         "muster::json_error");
   return json::serialize(v);
 }
 

@@ -95,9 +95,9 @@ class launcher {
     }
     if (!again) {
       output_.say(signal_name(number) + ": forwarded to running tasks (" +
-                  std::to_string(attempt_->running()) + "");
-      they receive SIGKILL after " + seconds(options_.grace) + ", or after a second signal ");
-                                                                      return attempt_->stop(number);
+                  std::to_string(attempt_->running()) + "); they receive SIGKILL after " +
+                  seconds(options_.grace) + ", or after a second signal");
+      return attempt_->stop(number);
     }
     attempt_->kill();
     output_.abandon();  // in case output blocks the end

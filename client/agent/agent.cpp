@@ -41,7 +41,8 @@ agent::agent(client_engine& engine, coordination_options options)
 
 void agent::spawn(char const* name, coro::task<void> body) {
   if (!tasks_.spawn(name, std::move(body)))
-    throw coordination_error(coordination_code::resource_exhausted, "the agent has too many calls");
+    throw coordination_error(coordination_code::resource_exhausted,
+                             "the agent has reached the limit of unfinished calls");
 }
 
 void agent::set_state(agent_state s) {
@@ -78,7 +79,7 @@ void agent::check_cut(ticket const& t) const {
 service_error agent::no_answer(milliseconds after) const {
   service_error e;
   e.code = coordination_code::deadline_exceeded;
-  e.message = options_.server + " has not answered within " + in_ms(after);
+  e.message = options_.server + " did not answer within " + in_ms(after);
   return e;
 }
 

@@ -18,7 +18,8 @@ std::int64_t number_in(std::string const& text) {
   std::int64_t n = 0;
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || end != text.data() + text.size())
-    throw coordination_error(coordination_code::internal, "the sum is not a number: " + text);
+    throw coordination_error(coordination_code::internal,
+                             "the new value of the key is not a number: " + text);
   return n;
 }
 
@@ -117,7 +118,7 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   auto const [place, entered] = waits_at_.try_emplace(id, &t);
   if (!entered)
     throw coordination_error(coordination_code::failed_precondition,
-                             "this agent already waits at barrier " + id);
+                             "this agent is already waiting at barrier " + id);
   auto const leave = [this](auto* which) { waits_at_.erase(*which); };
   std::unique_ptr<std::string const, decltype(leave)> const there(&id, leave);
   x::BarrierRequest q;

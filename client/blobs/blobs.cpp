@@ -54,7 +54,7 @@ void check_transfer(blobs_options const& o) {
       throw std::invalid_argument("blobs_options." + std::string(name) + ": " + why);
     };
     if (text->size() > address_bytes_max)
-      refuse("it has " + std::to_string(text->size()) + " bytes, the limit is " +
+      refuse("the address has " + std::to_string(text->size()) + " bytes, the limit is " +
              std::to_string(address_bytes_max));
     try {
       if (!text->empty() && *text != "off") (void)detail::peer_address::parse(*text);
@@ -93,7 +93,7 @@ blob tag_invoke(boost::json::value_to_tag<blob>, boost::json::value const& from)
   auto const* const o = from.if_object();
   auto const* const name = o ? o->if_contains("$blob") : nullptr;
   if (!name || !name->is_string() || hash_bytes(name->get_string()).empty())
-    throw std::invalid_argument("a blob is {\"$blob\":\"<64 hexadecimal digits>\"}");
+    throw std::invalid_argument("a blob must be {\"$blob\":\"<64 hexadecimal digits>\"}");
   blob b{std::string(name->get_string()), 0, {}};
   if (auto const* const n = o->if_contains("bytes"); n && n->is_int64() && n->get_int64() > 0)
     b.bytes = static_cast<std::uint64_t>(n->get_int64());
@@ -150,7 +150,7 @@ class blobs::store {
     if (which.content) return {which.content, which.content->bytes()};
     auto const name = hash_bytes(which.sha256);
     if (name.empty())
-      throw blob_error(failure_kind::input, "a blob's name has 64 hexadecimal digits");
+      throw blob_error(failure_kind::input, "a blob name must have 64 hexadecimal digits");
     detail::value_wait const waits;
     std::unique_lock held(mutex_);
     // Waits for another fetch of the same content, which has a deadline.
@@ -193,7 +193,10 @@ class blobs::store {
           options_, shared_max_, detail::shared_values::callbacks{wanted, dropped, put});
       start_maintenance();
     } catch (std::system_error const& e) {
-      log(log_level::warning, std::string("large values are sent through the server: ") + e.what());
+      log(log_level::warning,
+          std::string(
+              "shared memory cannot be used, so large values are sent through the server: ") +
+              e.what());
       shared_max_ = 0;
     }
     return shared_;
@@ -251,7 +254,8 @@ class blobs::store {
   // blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
-    if (!shared) throw blob_error(failure_kind::dependency_lost, "the blobs are being closed");
+    if (!shared)
+      throw blob_error(failure_kind::dependency_lost, "the connection for blobs is being closed");
     auto const bytes = shared->own(name);
     if (!bytes) return;  // no longer needed
     auto const hash = detail::raw_sha256_of(bytes->bytes());

@@ -80,7 +80,7 @@ grpc::Status call_get(blob_stub& from, grpc::ClientContext& context, std::string
   if (whole && is_hash && raw_sha256_of(into) != name)
     return {grpc::StatusCode::DATA_LOSS, "the bytes that the server sent do not match the digest"};
   if (whole) return grpc::Status::OK;
-  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
+  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content is incomplete") : ended;
 }
 
 grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
@@ -91,7 +91,7 @@ grpc::Status call_has(blob_stub& of, grpc::ClientContext& context,
   auto const ended = of.Has(&context, asked, &answer);
   there.assign(answer.there().begin(), answer.there().end());
   if (ended.ok() && there.size() != hashes.size())
-    return {grpc::StatusCode::INTERNAL, "the server answered about other blobs"};
+    return {grpc::StatusCode::INTERNAL, "the server's answer refers to other blobs"};
   return ended;
 }
 
@@ -104,7 +104,7 @@ grpc::Status call_locate(blob_stub& of, grpc::ClientContext& context, std::strin
   v1::LocateResponse answer;
   auto const ended = of.Locate(&context, asked, &answer);
   if (ended.ok() && answer.place_size() != 1)
-    return {grpc::StatusCode::INTERNAL, "the server answered about other blobs"};
+    return {grpc::StatusCode::INTERNAL, "the server's answer refers to other blobs"};
   if (ended.ok()) into.Swap(answer.mutable_place(0));
   return ended;
 }
@@ -120,7 +120,7 @@ grpc::Status blob_caller::once(call const& c, clock::duration limit) {
   context.set_deadline(std::chrono::system_clock::now() + limit);
   {
     std::lock_guard held(mutex_);
-    if (ended_) return {grpc::StatusCode::CANCELLED, "the blobs are being closed"};
+    if (ended_) return {grpc::StatusCode::CANCELLED, "the connection for blobs is being closed"};
     if (!dialled_) dialled_ = std::make_shared<dialled const>(options_);
     there = dialled_;
     calls_.insert(&context);

@@ -126,7 +126,7 @@ content_reporter::next content_reporter::next_message(grpc::ByteBuffer& to) {
   }
   m.set_shared_bytes(std::exchange(taken_, 0));
   m.set_peer_bytes(std::exchange(copied_, 0));
-  check(proto::encode(m, to), "a message is within its limits");
+  check(proto::encode(m, to), "a message must not exceed its limits");
   return next::message;
 }
 
@@ -162,7 +162,7 @@ void content_reporter::process_peer_settings() {
   try {
     if (response_.holder() != 0) peers_->use_certificate(response_.certificate(), response_.key());
   } catch (peer_error const& e) {
-    log(log_level::error, std::string("no value can be sent to other hosts: ") + e.what());
+    log(log_level::error, std::string("values cannot be sent to other hosts: ") + e.what());
   }
   for (auto const& t : response_.ticket()) peers_->expect(t.ticket(), t.name());
 }

@@ -160,7 +160,7 @@ std::size_t memory_max(std::optional<std::size_t> asked) {
 std::string random_name() {
   std::string name(name_bytes, '\0');
   check(RAND_bytes(reinterpret_cast<unsigned char*>(name.data()), name_bytes) == 1,
-        "the system has random numbers");
+        "the system must provide random numbers");
   return name;
 }
 
@@ -193,7 +193,7 @@ std::uint64_t content_size(int fd) {
 
 std::string wrong_memory(int fd, std::string_view name, std::uint64_t size) {
   auto const hex = absl::BytesToHexString({name.data(), name.size()});
-  auto const another = "this is not the memory of " + hex;
+  auto const another = "the received memory does not contain " + hex;
   if (auto const of = labelled(fd)) return of->name == name && of->size == size ? "" : another;
   struct stat of {};
   if (!is_named(fd, name) || fstat(fd, &of) != 0 || static_cast<std::uint64_t>(of.st_size) != size)

@@ -130,7 +130,7 @@ peer_socket peer_socket::connected(peer_address const& to, clock::duration stall
   if (int const failed = getaddrinfo(to.host.c_str(), port.c_str(), &hints, &found); failed != 0)
     throw peer_error(gai_strerror(failed));
   std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> const all(found, &freeaddrinfo);
-  std::string why = "there is no such address";
+  std::string why = "the host name has no address";
   for (auto const* a = found; a; a = a->ai_next) {
     try {
       file_descriptor s(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

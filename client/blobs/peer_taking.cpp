@@ -27,8 +27,8 @@ class pace {
     std::chrono::duration<double> const past = clock::now() - began_;
     if (past <= after_ || past.count() * (size_ - received_) <= by_server_ * received_) return;
     throw peer_error(std::to_string(static_cast<std::uint64_t>(received_)) + " of " +
-                     std::to_string(static_cast<std::uint64_t>(size_)) + " bytes in " +
-                     std::to_string(past.count()) + " s: the server is faster");
+                     std::to_string(static_cast<std::uint64_t>(size_)) + " bytes received in " +
+                     std::to_string(past.count()) + " s; the server is faster");
   }
 
  private:
@@ -54,7 +54,7 @@ void receive_by_tls(peer_socket& from, int fd, std::uint64_t size, pace& of) {
 file_descriptor peer_value_client::take(peer_place const& from, std::string const& name,
                                         std::uint64_t size, std::string& why) {
   if (is_avoided(from.address)) {
-    why = from.address + " was unreachable a moment ago";
+    why = from.address + " was unreachable recently and is not tried again yet";
     return {};
   }
   no_broken_pipes const here;
@@ -77,7 +77,8 @@ file_descriptor peer_value_client::receive(peer_place const& from, std::string c
   std::uint64_t said = 0;
   to.receive_all(reinterpret_cast<char*>(&said), sizeof said, by);
   if (boost::endian::little_to_native_inplace(said); said != size)
-    throw peer_error("it has " + std::to_string(said) + " bytes, not " + std::to_string(size));
+    throw peer_error("the value has " + std::to_string(said) + " bytes, not " +
+                     std::to_string(size));
   double rate = 0;
   {
     std::lock_guard const held(mutex_);

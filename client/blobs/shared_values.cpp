@@ -42,7 +42,7 @@ shared_values::shared_values(blobs_options const& o, std::size_t bytes_max, call
       thread_([this] { loop_.run(); }) {}
 
 shared_values::~shared_values() {
-  check(!thread_.joinable(), "shared values are closed before they are destroyed");
+  check(!thread_.joinable(), "shared values must be closed before they are destroyed");
 }
 
 void shared_values::close() {
@@ -108,7 +108,8 @@ void shared_values::listen() {
   } catch (std::exception const& e) {
     log(log_level::error,
         "transfer_listen: " + (at.empty() ? "the interface towards the server" : at) +
-            ": other hosts fetch values of this host from the server: " + e.what());
+            ": cannot listen, so other hosts fetch the values of this host from the server: " +
+            e.what());
   }
 }
 
@@ -145,7 +146,8 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
     made = std::make_shared<mapping const>(fd.get());
   } catch (std::system_error const& e) {
     giver_.unreserve(bytes.size());
-    log(log_level::debug, std::string("the value is sent to the server: ") + e.what());
+    log(log_level::debug,
+        std::string("no shared memory, so the value is sent to the server: ") + e.what());
     return {};
   }
   auto content = std::make_shared<held_content const>(weak_from_this(), name, made);

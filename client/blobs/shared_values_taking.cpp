@@ -61,7 +61,7 @@ shared_values::memory shared_values::take_shared(v1::BlobHolder const& from,
   };
   std::string why;
   if (taker_.take(from.unix_socket(), name, place.size(), true, got, why)) return *made;
-  log(log_level::debug, absl::BytesToHexString(name) + " is not shared: " + why);
+  log(log_level::debug, absl::BytesToHexString(name) + " cannot be shared: " + why);
   return {};
 }
 

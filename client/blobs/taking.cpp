@@ -23,7 +23,7 @@ bool memory_client::take(std::string const& from, std::string const& name, std::
     to = connected(from, why);
     if (!to) return false;
     if (!send_packet(to->socket.native_handle(), keep ? 'G' : 'O', name)) {
-      why = "it has closed the connection";
+      why = "the process that stores the value has closed the connection";
       avoid(from);
       return false;
     }
@@ -31,7 +31,7 @@ bool memory_client::take(std::string const& from, std::string const& name, std::
   }
   auto answer = q->answer.get_future();
   if (answer.wait_for(answer_within) != std::future_status::ready) {
-    why = "the process that holds it does not answer";
+    why = "the process that stores the value does not answer";
     std::lock_guard held(mutex_);
     avoid(from);
     boost::asio::post(loop_, [this, to] { end(to); });  // later threads do not wait for it
@@ -47,7 +47,9 @@ std::shared_ptr<memory_client::holder> memory_client::connected(std::string cons
   auto const it = holders_.find(name);
   if (it != holders_.end() && !it->second->gone) return it->second;
   auto const avoided = avoided_.find(name);
-  why = "it is not tried now, because it failed recently or the limit of connections is reached";
+  why =
+      "the process that stores the value is not contacted, because this failed recently or the "
+      "connection limit is reached";
   if (closed_ || holders_.size() >= holders_max ||
       (avoided != avoided_.end() && avoided->second > clock::now()))
     return {};
@@ -107,7 +109,7 @@ bool memory_client::hear(holder& h) {
 
 void memory_client::answer(holder& h, question& q, unix_packet& said) {
   if (said.said != 'A' || !said.fd)
-    q.why = "it is no longer held";
+    q.why = "the process no longer stores the value";
   else if (q.why = wrong_memory(said.fd.get(), said.name, q.size); q.why.empty()) {
     try {
       q.then(std::move(said.fd));
@@ -134,7 +136,7 @@ void memory_client::end(std::shared_ptr<holder> const& h) {
   for (auto const& name : std::exchange(h->taken, {})) on_dropped_(name);
   for (auto const& [name, questions] : asked)
     for (auto const& q : questions) {
-      q->why = "the process that holds it has closed the connection";
+      q->why = "the process that stores the value has closed the connection";
       q->answer.set_value(false);
     }
 }

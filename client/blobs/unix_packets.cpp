@@ -55,7 +55,7 @@ file_descriptor connect_to(std::string const& socket_name, std::string& why) {
     return {};
   }
   if (is_of_same_user(made.get())) return made;
-  why = "it belongs to another user";
+  why = "the socket belongs to another user";
   return {};
 }
 

@@ -70,7 +70,7 @@ std::string named(void const* name) {
 }
 
 void write_text(std::string const& text, char* into, std::size_t size) {
-  if (text.size() >= size) throw std::invalid_argument("the text does not fit");
+  if (text.size() >= size) throw std::invalid_argument("the text is longer than the buffer");
   std::memcpy(into, text.c_str(), text.size() + 1);
 }
 
@@ -189,7 +189,7 @@ std::shared_ptr<store> store_of(std::int64_t number) {
 
 std::shared_ptr<peer_value_server> peers_of(std::int64_t number) {
   auto found = store_of(number)->peers();
-  if (!found) throw refused(MUSTER_VALUES_FAILED, "the store does not listen");
+  if (!found) throw refused(MUSTER_VALUES_FAILED, "the store is not listening");
   return found;
 }
 
@@ -380,7 +380,8 @@ int muster_values_listen(int64_t number, char const* listen, char const* adverti
     signals_blocked const here;
     auto const made = listening(*s, listen, advertise, server);
     write_text(made->address(), into, size);
-    if (!s->listen_with(made)) throw refused(MUSTER_VALUES_FAILED, "the store listens already");
+    if (!s->listen_with(made))
+      throw refused(MUSTER_VALUES_FAILED, "the store is already listening");
   });
 }
 

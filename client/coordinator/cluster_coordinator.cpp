@@ -198,7 +198,7 @@ value value_handle::get(std::chrono::milliseconds timeout) const {
   auto const& r = s.records_.at(token_);
   if (!r.ended && !s.changed_.wait_for(held, timeout, [&r] { return r.ended; })) {
     held.unlock();
-    throw wait_timeout("the closure has not finished within " + in_ms(timeout) +
+    throw wait_timeout("the closure did not finish within " + in_ms(timeout) +
                        explanation(session_, token_, timeout));
   }
   if (!r.error) return r.output;
@@ -219,7 +219,7 @@ boost::asio::awaitable<void> value_handle::async_wait(std::chrono::milliseconds 
   if (ended) co_return;
   auto asking = async_explanation(session_, token_, timeout);
   auto const why = co_await std::move(asking);
-  throw wait_timeout("the closure has not finished within " + in_ms(timeout) + why);
+  throw wait_timeout("the closure did not finish within " + in_ms(timeout) + why);
 }
 
 std::string value_handle::id() const {

@@ -29,8 +29,9 @@ bool coordinator_session::quiet::wait(milliseconds timeout, std::atomic<bool> co
            (s.generation_.settled() && (s.generation_.failed() || s.unfinished_ == 0));
   };
   if (!s.changed_.wait_for(held, timeout, is_over))
-    throw wait_timeout(std::to_string(s.unfinished_) + " closures have not finished within " +
-                       in_ms(timeout) + ", which a checkpoint waits for");
+    throw wait_timeout(std::to_string(s.unfinished_) +
+                       (s.unfinished_ == 1 ? " closure" : " closures") +
+                       " that the checkpoint waits for did not finish within " + in_ms(timeout));
   return !s.ended_ && !s.closing_ && !given_up && !s.generation_.failed();
 }
 
@@ -111,10 +112,10 @@ class periodic_checkpoints::impl {
     while (!session_->wait_until_ended_or_stopped(every_, stopped_)) try {
         save();
       } catch (unavailable_error const& e) {
-        log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
+        log(log_level::warning, std::string("no checkpoint was saved: ") + e.what());
         // A lost task is also reported by schedule, join and done.
       } catch (std::exception const& e) {
-        log(log_level::warning, std::string("no checkpoint was made: ") + e.what());
+        log(log_level::warning, std::string("no checkpoint was saved: ") + e.what());
         error_ = std::current_exception();
         session_->tell(error_);
       }

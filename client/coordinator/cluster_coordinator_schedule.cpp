@@ -68,7 +68,7 @@ std::chrono::milliseconds coordinator_session::room_limit() const {
 }
 
 wait_timeout coordinator_session::no_room() const {
-  return wait_timeout("the queue had no room within " + in_ms(options_.schedule_timeout));
+  return wait_timeout("the queue stayed full for " + in_ms(options_.schedule_timeout));
 }
 
 // Also throws a pending error before anything is scheduled.
@@ -102,7 +102,7 @@ std::vector<closure_record> coordinator_session::converted_gang(
     std::vector<request> const& all) const {
   if (all.empty()) throw std::invalid_argument("a gang must have at least one call");
   if (all.size() > gang_size_max)
-    throw std::invalid_argument("a gang of " + std::to_string(all.size()) +
+    throw std::invalid_argument("the gang has " + std::to_string(all.size()) +
                                 " closures, the limit is " + std::to_string(gang_size_max));
   std::vector<closure_record> added;
   std::size_t bytes = 0;
@@ -111,7 +111,7 @@ std::vector<closure_record> coordinator_session::converted_gang(
     bytes += r.args.size();
   }
   if (bytes > gang_bytes_max)
-    throw std::invalid_argument("a gang with arguments of " + std::to_string(bytes) +
+    throw std::invalid_argument("the arguments of the gang have " + std::to_string(bytes) +
                                 " bytes, the limit is " + std::to_string(gang_bytes_max));
   return added;
 }

@@ -33,7 +33,7 @@ std::shared_ptr<question<std::string>> about(client_engine& engine, shared_sessi
                                              std::uint64_t number) {
   auto const spawn = [&engine](coro::task<void> body) {
     if (!engine.tasks().spawn("explanation", std::move(body)))
-      throw std::runtime_error("the library has too many tasks");
+      throw std::runtime_error("too many requests are in progress in this process");
   };
   auto const asking = [&engine, session = std::move(session), number](ticket& t) {
     return ask_why(t, engine, session, number);

@@ -33,7 +33,7 @@ coro::task<components> components_of(ticket& t, client_engine& engine,
                  &v1::CoordinatorService::Stub::PrepareAsyncGetPerWorkerValue, request, response);
   auto const status = co_await std::move(asking);
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED)
-    throw wait_timeout(settings.server + " has not answered within " + in_ms(timeout));
+    throw wait_timeout(settings.server + " did not answer within " + in_ms(timeout));
   if (!status.ok())
     raise({failure_kind::dependency_lost, "muster::per_worker_value", status.error_message()});
   components all;
@@ -53,7 +53,7 @@ std::shared_ptr<question<components>> about(client_engine& engine,
   auto const spawn = [&engine](coro::task<void> body) {
     if (!engine.tasks().spawn("per-worker value", std::move(body)))
       raise({failure_kind::dependency_lost, "muster::per_worker_value",
-             "the library has too many tasks"});
+             "too many requests are in progress in this process"});
   };
   auto const asking = [&engine, of, timeout](ticket& t) {
     return components_of(t, engine, of, timeout);

@@ -155,25 +155,26 @@ std::any run_independent(job j, distribute_options const& o) {
 
 void run_local(job const& j, bool has_eval_fn) {
   prepared(j.work, j, {})();
-  if (!has_eval_fn) return log(log_level::warning, "no evaluation: there is no eval_fn");
+  if (!has_eval_fn)
+    return log(log_level::warning, "evaluation is skipped, because eval_fn is not set");
   prepared(j.evaluation, j, {})();
 }
 
 void announce(job const& j, distribute_options const& o) {
   if (!j.in.cluster.has_job("evaluator") && j.in.task_type != "evaluator") return;
-  if (!o.eval_fn)
-    log(log_level::warning, "there is no eval_fn: evaluators run the worker function");
+  if (!o.eval_fn) log(log_level::warning, "eval_fn is not set; evaluators run the worker function");
   if (!o.eval_strategy)
-    log(log_level::warning, "there is no eval_strategy: evaluation runs without a strategy");
+    log(log_level::warning, "eval_strategy is not set; evaluation runs without a strategy");
 }
 
 // Describes what this process runs, for readers of the logs of many tasks.
 std::string opening_line(job const& j, coordinator_mode mode) {
   constexpr std::size_t cluster_bytes_max = 2000;
-  if (j.in.cluster.empty()) return "distribute coordinator: local, there is no cluster";
+  if (j.in.cluster.empty())
+    return "distribute coordinator: running locally, because no cluster is defined";
   auto cluster = j.in.cluster.to_json();
   if (cluster.size() > cluster_bytes_max)
-    cluster = std::to_string(j.in.cluster.size()) + " tasks of " +
+    cluster = std::to_string(j.in.cluster.size()) + " tasks in " +
               std::to_string(j.in.cluster.jobs().size()) + " jobs";
   return "distribute coordinator: mode " + std::string(to_string(mode)) + ", cluster " + cluster +
          ", task " + name_of({j.in.task_type, j.in.task_id}) + ", rpc layer " +

@@ -19,7 +19,7 @@ void take_cluster_of(tf_config const& config, inputs& in) {
   if (config.task_type) in.task_type = config.task_type;
   if (config.task_index) in.task_id = config.task_index;
   if (!in.task_id && !in.is_client())
-    throw invalid("TF_CONFIG: task.index is missing; write a number from 0, or pass a task id");
+    throw invalid("TF_CONFIG: task.index is missing; set it to 0 or greater, or pass a task id");
 }
 
 void take_resolver(cluster_resolver& r, inputs& in) {
@@ -34,7 +34,7 @@ void check(inputs const& in, coordinator_mode mode) {
   if (in.cluster.empty()) return;
   if (mode == coordinator_mode::independent_worker && in.is_client())
     throw invalid("task_type is '" + in.task_type.value_or("") +
-                  "': an independent worker is a chief, worker, ps or evaluator");
+                  "', but an independent worker must be a chief, worker, ps or evaluator");
   if (in.is_client())
     validate_cluster(in.cluster);
   else

@@ -37,7 +37,7 @@ std::string distribute::text_of(session_config const& c) {
   if (!c.collective_group_leader.empty())
     all["collective_group_leader"] = c.collective_group_leader;
   auto text = boost::json::serialize(all);
-  return text.size() <= shown_bytes_max ? text : "of " + std::to_string(text.size()) + " bytes";
+  return text.size() <= shown_bytes_max ? text : "with " + std::to_string(text.size()) + " bytes";
 }
 
 }  // namespace muster

@@ -45,7 +45,8 @@ class worker_server : public standard_server {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ended_; });
     if (status_ != 0)
-      throw std::runtime_error("the server of " + name_ + " has ended; its log says why");
+      throw std::runtime_error("the server for " + name_ +
+                               " has exited; see its log for the reason");
   }
   void stop() noexcept override {  // no lock, because signal handlers call it
     stopped_ = true;
@@ -71,8 +72,8 @@ class waiting_server : public standard_server {
   void start() override {
     if (!started_.exchange(true))
       log(log_level::info, "standard server " + target_ +
-                               ": the environment is google, so the task's own server is used "
-                               "and none is started");
+                               ": the environment is google, so the task's own server is used and "
+                               "no server is started");
   }
   void join() override {
     std::unique_lock lock(mutex_);
@@ -100,7 +101,7 @@ std::string host_of(std::string const& address) {
 std::string server_named(worker_server_options const& o, standard_server_config const& c) {
   if (auto named = distribute::server_of_environment(o.server); !named.empty()) return named;
   throw cluster_error(cluster_error::code::missing,
-                      "the server of " + c.task_type + ":" + std::to_string(c.task_id) +
+                      "the server for " + c.task_type + ":" + std::to_string(c.task_id) +
                           " has no Muster server to attach to: set MUSTER_COORDINATOR=host:port");
 }
 
@@ -149,16 +150,16 @@ std::shared_ptr<standard_server> distribute::server_of_this_thread(
   if (mine) {
     if (auto const* what = difference(mine->config, c))
       throw cluster_error(cluster_error::code::invalid,
-                          "this thread runs the server of " + mine->config.task_type + ":" +
-                              std::to_string(mine->config.task_id) + " already, with another " +
-                              what + "; end_standard_server_of_this_thread() ends it");
+                          "this thread already runs the server for " + mine->config.task_type +
+                              ":" + std::to_string(mine->config.task_id) + " with another " + what +
+                              "; to stop it, call end_standard_server_of_this_thread()");
     return mine->server;
   }
   auto seen = c;
   seen.cluster = split_for_evaluator(c.cluster, c.task_type);
   auto server = make(seen);
   log(log_level::info,
-      "standard server " + seen.target() + " starts, configuration " + text_of(seen.session));
+      "starting standard server " + seen.target() + ", configuration " + text_of(seen.session));
   server->start();
   mine = kept{std::move(c), server};
   return server;
@@ -174,9 +175,9 @@ std::shared_ptr<standard_server> run_standard_server(standard_server_options o) 
   auto const missing = [](std::string const& line) {
     return cluster_error(cluster_error::code::missing, "TF_CONFIG: " + line);
   };
-  if (!config.has_cluster) throw missing("\"cluster\" is not found");
-  if (!config.has_task) throw missing("\"task\" is not found");
-  if (!config.task_type) throw missing("\"type\" is not found in \"task\"");
+  if (!config.has_cluster) throw missing("\"cluster\" is missing");
+  if (!config.has_task) throw missing("\"task\" is missing");
+  if (!config.task_type) throw missing("\"task\" has no member \"type\"");
   bool const chief = config.cluster.has_job("chief");
   if (!chief && !config.cluster.has_job("worker"))
     throw missing("the cluster must have chief or worker jobs");
@@ -196,7 +197,7 @@ void start_server(cluster_resolver& resolver, std::string const& protocol,
   auto const type = resolver.task_type().value_or("");
   if (type != "worker" && type != "ps")
     throw cluster_error(cluster_error::code::invalid,
-                        "task_type is '" + type + "': only a worker or a ps starts a server");
+                        "task_type is '" + type + "', but only a worker or a ps starts a server");
   auto const index = resolver.task_id().value_or(0);
   auto const cluster = resolver.cluster_spec();
   auto const layer = protocol.empty() ? resolver.rpc_layer() : protocol;

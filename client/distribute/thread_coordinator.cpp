@@ -38,7 +38,8 @@ struct thread_coordinator::state {
     bool const clean = e && settings.end_of_data_is_clean && is_end_of_data(e);
     if (clean)
       log(log_level::info,
-          std::string(by) + " has reached the end of the data; the others are asked to stop");
+          std::string(by) +
+              " has reached the end of the data; the other threads are asked to stop");
     {
       std::lock_guard lock(mutex);
       if (!error && e && !clean && !stopping) error = std::move(e);

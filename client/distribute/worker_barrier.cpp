@@ -10,7 +10,7 @@ void worker_barrier::wait(std::size_t participant, std::chrono::milliseconds tim
   std::unique_lock lock(mutex_);
   auto const round = round_;
   arrived_.insert(participant);
-  if (failure_.empty() && !left_.empty()) fail(missing() + " cannot arrive, because it has ended");
+  if (failure_.empty() && !left_.empty()) fail(missing() + " can no longer arrive at the barrier");
   if (failure_.empty() && arrived_.size() == participants_.size()) {
     ++round_;
     arrived_.clear();
@@ -20,14 +20,15 @@ void worker_barrier::wait(std::size_t participant, std::chrono::milliseconds tim
   auto const over = [&] { return round_ != round || !failure_.empty(); };
   if (!changed_.wait_for(lock, timeout, over))
     fail(std::to_string(arrived_.size()) + " of " + std::to_string(participants_.size()) +
-         " arrived within " + std::to_string(timeout.count()) + " ms; missing: " + missing());
+         " participants arrived within " + std::to_string(timeout.count()) +
+         " ms; missing: " + missing());
   if (round_ == round) throw barrier_error("barrier: " + failure_);
 }
 
 void worker_barrier::leave(std::size_t participant) {
   std::lock_guard lock(mutex_);
   left_.insert(participant);
-  if (!arrived_.empty()) fail(participants_[participant] + " cannot arrive, because it has ended");
+  if (!arrived_.empty()) fail(participants_[participant] + " can no longer arrive at the barrier");
 }
 
 void worker_barrier::abort(std::string const& reason) {

@@ -33,8 +33,8 @@ std::string worker_context::find_master() const {
     type = "worker";
     if (!cluster.has_job("worker"))
       throw cluster_error(cluster_error::code::missing,
-                          "a worker function for the whole cluster needs a chief or a worker, and "
-                          "there is none: " +
+                          "a worker function for the whole cluster needs a chief or a worker, but "
+                          "the cluster has neither: " +
                               cluster.to_json());
   }
   auto const id = options_.task_type ? options_.task_id.value_or(0) : 0;
@@ -51,7 +51,7 @@ void worker_context::wait_for_others() {
   if (num_workers_ > 1 && distributed_mode() && !warned_.exchange(true))
     log(log_level::warning,
         "wait_for_others() does not wait: " + describe() +
-            " is a process of its own and has no barrier; use the barrier of a coordination_agent");
+            " runs in its own process and has no barrier; use the barrier of a coordination_agent");
 }
 
 bool worker_context::should_init() const {

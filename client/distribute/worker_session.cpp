@@ -13,18 +13,18 @@ namespace {
 void check(checkpoint const& c, scaffold const& s) {
   if (!c.directory.empty() && !c.file.empty())
     throw cluster_error(cluster_error::code::invalid,
-                        "a checkpoint's directory and its file are both named: " + c.directory +
-                            " and " + c.file + "; name one of them");
+                        "both a checkpoint directory and a checkpoint file are set: " +
+                            c.directory + " and " + c.file + "; set only one of them");
   if (c.named() && !s.restore)
     throw cluster_error(cluster_error::code::invalid,
-                        "a checkpoint is named, but scaffold::restore is empty");
+                        "a checkpoint is set, but scaffold::restore is empty");
 }
 
 void prepare(worker_session& session, checkpoint const& c, scaffold const& s) {
   auto const& from = c.file.empty() ? c.directory : c.file;
   if (c.named() && s.restore(session, from)) return;
   if (!c.file.empty())
-    throw cluster_error(cluster_error::code::missing, "nothing was restored from " + from);
+    throw cluster_error(cluster_error::code::missing, "no checkpoint was restored from " + from);
   if (s.init) s.init(session);
 }
 
@@ -40,8 +40,8 @@ std::unique_ptr<worker_session> session_creator::create() const {
   auto to = server;
   to.connect_timeout = max_wait;  // same limit for the server and the chief
   log(log_level::info, "session of " + (to.name.empty() ? "a worker function" : to.name) + ": " +
-                           (role == kind::chief ? "the chief's, which prepares the job"
-                                                : "waits until the chief has prepared the job") +
+                           (role == kind::chief ? "this is the chief, which prepares the job"
+                                                : "waiting until the chief has prepared the job") +
                            ", master '" + master + "', configuration " +
                            distribute::text_of(config));
   auto session = std::make_unique<worker_session>(std::move(to), task, config);
@@ -55,7 +55,7 @@ std::unique_ptr<worker_session> session_creator::create() const {
   while (scaffold.ready && !scaffold.ready(*session)) {
     auto const next = clock::now() + pause.next();
     if (next > end)
-      throw wait_timeout("the chief has not prepared the job within " +
+      throw wait_timeout("the chief did not prepare the job within " +
                          std::to_string(max_wait.count()) + " ms");
     std::this_thread::sleep_until(next);
   }

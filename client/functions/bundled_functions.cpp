@@ -40,7 +40,7 @@ void sleep(context& c, json::value const& span) {
   auto const ms = span_in_ms(span);
   if (!(ms >= 0 && ms <= sleep_ms_max))
     throw function_error(failure_kind::input,
-                         "argument 1: expected 0 to 604800000 ms, or a text such as \"250ms\"");
+                         "argument 1: expected 0 to 604800000 ms, or a string such as \"250ms\"");
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);

@@ -49,7 +49,7 @@ void echo_object(value_view args, value& result) {
   auto const* keywords = object ? object->if_contains("kwargs") : nullptr;
   if (!list || !list->is_array() ||
       (keywords && (!keywords->is_object() || !keywords->get_object().empty())))
-    throw function_error(failure_kind::input, "muster.echo takes positional arguments only");
+    throw function_error(failure_kind::input, "muster.echo accepts only positional arguments");
   auto const& values = list->get_array();
   result.bytes =
       values.size() == 1 ? boost::json::serialize(values[0]) : boost::json::serialize(values);

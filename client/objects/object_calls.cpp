@@ -53,7 +53,7 @@ class call_handle final : public value_handle {
 
  private:
   [[noreturn]] void throw_late(std::chrono::milliseconds timeout, std::string const& why) const {
-    throw wait_timeout("the call of '" + call_->shown + "' has not been answered within " +
+    throw wait_timeout("the call of '" + call_->shown + "' was not answered within " +
                        in_ms(timeout) + why);
   }
 
@@ -63,7 +63,7 @@ class call_handle final : public value_handle {
 
 void check_method(std::string_view name) {
   if (name.empty() || name.size() > name_bytes_max || !is_utf8(name))
-    throw std::invalid_argument("the name of a method has 1 to " + std::to_string(name_bytes_max) +
+    throw std::invalid_argument("a method name must have 1 to " + std::to_string(name_bytes_max) +
                                 " bytes of UTF-8");
 }
 

@@ -171,7 +171,7 @@ void object_calls::take(v1::ObjectAnswers const& m) {
       a->error = from_wire(*why);
       if (why->reason() == v1::SERVER_RESTARTED) {
         a->error->message = "UNAVAILABLE: " + a->shown + " on " + a->task +
-                            ": the object no longer exists: the server was restarted";
+                            ": the object no longer exists, because the server was restarted";
         a->error->dependencies = {a->task};
         lost.push_back(a);
       }

@@ -43,8 +43,8 @@ constexpr std::string_view id_prefix = "obj_";
 std::string member(boost::json::object const& o, char const* key) {
   auto const* v = o.if_contains(key);
   if (!v || !v->is_string())
-    throw std::invalid_argument("a handle of an object on a task has a string '" +
-                                std::string(key) + "'");
+    throw std::invalid_argument("an object handle must have a string member '" + std::string(key) +
+                                "'");
   return std::string(v->get_string());
 }
 
@@ -53,8 +53,8 @@ std::uint64_t id_of(std::string const& text) {
   if (text.size() == id_prefix.size() + digits && text.starts_with(id_prefix) &&
       text.find_first_not_of("0123456789abcdef", id_prefix.size()) == text.npos)
     return std::stoull(text.substr(id_prefix.size()), nullptr, digits);
-  throw std::invalid_argument("'" + text +
-                              "' is not an object's id; write obj_ and 16 hexadecimal digits");
+  throw std::invalid_argument(
+      "'" + text + "' is not an object id, which is obj_ followed by 16 hexadecimal digits");
 }
 
 }  // namespace
@@ -83,7 +83,8 @@ void remote_object::write(boost::json::value& to) const {
 
 remote_object remote_object::read(boost::json::value const& from) {
   auto const* o = from.if_object();
-  if (!o) throw std::invalid_argument("a handle of an object on a task is an object with $object");
+  if (!o)
+    throw std::invalid_argument("an object handle must be a JSON object with the member '$object'");
   detail::object_place p;
   p.id = id_of(member(*o, id_key));
   p.task = member(*o, "task");

@@ -57,7 +57,7 @@ struct launcher {
   launcher(asio::io_context& io, line_splitter::line_function report)
       : orders(io), reports(io, std::move(report)), errors(io, [this](std::string_view line) {
           last_error = line;
-          log(log_level::warning, "a launcher of ranks: " + std::string(line));
+          log(log_level::warning, "rank launcher: " + std::string(line));
         }) {}
   asio::posix::stream_descriptor orders;
   reader reports, errors;

@@ -17,7 +17,7 @@ std::string json_of(google::protobuf::Message const& m) {
   options.preserve_proto_field_names = true;
   std::string text;
   auto const done = google::protobuf::util::MessageToJsonString(m, &text, options);
-  check(done.ok(), "an order becomes JSON");
+  check(done.ok(), "an order must be convertible to JSON");
   return text;
 }
 

@@ -55,7 +55,7 @@ std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRa
 }
 
 v1::RankEnded late() {
-  auto e = not_started("this worker had no contact to the server for longer than its lease");
+  auto e = not_started("this worker had no contact with the server for longer than its lease");
   e.set_lease_ran_out(true);
   return e;
 }
@@ -180,7 +180,8 @@ void rank_runner::start(v1::StartRanks order) {
   try {
     if (!why_not) set_coordinator(order);
   } catch (std::exception const& e) {
-    why_not = not_started(std::string("no free port for its coordination: ") + e.what());
+    why_not =
+        not_started(std::string("no port is free for the coordinator of its program: ") + e.what());
   }
   if (why_not) {
     refuse(order, *why_not);
@@ -320,7 +321,7 @@ void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string cons
       e.set_signal(SIGKILL);
       e.add_stderr(why);
     } else {
-      e.set_not_started(why.empty() ? "its launcher ended before it" : why);
+      e.set_not_started(why.empty() ? "its launcher exited before it started" : why);
       e.set_stopped(stayed);
     }
     ended(key, std::move(e));
@@ -330,7 +331,7 @@ void rank_runner::on_gone(std::uint64_t launcher, bool started, std::string cons
   kept_.gone(launcher);
   start_orders_.erase(launcher);
   launchers_.forget(launcher);
-  if (!why.empty()) log(log_level::warning, "ranks of a program: " + why);
+  if (!why.empty()) log(log_level::warning, "a rank launcher failed: " + why);
 }
 
 void rank_runner::ended(rank_key const& key, v1::RankEnded what) {

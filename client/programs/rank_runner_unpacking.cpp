@@ -29,7 +29,7 @@ void rank_runner::prepare(v1::PrepareRanks const& order) {
   uploads::order asked{.id = ++last_launcher_, .hash = order.upload(), .server = server_};
   asked.done = [this, hash = order.upload()](uploads::outcome const& what) {
     if (!what.why_not.empty())
-      log(log_level::warning, "preparing an upload for ranks: " + what.why_not);
+      log(log_level::warning, "cannot prepare an upload for ranks: " + what.why_not);
     engine_->post([this, hash] { prefetching_.erase(hash); });
   };
   uploads_.provide(std::move(asked));

@@ -91,8 +91,9 @@ std::string tunnels::open(std::uint64_t program, std::uint32_t attempt,
   if (it == listeners_.end()) {
     auto made = std::make_shared<listener>(*poller_, of);
     if (listeners_.size() >= listeners_max || !tasks_->spawn("listener of a program", accept(made)))
-      throw std::runtime_error(std::to_string(listeners_max) +
-                               " attempts and ranks have a listener on this worker, the limit");
+      throw std::runtime_error(
+          std::to_string(listeners_max) +
+          " attempts and ranks already have a listener on this worker, which is the limit");
     it = listeners_.emplace(of, std::move(made)).first;
   }
   return "127.0.0.1:" + std::to_string(it->second->acceptor.local_endpoint().port());

@@ -72,7 +72,7 @@ std::optional<file_descriptor> upload_cache::try_lock() const {
 file_descriptor upload_cache::lock(std::function<bool()> const& given_up) const {
   for (;;) {
     if (auto held = try_lock()) return std::move(*held);
-    if (given_up()) throw std::runtime_error("no rank waits for it");
+    if (given_up()) throw std::runtime_error("no rank is waiting for the upload");
     std::this_thread::sleep_for(between_tries);
   }
 }
@@ -92,7 +92,7 @@ void upload_cache::provide(std::string const& hash, std::vector<fs::path> const&
   auto const now = forget_old(hash);
   if (!known)
     log(log_level::info, "uploads: " + std::to_string(now.kept) + " of " +
-                             std::to_string(now.bytes) + " bytes are kept, the limit is " +
+                             std::to_string(now.bytes) + " bytes are stored, the limit is " +
                              std::to_string(options_.bytes_max));
 }
 

@@ -89,7 +89,7 @@ grpc::Status call_get(v1::BlobService::Stub& from, grpc::ClientContext& context,
   if (whole && got.digest() != hash)
     return {grpc::StatusCode::DATA_LOSS, "the bytes that the server sent do not match the digest"};
   if (whole) return grpc::Status::OK;
-  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content was cut off") : ended;
+  return began ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the content is incomplete") : ended;
 }
 
 }  // namespace

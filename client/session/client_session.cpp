@@ -45,7 +45,7 @@ client_session::next client_session::next_message(grpc::ByteBuffer& to) {
     changed(held);
   else
     held.unlock();
-  check(proto::encode(oldest->message, to), "a message is within its limits");
+  check(proto::encode(oldest->message, to), "a message must not exceed its limits");
   held.lock();
   out_.recycle(std::move(oldest));
   return next::message;

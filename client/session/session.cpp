@@ -37,7 +37,7 @@ class session::stream final : public detail::client_session {
         signalled_ = false;
         return next::nothing;
       }
-      check(proto::encode(open_, to), "a message is within its limits");
+      check(proto::encode(open_, to), "a message must not exceed its limits");
       return next::message;
     }
     auto const what = client_session::next_message(to);
@@ -153,8 +153,9 @@ class session::stream final : public detail::client_session {
                                     static_cast<std::uint32_t>(display_names_.size()));
     if (added && display_names_.size() >= called_max) {
       called_numbers_.erase(at);
-      throw std::invalid_argument("display_name: a session has at most " +
-                                  std::to_string(called_max));
+      throw std::invalid_argument(
+          "display_name: the number of names in a session must be at most " +
+          std::to_string(called_max));
     }
     if (added) display_names_.push_back({function, std::string(display_name), std::move(hash)});
     return called_bit | at->second;
@@ -192,7 +193,7 @@ class session::stream final : public detail::client_session {
   bool schedule(function_number f, value_view args, std::uint64_t first, std::size_t count,
                 when_full when) {
     if (first >= handler_bit || count >= handler_bit - first)
-      throw std::invalid_argument("a token is below 2^63");
+      throw std::invalid_argument("a token must be less than 2^63");
     lock held(mutex_);
     while (count > 0) {
       if (!admit(held, args, when)) return false;

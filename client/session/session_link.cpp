@@ -99,7 +99,7 @@ std::optional<std::string> session_link::final_reason(grpc::Status const& status
   if (!violation_.empty()) return violation_;
   if (gave_up_)
     return session.opened ? "the connection to " + server + " was lost for " + given +
-                                ", longer than the session's grace"
+                                ", longer than the session's grace period"
                           : "no answer from " + server + " within " + given;
   if (status.ok()) return session.closing ? std::string() : "the server ended the session";
   // Another server can be tried, because no call has been sent yet.

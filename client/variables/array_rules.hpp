@@ -34,7 +34,7 @@ class array_rules {
   }
   operand<T> typed(array_view const& a, bool adds_to) const {
     if (adds_to && !adds)
-      type_error("a variable of " + dtype_ + " can be assigned, read and gathered only");
+      type_error("variables of dtype " + dtype_ + " can only be assigned, read and gathered");
     if (a.shape.empty() && a.dtype != "none") return {nullptr, true, converted<T>(a, dtype_)};
     if (a.dtype != dtype_)
       type_error("dtype: the variable has " + dtype_ + ", the argument has " +
@@ -63,7 +63,7 @@ class array_rules {
   std::pair<std::uint64_t, std::uint64_t> checked(std::int64_t begin, std::int64_t end) const {
     if (!(0 <= begin && begin <= end && static_cast<std::uint64_t>(end) <= size()))
       index_error("rows " + std::to_string(begin) + " to " + std::to_string(end) +
-                  ": the variable has " + std::to_string(size()));
+                  ": the number of rows is " + std::to_string(size()));
     return {begin, end};
   }
   std::uint64_t size() const {
@@ -80,8 +80,8 @@ class array_rules {
         for (std::size_t i = 0; integers && i < a.data.size() / sizeof(N); ++i) {
           auto const n = detail::load<N>(a.data.data(), i);
           if (std::cmp_less(n, 0) || std::cmp_greater_equal(n, rows_here))
-            index_error("index " + std::to_string(n) + ": the variable has " +
-                        std::to_string(rows_here) + " rows");
+            index_error("index " + std::to_string(n) + ": the number of rows is " +
+                        std::to_string(rows_here));
           made.push_back(static_cast<std::uint64_t>(n));
         }
       }

@@ -8,7 +8,8 @@
 namespace muster::detail {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "arrays lie in memory as on the wire");
+static_assert(std::endian::native == std::endian::little,
+              "arrays must have the same layout in memory and on the wire");
 
 constexpr std::string_view magic =
     "\x93"
@@ -55,8 +56,8 @@ class reader {
 
   std::string_view take(std::uint64_t size, std::string const& field) {
     if (size > all_.size() - at_)
-      wrong(field, std::to_string(size) + " bytes at " + std::to_string(at_) + ", there are " +
-                       std::to_string(all_.size()));
+      wrong(field, std::to_string(size) + " bytes needed at offset " + std::to_string(at_) +
+                       ", but the data has only " + std::to_string(all_.size()));
     auto const found = all_.substr(at_, size);
     at_ += size;
     return found;
@@ -83,7 +84,7 @@ head head_at(reader& r, std::string const& field) {
   head h;
   h.of.dtype = r.take(r.number<std::uint8_t>(field + ": dtype"), field + ": dtype");
   if (item_bytes(h.of.dtype) == 0 && h.of.dtype != "utf8" && h.of.dtype != "none")
-    wrong(field + ": dtype", "there is no '" + std::string(h.of.dtype) + "'");
+    wrong(field + ": dtype", "'" + std::string(h.of.dtype) + "' is not supported");
   auto const dimensions = r.number<std::uint8_t>(field + ": dimensions");
   if (dimensions > dimensions_max)
     wrong(field + ": dimensions",
@@ -169,15 +170,15 @@ std::vector<array_view> decode(std::string_view bytes) {
   for (auto& h : heads) {
     auto const field = "array " + std::to_string(all.size());
     if (!has_bytes(h.of, h.bytes))
-      wrong(field + ": bytes", std::to_string(h.bytes) + " are not a " + std::string(h.of.dtype) +
-                                   " of shape " + shown(h.of.shape));
+      wrong(field + ": bytes", std::to_string(h.bytes) + " does not match dtype " +
+                                   std::string(h.of.dtype) + " and shape " + shown(h.of.shape));
     if (h.bytes > 0) r.take((alignment - r.at() % alignment) % alignment, field + ": padding");
     h.of.data = r.take(h.bytes, field + ": data");
     for (auto const n : h.of.shape)
       if (h.bytes == 0 && n > empty_dimension_max) wrong(field + ": shape", shown(h.of.shape));
     if (h.of.dtype == "bool")
       for (auto const c : h.of.data)
-        if (c != 0 && c != 1) wrong(field + ": data", "a bool is 0 or 1");
+        if (c != 0 && c != 1) wrong(field + ": data", "a bool must be 0 or 1");
     all.push_back(std::move(h.of));
   }
   return all;

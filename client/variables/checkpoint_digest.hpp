@@ -34,7 +34,7 @@ class sha256 {
 
  private:
   static void check(bool good) {
-    if (!good) throw std::runtime_error("OpenSSL makes no SHA-256");
+    if (!good) throw std::runtime_error("OpenSSL cannot compute SHA-256");
   }
 
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;

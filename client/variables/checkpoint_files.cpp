@@ -187,13 +187,13 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
   auto parsed = json::parse(text, bad);
   auto* const manifest = bad ? nullptr : parsed.if_object();
   auto const* said = manifest ? manifest->if_contains("manifest_sha256") : nullptr;
-  if (!said || !said->is_string()) throw torn(folder_ + "/manifest.json is cut off");
+  if (!said || !said->is_string()) throw torn(folder_ + "/manifest.json is truncated");
   std::string const digest(said->as_string());
   manifest->erase("manifest_sha256");
   if (digest != sha256_of(python_json(*manifest)))
     throw torn(folder_ + "/manifest.json was changed after it was written");
   if (auto const of = manifest->at("format").to_number<std::int64_t>(); of != format)
-    throw torn(folder_ + " has format " + std::to_string(of) + ", this version reads format " +
+    throw torn(folder_ + " has format " + std::to_string(of) + ", but this version reads format " +
                std::to_string(format));
   variables_ = manifest->at("variables").as_object();
   objects_ = manifest->at("objects").as_object();
@@ -212,7 +212,7 @@ checkpoint_reader::checkpoint_reader(fs::path const& path, std::uint64_t number)
   auto const wanted = manifest->at("bytes").to_number<std::uint64_t>();
   if (size != wanted || hash.digits() != manifest->at("sha256").as_string())
     throw torn(folder_ + "/data was changed after it was written: " + std::to_string(size) +
-               " bytes of " + std::to_string(wanted));
+               " bytes instead of " + std::to_string(wanted));
 }
 
 json::object const& checkpoint_reader::variable(std::string const& name) const {
@@ -229,8 +229,8 @@ void checkpoint_reader::check(std::string const& name, shape const& of,
   auto const* type = v->at("dtype").as_string().c_str();
   if (has != of || type != dtype)
     throw std::invalid_argument("the variable '" + name + "' has " + shown(of) + " " + dtype +
-                                ", in checkpoint " + std::to_string(number_) + " " + shown(has) +
-                                " " + type);
+                                ", but in checkpoint " + std::to_string(number_) + " it has " +
+                                shown(has) + " " + type);
 }
 
 void checkpoint_reader::check_object(std::string const& name) const {

@@ -64,7 +64,7 @@ known_state::all const& known_state::listed() const {
   for (auto const& [id, weak] : unnamed_)
     if (auto const v = weak.lock())
       throw std::invalid_argument(
-          "a variable of " + shown(v->shape()) +
+          "a variable of shape " + shown(v->shape()) +
           " has no name; checkpoints find variables by name, so create it with a name");
   return named_;
 }
@@ -123,7 +123,7 @@ std::uint64_t known_state::write(path where, how_many keep, all const& what) {
 std::optional<std::uint64_t> known_state::restore(path where) {
   std::lock_guard const turn(turn_);
   auto const found = newest_checkpoint(where);
-  for (auto const& why : found.wrong) log(log_level::warning, "a checkpoint is skipped: " + why);
+  for (auto const& why : found.wrong) log(log_level::warning, "skipped a checkpoint: " + why);
   if (!found.newest && !found.wrong.empty())
     throw std::invalid_argument("no checkpoint in " + where +
                                 " is complete: " + found.wrong.front());

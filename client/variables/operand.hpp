@@ -67,8 +67,8 @@ inline double number(std::string const& field, array_view const& of) {
                     n = static_cast<double>(load<N>(of.data.data(), 0));
                   });
   if (!is)
-    type_error(field + ": " + std::string(of.dtype) + " of " + shown(of.shape) +
-               " is not a number");
+    type_error(field + ": " + std::string(of.dtype) + " array of shape " + shown(of.shape) +
+               " is not a single number");
   return n;
 }
 
@@ -102,8 +102,8 @@ T converted(array_view const& of, std::string_view own) {
         auto const low = own == "bool" ? T{0} : std::numeric_limits<T>::min();
         auto const high = own == "bool" ? T{1} : std::numeric_limits<T>::max();
         if (std::cmp_less(n, low) || std::cmp_greater(n, high))
-          value_error("value: " + std::to_string(n) + ", " + std::string(own) + " has " +
-                      std::to_string(low) + " to " + std::to_string(high));
+          value_error("value: " + std::to_string(n) + " is out of range for " + std::string(own) +
+                      ", which is " + std::to_string(low) + " to " + std::to_string(high));
       }
       made = static_cast<T>(n);
     }

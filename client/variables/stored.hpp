@@ -113,7 +113,7 @@ class stored final : public variable_base, array_rules<T> {
     auto const chosen = indices(a.at(0));
     if (chosen.size() * row_ > result_bytes_max / sizeof(T))
       value_error("gather: " + std::to_string(chosen.size()) + " rows of " + std::to_string(row_) +
-                  " numbers, the limit is " + std::to_string(result_bytes_max) + " bytes");
+                  " numbers exceed the limit of " + std::to_string(result_bytes_max) + " bytes");
     std::vector<T> found;
     found.reserve(chosen.size() * row_);
     for (auto const i : chosen)
@@ -172,7 +172,7 @@ class stored final : public variable_base, array_rules<T> {
       auto const epsilon = number("epsilon", a.at(more + 3));
       if (!(0 <= b1 && b1 < 1 && 0 <= b2 && b2 < 1))
         value_error("beta1: " + shown(b1) + ", beta2: " + shown(b2) +
-                    ", must be from 0 to below 1");
+                    "; both must be at least 0 and less than 1");
       if (of_rows) {
         auto const s = summed(a.at(0), a.at(1));
         adam_step const step(*this, rate, b1, b2, epsilon);
@@ -208,7 +208,7 @@ class stored final : public variable_base, array_rules<T> {
     auto const n = integer("number", a.at(0));
     auto const it = cuts_.find(static_cast<std::uint64_t>(n));
     if (it == cuts_.end())
-      value_error("there is no snapshot " + std::to_string(n) + " of this variable: it has ended");
+      value_error("snapshot " + std::to_string(n) + " of this variable no longer exists");
     auto const [begin, end] = range(a.at(1), a.at(2));
     return saved(it->second, begin, end);
   }
@@ -261,7 +261,7 @@ class stored final : public variable_base, array_rules<T> {
   }
 
   [[noreturn]] void refuse_steps() const {
-    type_error("a variable of " + dtype_ +
+    type_error("variables of dtype " + dtype_ +
                " cannot be updated by optimizers: their steps would be truncated");
   }
   std::vector<T>& moment(std::string const& name) {
@@ -322,7 +322,7 @@ class stored final : public variable_base, array_rules<T> {
     }
     if (!good)
       type_error(
-          "a variable is loaded from an array, alternating names and slots, and its version");
+          "a variable must be loaded from an array, alternating names and slots, and its version");
     return made;
   }
   void set_slot(std::string const& name, array_view const& slot, std::uint64_t from,

@@ -16,20 +16,22 @@ std::shared_ptr<variable_base> make_of(std::string_view dtype, F f) {
   if (dtype == "int64") return f(static_cast<std::int64_t*>(nullptr));
   if (dtype == "uint8" || dtype == "bool") return f(static_cast<std::uint8_t*>(nullptr));
   type_error("a variable cannot have dtype " + std::string(dtype) +
-             "; the dtypes are float32, float64, int32, int64, uint8, bool");
+             "; supported dtypes are float32, float64, int32, int64, uint8, bool");
 }
 
 std::shared_ptr<variable_base> make(arguments const& a) {
   if (a.size() == 3 && a[1].dtype == "utf8" && a[2].dtype == "utf8") {
     auto const fill = a[2].data;
     if (fill != "zeros" && fill != "ones")
-      value_error("a variable has no initializer '" + std::string(fill) + "'; use zeros or ones");
+      value_error("unknown initializer '" + std::string(fill) + "'; use zeros or ones");
     detail::shape of;
     bool const is = a[0].shape.size() == 1 && with_type(a[0].dtype, [&]<class N>(N const*) {
                       for (std::size_t i = 0; i < a[0].data.size() / sizeof(N); ++i)
                         of.push_back(static_cast<std::uint64_t>(load<N>(a[0].data.data(), i)));
                     });
-    if (!is) type_error("shape: " + std::string(a[0].dtype) + " of " + shown(a[0].shape));
+    if (!is)
+      type_error("shape: " + std::string(a[0].dtype) + " array of shape " + shown(a[0].shape) +
+                 " is not a list of numbers");
     auto const dtype = a[1].data;
     return make_of(dtype, [&]<class T>(T const*) -> std::shared_ptr<variable_base> {
       if (count_of(of) > bytes_max / sizeof(T))
@@ -38,7 +40,8 @@ std::shared_ptr<variable_base> make(arguments const& a) {
     });
   }
   if (a.size() != 1)
-    type_error("a variable is made of an array, or of shape, dtype and initializer");
+    type_error(
+        "a variable must be created from an array, or from a shape, a dtype and an initializer");
   return make_of(a[0].dtype, [&]<class T>(T const*) -> std::shared_ptr<variable_base> {
     return std::make_shared<stored<T>>(a[0]);
   });
@@ -58,7 +61,8 @@ class_entry::method method(std::size_t least, std::size_t most, F f) {
   return [=](void* object, context&, value_view args, value& result) {
     auto const a = decoded(args);
     if (a.size() < least || a.size() > most)
-      type_error(std::to_string(a.size()) + " arguments, " + std::to_string(least) + " are needed");
+      type_error(std::to_string(a.size()) + " arguments given, but " + std::to_string(least) +
+                 " are required");
     auto& of = *static_cast<variable_base*>(object);
     using found = decltype(f(of, a));
     if constexpr (std::is_void_v<found>) {

@@ -18,16 +18,17 @@ void check_numbers(std::string_view method, variable_core::numbers all) {
   if (!method.starts_with("adam")) return;
   for (auto const b : all.subspan(1, 2))
     if (!(0 <= b && b < 1))
-      throw std::invalid_argument("beta1: " + std::to_string(all[1]) + ", beta2: " +
-                                  std::to_string(all[2]) + ", must be from 0 to below 1");
+      throw std::invalid_argument("beta1: " + std::to_string(all[1]) +
+                                  ", beta2: " + std::to_string(all[2]) +
+                                  "; both must be at least 0 and less than 1");
   if (all[3] < 0)
-    throw std::invalid_argument("epsilon: " + std::to_string(all[3]) + ", must be from 0");
+    throw std::invalid_argument("epsilon: " + std::to_string(all[3]) + ", must be at least 0");
 }
 
 void check_adds(std::string const& dtype, std::string_view method) {
   if (item_bytes(dtype) == 1 && method != "assign" && method != "scatter_update")
-    throw std::invalid_argument("a variable of " + dtype +
-                                " can be assigned, read and gathered only");
+    throw std::invalid_argument("variables of dtype " + dtype +
+                                " can only be assigned, read and gathered");
 }
 
 /// Returns the equivalent method for rows.
@@ -47,7 +48,7 @@ std::string one_of(value const& v, std::vector<array_view>& found) {
     found = decode(v.bytes);
     if (found.size() == 1) return {};
   }
-  return "the answer of the variable is not an array";
+  return "the variable returned a value that is not an array";
 }
 
 value concatenated(std::vector<value> const& parts, shape const& of) {
@@ -127,8 +128,8 @@ void variable_core::check_indices(indices which) const {
   auto const size = rows();
   for (auto const i : which)
     if (i < 0 || static_cast<std::uint64_t>(i) >= size)
-      throw std::out_of_range("index " + std::to_string(i) + ": the variable has " +
-                              std::to_string(size) + " rows");
+      throw std::out_of_range("index " + std::to_string(i) + ": the number of rows is " +
+                              std::to_string(size));
 }
 
 variable_core::handle variable_core::call(std::size_t shard, std::string_view method,
@@ -138,7 +139,7 @@ variable_core::handle variable_core::call(std::size_t shard, std::string_view me
     throw std::invalid_argument(std::string(method) + ": the arguments have " +
                                 std::to_string(bytes.size()) + " bytes, the limit is " +
                                 std::to_string(result_bytes_max) +
-                                ": divide the variable among tasks by a partitioner");
+                                "; use a partitioner to divide the variable among tasks");
   auto const& to = shards_[shard];
   return to.caller().call(to.place(), method, {std::move(bytes), encoding::bytes});
 }
@@ -157,7 +158,7 @@ variable_core::handle variable_core::read() const {
 variable_core::handle variable_core::read_rows(std::uint64_t begin, std::uint64_t end) const {
   if (begin > end || end > rows())
     throw std::out_of_range("rows " + std::to_string(begin) + " to " + std::to_string(end) +
-                            ": the variable has " + std::to_string(rows()));
+                            ": the number of rows is " + std::to_string(rows()));
   std::vector<handle> parts;
   for (auto const& r : ranges(begin, end)) {
     auto const first = bounds_[r.shard];
@@ -226,7 +227,7 @@ variable_core::handle variable_core::gather(indices which) const {
       std::vector<array_view> found;
       auto wrong = one_of(all[p], found);
       if (wrong.empty() && found[0].data.size() != places[p].size() * row)
-        wrong = "the answer of the variable has the wrong size";
+        wrong = "the variable returned an array of the wrong size";
       if (!wrong.empty()) throw std::runtime_error(wrong);
       for (std::size_t k = 0; k < places[p].size(); ++k)
         found[0].data.copy(rows.data() + places[p][k] * row, row, k * row);
@@ -329,8 +330,8 @@ void variable_core::check_step_fits(indices which) const {
         }));
     if (here * (row_bytes() + 8) + heads > result_bytes_max)
       throw std::invalid_argument(std::to_string(here) + " rows of " + std::to_string(row_bytes()) +
-                                  " bytes for one shard: a step takes " +
-                                  std::to_string(result_bytes_max) + " bytes at most");
+                                  " bytes for one shard exceed the limit of " +
+                                  std::to_string(result_bytes_max) + " bytes for a step");
   }
 }
 
@@ -344,7 +345,7 @@ variable_core::handle variable_core::step(std::string_view method, array_view co
       throw std::invalid_argument(std::string(method) + ": a shard has " +
                                   std::to_string((bounds_[i + 1] - bounds_[i]) * row_bytes()) +
                                   " bytes, the limit is " + std::to_string(result_bytes_max) +
-                                  ": divide the variable among tasks by a partitioner");
+                                  "; use a partitioner to divide the variable among tasks");
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     std::vector<array_view> args{
         shape_.empty() ? gradient : rows_of(gradient.data, 0, {i, bounds_[i], bounds_[i + 1]})};

@@ -39,7 +39,7 @@ std::shared_ptr<variable_core const> variable_core::of(std::vector<remote_object
         s.caller().call(s.place(), "info", {encode({}), encoding::bytes})->get(for_ever);
     auto const all = decode(answer.bytes);
     if (all.size() != 3 || all[1].dtype != "utf8")
-      throw std::invalid_argument("'" + name + "' does not answer like a variable");
+      throw std::invalid_argument("'" + name + "' does not return the properties of a variable");
     described d{counts_of(all[0]), std::string(all[1].data)};
     bounds.push_back(bounds.back() + (d.of.empty() ? 0 : d.of[0]));
     if (first.dtype.empty()) first = std::move(d);
@@ -61,7 +61,8 @@ void variable_core::write(boost::json::value& to) const {
 std::shared_ptr<variable_core const> variable_core::read(boost::json::value const& from) {
   auto const* o = from.if_object();
   if (!o || !o->if_contains(name_key))
-    throw std::invalid_argument("a handle of a variable is an object with $variable");
+    throw std::invalid_argument(
+        "a variable handle must be a JSON object with the member '$variable'");
   std::vector<remote_object> shards;
   for (auto const& s : o->at("shards").as_array())
     shards.push_back(boost::json::value_to<remote_object>(s));
@@ -72,7 +73,7 @@ std::shared_ptr<variable_core const> variable_core::read(boost::json::value cons
   for (std::size_t i = 1; good && i < bounds.size(); ++i) good = bounds[i - 1] <= bounds[i];
   std::string dtype(o->at("dtype").as_string());
   if (!good || item_bytes(dtype) == 0)
-    throw std::invalid_argument("a handle of a variable: its shards do not match its shape");
+    throw std::invalid_argument("a variable handle has shards that do not match its shape");
   return std::make_shared<variable_core const>(std::move(shards), std::move(bounds), std::move(of),
                                                std::move(dtype),
                                                std::string(o->at(name_key).as_string()));

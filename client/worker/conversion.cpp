@@ -26,7 +26,7 @@ std::string title_of(parameter p) {
 void take_positional(json::array& given, argument_values& out) {
   if (given.size() > out.size())
     reject("takes at most " + std::to_string(out.size()) + " arguments, " +
-           std::to_string(given.size()) + " given");
+           std::to_string(given.size()) + " were given");
   for (std::size_t i = 0; i < given.size(); ++i) out[i] = std::move(given[i]);
 }
 
@@ -84,7 +84,8 @@ argument_values argument_list(context const& c, value_view args,
     if (member.key() == "args" && member.value().is_array())
       take_positional(member.value().get_array(), out);
     else if (member.key() != "kwargs" || !member.value().is_object())
-      reject("arguments as an object have \"args\", an array, and \"kwargs\", an object");
+      reject(
+          "arguments given as an object must have \"args\", an array, and \"kwargs\", an object");
   }
   if (auto* keywords = parsed.get_object().if_contains("kwargs"))
     take_keywords(keywords->get_object(), parameters, out);
@@ -108,7 +109,7 @@ void keep_object(context const& c, std::any object, value& result) {
 }
 
 void throw_wrong_object(parameter p, json::value const& got) {
-  reject(title_of(p) + ": " + json::serialize(got) + " is of another type");
+  reject(title_of(p) + ": " + json::serialize(got) + " is a value of another type");
 }
 
 void throw_missing(parameter p, std::size_t count) {

@@ -27,7 +27,7 @@ class executor {
   executor(std::uint32_t slots, std::function<void()> wake, report_buffer& reports,
            std::shared_ptr<detail::object_caller> calls = nullptr);
   /// @pre stop() has been called.
-  ~executor() { check(threads_.empty(), "an executor is stopped before it is destroyed"); }
+  ~executor() { check(threads_.empty(), "an executor must be stopped before it is destroyed"); }
   executor(executor const&) = delete;
 
   /// The worker's credits limit the queue.

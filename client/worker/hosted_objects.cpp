@@ -104,14 +104,14 @@ void hosted_objects::build(v1::BuildObject& b) {
   if (!of) {
     why = {failure_kind::stale_handle, "muster::no_class",
            "this C++ worker has no class '" + o->build.function() +
-               "'; it has: " + names_of(classes_)};
+               "'; its classes are: " + names_of(classes_)};
     return report_built(id, &why);
   }
   o->of = of;
   if (o->build.concurrency() > of->concurrency) {
     why = {failure_kind::input, "muster::concurrency_error",
-           "concurrency: " + std::to_string(o->build.concurrency()) + ", the class '" + of->name +
-               "' allows " + std::to_string(of->concurrency)};
+           "concurrency: " + std::to_string(o->build.concurrency()) + ", but the class '" +
+               of->name + "' allows at most " + std::to_string(of->concurrency)};
     return report_built(id, &why);
   }
   bool started = false;
@@ -123,7 +123,8 @@ void hosted_objects::build(v1::BuildObject& b) {
     objects_.emplace(id, std::move(o));
     return;
   }
-  why = {failure_kind::user, "muster::no_thread", "the worker could not start a thread for it"};
+  why = {failure_kind::user, "muster::no_thread",
+         "the worker could not start a thread for the object"};
   report_built(id, &why);
 }
 
@@ -285,14 +286,14 @@ hosted_objects::answer hosted_objects::call(hosted& o, order const& next) {
   if (found == o.of->methods.end()) {
     a.why = {failure_kind::input, "muster::no_method",
              "'" + o.of->name + "' has no method '" + next.method +
-                 "'; it has: " + names_of(o.of->methods)};
+                 "'; its methods are: " + names_of(o.of->methods)};
     return a;
   }
   if (o.of->takes_arrays != (next.args.encoding == encoding::bytes)) {
     a.why = {failure_kind::input, "muster::argument_error",
              o.of->takes_arrays
-                 ? "a variable takes arrays, not JSON; call it through a muster::variable"
-                 : "C++ objects take JSON arguments; these are bytes, as Python sends them"};
+                 ? "a variable accepts arrays, not JSON; call it through a muster::variable"
+                 : "C++ objects accept only JSON arguments, not pickled arguments from Python"};
     return a;
   }
   std::shared_ptr<worker_identity const> me;

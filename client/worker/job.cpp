@@ -51,7 +51,7 @@ failure failure_of_current_exception() {
   } catch (...) {
     auto const* type = abi::__cxa_current_exception_type();
     f.type = type ? boost::core::demangle(type->name()) : "unknown";
-    f.message = "threw something that is not a std::exception";
+    f.message = "threw an exception that is not a std::exception";
   }
   // Only the server reports lost workers.
   if (f.kind == failure_kind::worker_lost) f.kind = failure_kind::user;

@@ -63,7 +63,8 @@ v1::Hello make_hello(worker_options const& o) {
 worker_options checked(worker_options o) {
   if (!o.server.empty()) o.servers = split_servers(o.server);
   if (o.servers.empty())
-    throw std::invalid_argument("worker_options.servers: is empty; name at least one server");
+    throw std::invalid_argument(
+        "worker_options.servers: empty; pass the address of at least one server");
   for (auto const& server : o.servers) try {
       check_server_address(server);
     } catch (std::invalid_argument const& e) {
@@ -291,7 +292,7 @@ class worker::runtime {
     if (stops_ > 0) return false;
     if (end.welcomed) {
       unreached_.erase(server);
-      log(log_level::warning, "lost " + server + ": " + end.reason);
+      log(log_level::warning, "lost the connection to " + server + ": " + end.reason);
     } else {
       log_unreachable(server, end.reason);
     }
@@ -314,8 +315,8 @@ class worker::runtime {
 
   void drop_void() {
     if (held_.empty() || std::chrono::steady_clock::now() < void_at_) return;
-    log(log_level::warning, std::to_string(held_.size()) +
-                                " closures are dropped: the server was unreachable for too long");
+    log(log_level::warning, "closures dropped, because the server was unreachable for too long: " +
+                                std::to_string(held_.size()));
     held_.drop_all();
   }
 

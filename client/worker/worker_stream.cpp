@@ -54,7 +54,7 @@ stream_end worker_stream::ending(grpc::Status const& status) {
               (!end.welcomed && is_permanent(status.error_code()));
   end.no_cluster = !end.welcomed && status.error_code() == grpc::StatusCode::NOT_FOUND;
   if (auto const& violation = stream_.violation(); !violation.empty())
-    end.reason = "the server broke the protocol: " + violation;
+    end.reason = "the server violated the protocol: " + violation;
   else if (!status.ok())
     end.reason = status.error_message();
   else
@@ -97,8 +97,8 @@ void worker_stream::give_back() {
   }
   if (!worker_.held.empty())
     log(log_level::warning,
-        std::to_string(worker_.held.size()) +
-            " closures are returned to the server: they did not end within the drain timeout");
+        "returning the closures that did not finish within the drain timeout: " +
+            std::to_string(worker_.held.size()));
   leaving_ = true;
   worker_.held.drop_all();
   if (ranks_) ranks_->kill();
@@ -112,14 +112,14 @@ worker_stream::next worker_stream::next_message(grpc::ByteBuffer& to) {
     send_objects_first_ = false;
     v1::WorkerMessage of_objects;
     objects_.report(of_objects);
-    check(proto::encode(of_objects, to), "a message is within its limits");
+    check(proto::encode(of_objects, to), "a message must not exceed its limits");
     written_at_ = steady::now();
     return next::message;
   }
   if (!out_.empty()) {
     auto oldest = out_.take_front();
     if (identity_ && ranks_) ranks_->report(oldest->message);
-    check(proto::encode(oldest->message, to), "a message is within its limits");
+    check(proto::encode(oldest->message, to), "a message must not exceed its limits");
     worker_.reports.sent(oldest->message);
     out_.recycle(std::move(oldest));
     written_at_ = steady::now();

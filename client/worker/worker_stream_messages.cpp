@@ -119,7 +119,7 @@ void worker_stream::take_welcome(v1::Welcome const& w) {
            offered_, {w.kept().data(), w.kept().data() + w.kept_size()}, w.acknowledges()))
     answer(*j);
   if (!offered_.empty())
-    log(log_level::info, "continues with " + std::to_string(w.kept_size()) + " of " +
+    log(log_level::info, "continuing with " + std::to_string(w.kept_size()) + " of " +
                              std::to_string(offered_.size()) + " closures");
   offered_.clear();
   nested_max_ = w.nested_max();
@@ -148,15 +148,15 @@ std::string worker_stream::take_closures(v1::ServerMessage& m) {
     bool const beside = inputs.at(i) != nullptr;
     if (m.function(i) >= worker_.functions.size()) {
       refuse(m.closure(i), m.attempt(i), failure_kind::stale_handle,
-             "no function has number " + std::to_string(m.function(i)));
+             "this worker has no function with the number " + std::to_string(m.function(i)));
       continue;
     }
     auto const& f = worker_.functions[m.function(i)];
     if (beside) {
-      refuse(
-          m.closure(i), m.attempt(i), failure_kind::input,
-          "'" + f.name +
-              "' takes outputs of other closures only as JSON arguments, not together with bytes");
+      refuse(m.closure(i), m.attempt(i), failure_kind::input,
+             "'" + f.name +
+                 "' was called with bytes, so it cannot receive outputs of other closures; pass "
+                 "JSON arguments instead");
       continue;
     }
     if (f.quick && !values) {

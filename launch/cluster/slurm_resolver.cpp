@@ -168,8 +168,9 @@ slurm_resolver::step slurm_resolver::read() const {
   auto s = read_step(environment_lookup_, options_.tasks_per_node);
   auto const last_port = std::int64_t{options_.port_base} + s.most_tasks_of_a_host() - 1;
   if (last_port > 65535)
-    throw invalid("port_base: " + std::to_string(options_.port_base) + " and " +
-                  std::to_string(s.most_tasks_of_a_host()) + " tasks of a host exceed port 65535");
+    throw invalid("port_base: " + std::to_string(options_.port_base) + " is too high for " +
+                  std::to_string(s.most_tasks_of_a_host()) +
+                  " tasks on a host; the highest port is 65535");
   auto const sum = std::accumulate(options_.jobs.begin(), options_.jobs.end(), std::int64_t{0},
                                    [](auto n, auto const& job) { return n + job.second; });
   if (!options_.jobs.empty() && sum != s.tasks())

@@ -27,7 +27,7 @@ std::optional<std::string> text_of(json::object const& object, std::string_view 
   if (!v->is_string())
     throw fault(field, "is " + std::string(kind_name(*v)) + ", not a string in quotes");
   std::string text(v->get_string());
-  if (cluster::has_control_character(text)) throw fault(field, "has a control character");
+  if (cluster::has_control_character(text)) throw fault(field, "contains a control character");
   return text;
 }
 

@@ -19,15 +19,16 @@ def find() -> str:
     if named:
         program = shutil.which(named)
         if not program:
-            raise FileNotFoundError(f"MUSTER_BINARY: {named!r} is not a program that can be run")
+            raise FileNotFoundError(f"MUSTER_BINARY: {named!r} is not an executable file")
         return program
     if BUNDLED.is_file():
         return str(BUNDLED)
     found = shutil.which("muster")
     if not found:
         raise FileNotFoundError(
-            "there is no program muster: this is the package without it. Install a wheel for this platform "
-            "(scripts/package wheel makes it), or the Debian package, or set MUSTER_BINARY to the program")
+            "the muster executable is missing, because this package does not contain it. Install a wheel for this "
+            "platform (built by scripts/package wheel) or the Debian package, or set MUSTER_BINARY to the path of the "
+            "executable")
     return found
 
 

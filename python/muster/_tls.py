@@ -68,7 +68,7 @@ class Tls:
             if self.cert:
                 load_certificate(context, texts["cert"] + b"\n" + texts["key"])
         except ssl.SSLError as error:
-            raise ValueError(f"cert, key: {self.cert} and {self.key} are not a certificate and its key: "
+            raise ValueError(f"cert, key: {self.cert} and {self.key} are not a certificate and its private key: "
                              f"{error}") from error
 
     def channel(self, server: str, options: Sequence[tuple[str, Any]]) -> Any:

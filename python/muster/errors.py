@@ -197,7 +197,7 @@ class DependencyLost(MusterError):
 
     def __init__(self, message: str, *tasks: str) -> None:
         if not tasks:
-            raise ValueError("DependencyLost: name at least one task, as 'ps:1'")
+            raise ValueError("DependencyLost: pass at least one task, such as 'ps:1'")
         super().__init__(message)
         self.tasks = tasks
 

@@ -44,7 +44,7 @@ class _Future(Future):
                 if self.done():  # the function raised the TimeoutError, or the call has just ended
                     return super().result(0)
                 raise concurrent.futures.TimeoutError(
-                    f"the call has not finished within {timeout:g} s{self.value._reason(timeout)}") from None
+                    f"the call did not finish within {timeout:g} s{self.value._reason(timeout)}") from None
         with waiting():
             while True:
                 try:
@@ -137,7 +137,7 @@ class Executor(concurrent.futures.Executor):
                  **options: Unpack[CoordinatorWords]) -> None:
         check_names("Executor", options, CoordinatorOptions)
         if not options.setdefault("continue_on_error", True):
-            raise ValueError("continue_on_error: each future of an executor has its own error")
+            raise ValueError("continue_on_error: must be True, because each future of an executor has its own error")
         self._coordinator = ClusterCoordinator(server, **options)
         self._lock: Any = threading.Lock()  # protects the fields below
         self._shut_down = False

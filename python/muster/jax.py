@@ -18,7 +18,7 @@ def settings(environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     wanted = ("JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID")
     missing = [name for name in wanted if not given.get(name)]
     if missing:
-        raise RuntimeError(f"{', '.join(missing)}: not set; is this program started by 'muster run'?")
+        raise RuntimeError(f"{', '.join(missing)}: not set; start this program with 'muster run' or 'muster launch'")
     made: dict[str, Any] = {"coordinator_address": given["JAX_COORDINATOR_ADDRESS"],
                             "num_processes": int(given["JAX_NUM_PROCESSES"]),
                             "process_id": int(given["JAX_PROCESS_ID"])}

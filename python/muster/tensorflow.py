@@ -41,7 +41,7 @@ def cluster(environment: Mapping[str, str] | None = None) -> Cluster:
     given = os.environ if environment is None else environment
     text = given.get("TF_CONFIG")
     if not text:
-        raise RuntimeError("TF_CONFIG: not set; is this program started by 'muster run'?")
+        raise RuntimeError("TF_CONFIG: not set; start this program with 'muster run' or 'muster launch'")
     try:
         config = json.loads(text)
         jobs = {job: list(tasks.values() if isinstance(tasks, dict) else tasks)

@@ -178,7 +178,7 @@ def test_inputs_work_with_functions_of_a_cpp_worker(make_cluster: MakeCluster) -
                 c.schedule("muster.echo", args=(pickled,)).fetch(20)
             asked = Request("muster.echo", b"x", BYTES, [Input(pickled._record, 0, True)])
             value: Any = muster.RemoteValue(c._owner, c._session.put([asked], None)[0])
-            with pytest.raises(muster.InputError, match="takes outputs of other closures only as JSON"):
+            with pytest.raises(muster.InputError, match="cannot receive closure outputs"):
                 value.fetch(20)
     finally:
         other.terminate()
@@ -346,7 +346,7 @@ def _metrics(cluster: Cluster) -> str:
 
 def test_function_with_a_name_takes_no_inputs_next_to_bytes() -> None:
     table = FunctionTable({"f": len})
-    with pytest.raises(Refused, match="as JSON arguments, not together with bytes"):
+    with pytest.raises(Refused, match="pass JSON arguments instead"):
         table.call(0, b"x", BYTES, Kept(), Beside([(b"1", INPUT_JSON)]))
     assert table.call(0, b"abc", BYTES, Kept()) == 3
 
@@ -362,7 +362,7 @@ def test_inputs_are_decoded_by_form_and_slot() -> None:
     kept.keep(5, "five")
     call = calls.pack(pickle.dumps(echo), [pickle.dumps(((), {}))])
     table = FunctionTable({})
-    with pytest.raises(Refused, match="pw_0000000000000006 is not here"):
+    with pytest.raises(Refused, match="pw_0000000000000006 is not on this worker"):
         table.call(0, call, BYTES, kept, Beside(uses=[5, 6]))
     with pytest.raises(Refused, match="could not be unpickled"):
         table.call(0, call, BYTES, kept, Beside([(b"no pickle", INPUT_PICKLE)]))

@@ -148,11 +148,11 @@ def test_local_cluster_ends_when_its_program_is_killed() -> None:
 
 def test_local_cluster_reports_a_missing_program(monkeypatch: Any) -> None:
     monkeypatch.setenv("MUSTER_BINARY", "/nowhere/muster")
-    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is not a program"):
+    with pytest.raises(FileNotFoundError, match="MUSTER_BINARY: '/nowhere/muster' is not an executable file"):
         muster.LocalCluster(workers=1)
     monkeypatch.delenv("MUSTER_BINARY")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(FileNotFoundError, match="there is no program muster"):
+    with pytest.raises(FileNotFoundError, match="the muster executable is missing"):
         muster.LocalCluster(workers=1)
 
 
@@ -164,10 +164,10 @@ def test_local_cluster_prints_nothing_without_problems(options: Any, capfd: Any)
 
 
 def test_local_cluster_reports_invalid_options_and_modules(capfd: Any) -> None:
-    with pytest.raises(muster.MusterError, match="has not started: its options: .*'wrkers'"):
+    with pytest.raises(muster.MusterError, match="did not start: its options: .*'wrkers'"):
         muster.LocalCluster(wrkers=1)  # type: ignore[call-arg]
     assert "Traceback" not in capfd.readouterr().err
-    with pytest.raises(muster.MusterError, match="has not started: its workers have ended"):
+    with pytest.raises(muster.MusterError, match="did not start: its workers have exited"):
         muster.LocalCluster(workers=1, modules=["no_such_module"])
     said = capfd.readouterr().err
     assert "ModuleNotFoundError: No module named 'no_such_module'\n" in said and "Fatal" not in said
@@ -189,7 +189,8 @@ def test_jobs_run_over_rest(cluster: Cluster, monkeypatch: Any, caplog: Any) -> 
     with pytest.raises(muster.ClosureError, match="too few"):
         list(failed.results())
     waiting = client.submit("nobody.has.this")
-    with pytest.raises(muster.WaitTimeout, match=r"has not finished within 0.1 s: no connected worker provides 'nobody.has.this'"):
+    with pytest.raises(muster.WaitTimeout, match="did not finish within 0.1 s: no connected worker "
+                                                  "provides 'nobody.has.this'"):
         waiting.join(0.1)
     monkeypatch.setattr("muster.rest.client.SAY_AFTER", 0.1)
     with pytest.raises(muster.WaitTimeout):

@@ -201,7 +201,7 @@ def test_worker_hides_its_token_from_ranks(tmp_path: pathlib.Path, workers: Work
 
 
 def test_invalid_launches_are_refused(url: str) -> None:
-    with pytest.raises(TypeError, match="a list of words"):
+    with pytest.raises(TypeError, match="a list of strings"):
         muster.launch("python train.py")
     with pytest.raises(muster.ServerError) as e:
         muster.launch(["true"], tasks={"worker": {"min": 3, "max": 2}})

@@ -255,7 +255,7 @@ def test_waits_end_when_the_thread_of_a_session_has_failed(cluster: Cluster) -> 
 
     c._session.take = broken  # type: ignore[method-assign]
     value = c.schedule(square, args=(3,))
-    with pytest.raises(muster.UnavailableError, match="own thread has failed"):
+    with pytest.raises(muster.UnavailableError, match="own thread failed"):
         value.fetch(20)
     with pytest.raises(muster.UnavailableError):
         c.join(20)
@@ -523,7 +523,7 @@ def test_timed_out_anext_loses_no_value(cluster: Cluster, tmp_path: pathlib.Path
             except StopAsyncIteration:
                 break
         late = muster.as_completed([c.schedule(time.sleep, args=(60,))], 0.1)
-        with pytest.raises(muster.WaitTimeout, match="1 closures have not finished in time"):
+        with pytest.raises(muster.WaitTimeout, match="1 closure did not finish in time"):
             await late.__anext__()
         return sorted(found)
 

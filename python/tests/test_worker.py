@@ -279,7 +279,7 @@ def test_unreachable_server_is_logged_once(caplog: Any, monkeypatch: Any) -> Non
     attachment.leave()
     running.join(20)
     (said,) = [r.getMessage() for r in caplog.records if r.name == "muster.worker"]
-    assert said.startswith("worker:0: no connection to 127.0.0.1:1: ") and said.endswith("until there is one")
+    assert said.startswith("worker:0: no connection to 127.0.0.1:1: ") and said.endswith("until the server answers")
     attachment._said.clear()
     for i in range(SAID_MAX + 1):
         attachment._say(f"reason {i}")

@@ -64,7 +64,7 @@ void expect_to_come_back(std::function<void(v1::ServerMessage&)> spoil, std::str
   EXPECT_EQ(worker.join(), 0);
   EXPECT_EQ(attached, 2);
   set_log({});
-  EXPECT_NE(lines.find("broke the protocol: " + says), std::string::npos) << lines;
+  EXPECT_NE(lines.find("violated the protocol: " + says), std::string::npos) << lines;
 }
 
 TEST(fake_server, more_closures_than_credits_end_the_stream) {

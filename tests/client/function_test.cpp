@@ -88,8 +88,8 @@ TEST(function, takes_and_gives_types_of_ones_own) {
   EXPECT_EQ(call(make_raw(half), R"([[{"name":"a","features":[1,"x"]}]])").text,
             "argument 1[0].features[1]: expected a number, got a string \"x\"");
   EXPECT_EQ(call(make_raw(half), R"([[{"name":"a","features":[],"size":1}]])").text,
-            "argument 1[0]: expected an object with the members name, features, label and no "
-            "others, got an object");
+            "argument 1[0]: expected an object with the members name, features, label and no other "
+            "members, got an object");
   auto const warmer = [](taught t) { return taught{t.celsius + 1}; };
   EXPECT_EQ(call(make_raw(warmer), R"(["20 C"])").text, R"("21 C")");
   EXPECT_EQ(call(make_raw(warmer, {"t"}), "[20]").text,
@@ -144,7 +144,7 @@ TEST(function, argument_errors_are_input_and_name_position_and_type) {
       {R"({"args":[1],"kwargs":{"i":2}})", "argument 'i' is given twice"},
       {R"("a")", "arguments must be an array, or an object with args and kwargs"},
       {R"({"argv":[1]})",
-       "arguments as an object have \"args\", an array, and \"kwargs\", an object"},
+       "arguments given as an object must have \"args\", an array, and \"kwargs\", an object"},
   };
   for (auto const& c : cases) {
     auto const got = call(f, c.args);
@@ -199,9 +199,9 @@ TEST(function, numbers_that_json_cannot_carry_are_a_failure) {
   };
   auto const got = call(make_raw(nan), "[]");
   EXPECT_EQ(got.why.kind, failure_kind::user);
-  EXPECT_EQ(got.text, "JSON cannot carry the result: $.a[1]: NaN");
+  EXPECT_EQ(got.text, "the result cannot be represented as JSON: $.a[1]: NaN");
   auto const broken = call(make_raw([] { return std::string("\xFF"); }), "[]");
-  EXPECT_EQ(broken.text, "JSON cannot carry the result: $: a string that is not UTF-8");
+  EXPECT_EQ(broken.text, "the result cannot be represented as JSON: $: a string that is not UTF-8");
 }
 
 TEST(function, too_large_result_fails_and_names_the_limit) {

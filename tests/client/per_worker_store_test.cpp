@@ -111,7 +111,7 @@ TEST(per_worker_objects, of_the_wrong_kind_are_input_errors) {
   auto const args = "[" + std::string(five) + "]";
   auto const wrong = make_raw([](std::shared_ptr<std::string>) { return 1; });
   EXPECT_EQ(run(wrong, s, args, 0, {5}).text,
-            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is of another type");
+            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is a value of another type");
   auto const right = make_raw([](std::shared_ptr<counter>) { return 1; });
   EXPECT_EQ(run(right, s, "[3]", 0, {5}).text,
             "argument 1: expected a per-worker value, {\"$per_worker\":\"pw_…\"}, got a number 3");
@@ -150,7 +150,7 @@ TEST(per_worker_objects, may_be_within_structures) {
   EXPECT_EQ(of(deep, "[]"), "argument 1: expected an object, got an array");
   auto const wrong = make_raw([](std::pair<std::shared_ptr<int>, int>) { return 0; });
   EXPECT_EQ(of(wrong, at("[@,1]")),
-            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is of another type");
+            "argument 1: {\"$per_worker\":\"pw_0000000000000005\"} is a value of another type");
 }
 
 TEST(per_worker_objects, a_builders_error_is_kept_for_those_that_need_it) {

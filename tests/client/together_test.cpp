@@ -72,8 +72,9 @@ TEST(thread_coordinators, the_end_of_the_data_is_a_clean_stop) {
   });
   EXPECT_EQ(raised_by([&] { t.join(); }), "");
   set_log({});
-  EXPECT_EQ(lines, std::vector<std::string>{"reader has reached the end of the data; the others "
-                                            "are asked to stop"});
+  EXPECT_EQ(lines,
+            std::vector<std::string>{
+                "reader has reached the end of the data; the other threads are asked to stop"});
   thread_coordinator strict({.end_of_data_is_clean = false});
   strict.start("reader", [] { throw end_of_data("the end"); });
   EXPECT_EQ(raised_by([&] { strict.join(); }), "the end");

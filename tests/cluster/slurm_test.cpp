@@ -221,7 +221,7 @@ TEST(slurm, options_that_do_not_fit_are_refused) {
   EXPECT_EQ(fault([](options& o) { o.gpus_per_node = -1; }), "gpus_per_node: -1 is less than 0");
   EXPECT_EQ(fault([](options& o) { o.port_base = 0; }), "port_base: 0 is less than 1");
   EXPECT_EQ(fault([](options& o) { o.port_base = 65536; }),
-            "port_base: 65536 and 1 tasks of a host exceed port 65535");
+            "port_base: 65536 is too high for 1 tasks on a host; the highest port is 65535");
   EXPECT_EQ(fault([](options& o) { o.tasks_per_node = "2"; }),
             "tasks_per_node: the hosts have 6 tasks in total, but SLURM_STEP_NUM_TASKS is 3");
 }

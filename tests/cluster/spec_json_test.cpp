@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad{R"({"w": ["a"], "w": ["b"]})", "SPEC: the key 'w' occurs twice in one object"},
         bad{R"({"": ["a"]})", "SPEC: a job has no name"},
         bad{R"({"w": ["a\u0000b"]})",
-            "SPEC: job 'w', task 0: the address 'a\\x00b' has a control character"}));
+            "SPEC: job 'w', task 0: the address 'a\\x00b' contains a control character"}));
 
 TEST(spec_json, deep_nesting_is_refused_without_a_crash) {
   auto const line = fault_of([] { cluster_spec::from_json(std::string(100'000, '['), "SPEC"); });

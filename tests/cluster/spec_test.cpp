@@ -80,7 +80,7 @@ TEST(spec, a_value_that_cannot_be_a_task_is_refused) {
   EXPECT_EQ(fault_of([] {
               spec_of({{"w", {{0, "a\nb"}}}});
             }),
-            "job 'w', task 0: the address 'a\\x0ab' has a control character");
+            "job 'w', task 0: the address 'a\\x0ab' contains a control character");
   EXPECT_EQ(fault_of([] {
               spec_of({{"w\n", {}}});
             }),

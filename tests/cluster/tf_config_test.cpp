@@ -110,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad{R"({"rpc_layer": 1})", "TF_CONFIG: rpc_layer is a number, not a string in quotes"},
         bad{R"({"environment": {}})",
             "TF_CONFIG: environment is an object, not a string in quotes"},
-        bad{R"({"session_master": "a\nb"})", "TF_CONFIG: session_master has a control character"}));
+        bad{R"({"session_master": "a\nb"})",
+            "TF_CONFIG: session_master contains a control character"}));
 
 }  // namespace
 }  // namespace muster

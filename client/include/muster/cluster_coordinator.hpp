@@ -331,7 +331,7 @@ class cluster_coordinator {
     std::uint64_t n = 1;
     for (auto const d : of) n *= d;
     if (values.size() != n)
-      throw std::invalid_argument("shape: " + detail::shown(of) + ", there are " +
+      throw std::invalid_argument("shape: " + detail::shown(of) + ", but there are " +
                                   std::to_string(values.size()) + " numbers");
     auto const all = detail::view_of(values, of);
     return variable<T>(make_variable_core(o, detail::dtype_of<T>, of, &all));

@@ -50,15 +50,14 @@ constexpr bool keywords_come_last() {
 }
 
 [[noreturn]] inline void throw_named_twice(std::string const& name) {
-  throw std::invalid_argument("argument '" + name + "' is named twice");
+  throw std::invalid_argument("argument '" + name + "' is given twice");
 }
 
 /// Returns the encoded arguments: [positional…], or {"args":[…],"kwargs":{…}} if there are keyword
 /// arguments.
 template <class... Args>
 boost::json::value json_arguments(Args const&... args) {
-  static_assert(keywords_come_last<Args...>(),
-                "arguments by name must follow arguments by position");
+  static_assert(keywords_come_last<Args...>(), "named arguments must follow positional arguments");
   boost::json::array by_position;
   boost::json::object by_name;
   [[maybe_unused]] auto const add = [&]<class T>(T const& v) {

@@ -96,7 +96,7 @@ class object_class {
           return f(std::move(a)...);
       };
       std::shared_ptr<T> made = std::apply(invoke, given);
-      if (!made) throw std::runtime_error("no object was made");
+      if (!made) throw std::runtime_error("the constructor of the class returned no object");
       return made;
     };
     return *this;

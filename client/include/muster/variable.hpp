@@ -79,8 +79,8 @@ class variable {
   /// @throws std::invalid_argument  the elements are not of type T
   explicit variable(std::shared_ptr<detail::variable_core const> core) : core_(std::move(core)) {
     if (core_->dtype() != detail::dtype_of<T>)
-      throw std::invalid_argument("the variable '" + core_->name() + "' is of " + core_->dtype() +
-                                  ", not of " + std::string(detail::dtype_of<T>));
+      throw std::invalid_argument("the variable '" + core_->name() + "' has dtype " +
+                                  core_->dtype() + ", not " + std::string(detail::dtype_of<T>));
   }
 
   /// Returns false if the handle is empty.

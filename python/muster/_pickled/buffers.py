@@ -108,7 +108,7 @@ def load(data: Data, blob: Open | None = None) -> Any:
     buffers = []
     for offset, size in _PLACE.iter_unpack(view[_HEAD.size:at]):
         if offset + size > len(view):
-            raise ValueError("the pickle's buffers are cut off")
+            raise ValueError("the buffers of the pickle are incomplete")
         # Bytes from gRPC are read-only, but functions may modify their arguments.
         part = view[offset:offset + size]
         buffers.append(bytearray(part) if view.readonly else part)
@@ -121,7 +121,7 @@ def names_of(data: Data) -> list[bytes]:
     _, count = _SHARED_HEAD.unpack_from(view)
     end = _SHARED_HEAD.size + _SHARED_PLACE.size * count
     if end > len(view):
-        raise struct.error("the places of a pickle's parts are cut off")
+        raise struct.error("the offsets of the pickle's parts are incomplete")
     return [name for offset, _, name in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]) if offset == ELSEWHERE]
 
 
@@ -132,7 +132,7 @@ def _load_shared(view: memoryview, blob: Open | None) -> Any:
     for offset, size, digest in _SHARED_PLACE.iter_unpack(view[_SHARED_HEAD.size:end]):
         if offset != ELSEWHERE:
             if offset + size > len(view):
-                raise ValueError("the pickle's buffers are cut off")
+                raise ValueError("the buffers of the pickle are incomplete")
             found.append(bytearray(view[offset:offset + size]))
             continue
         if blob is None:

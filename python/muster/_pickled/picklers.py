@@ -98,7 +98,7 @@ class _Bounded(io.BytesIO):
     def write(self, data: Any) -> int:
         self._left -= len(data)
         if self._left < 0:
-            raise pickle.PicklingError("it is too large")
+            raise pickle.PicklingError("the pickled value is too large")
         return super().write(data)
 
 

@@ -93,7 +93,7 @@ def unpack(data: bytes, digest: str, folder: str) -> None:
                 raise ValueError(f"the upload has more than {CONTENT_BYTES_MAX} bytes")
             path = pathlib.PurePosixPath(entry.filename)
             if path.is_absolute() or ".." in path.parts or entry.is_dir():
-                raise ValueError(f"the upload has a file named {entry.filename!r}")
+                raise ValueError(f"the upload contains an invalid file name, {entry.filename!r}")
             said.update(header(entry.filename, entry.file_size))
             to = pathlib.Path(folder, path)
             to.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def unpack(data: bytes, digest: str, folder: str) -> None:
                     said.update(piece)
                     file.write(piece)
     if said.hexdigest() != digest:
-        raise ValueError(f"the upload {digest} has other contents: their digest is {said.hexdigest()}")
+        raise ValueError(f"the upload {digest} does not match its contents, whose digest is {said.hexdigest()}")
 
 
 def _name(what: Uploadable) -> str:
@@ -114,7 +114,7 @@ def _files_of(what: Uploadable) -> Iterator[tuple[str, pathlib.Path]]:
         yield from _files_of_module(what)
         return
     if not isinstance(what, (str, os.PathLike)):
-        raise TypeError(f"upload: a module or a path, not {type(what).__name__}")
+        raise TypeError(f"upload: must be a module or a path, not {type(what).__name__}")
     path = pathlib.Path(what).resolve()
     if path.is_dir():
         is_package = (path / "__init__.py").exists()

@@ -222,7 +222,7 @@ class Holding:
         except ValueError:  # the channel is closed
             return grpc.StatusCode.UNAVAILABLE
         except Exception:  # for example if memory runs out: the held values are reported again
-            log.exception("the stream of held values failed; it is opened again")
+            log.exception("the stream that reports stored values failed; reopening it")
             return grpc.StatusCode.UNAVAILABLE
         finally:
             ended.set()

@@ -85,7 +85,7 @@ class Library:
         except AttributeError as error:
             raise OSError(f"{path}: {error}") from error
         if self.interface() != INTERFACE:
-            raise OSError(f"{path} is of another version: its interface is {self.interface()}, not {INTERFACE}")
+            raise OSError(f"{path} has a different version: its interface is {self.interface()}, not {INTERFACE}")
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -123,7 +123,7 @@ def found() -> Library | None:
             except OSError as error:
                 why.append(str(error))
     if why:
-        log.warning("large values are sent through the server: %s", "; ".join(why))
+        log.warning("shared memory cannot be used, so large values are sent through the server: %s", "; ".join(why))
     return None
 
 
@@ -131,5 +131,5 @@ def loaded() -> Library:
     """Returns the library. Raises OSError if the library is not installed."""
     library = found()
     if library is None:
-        raise OSError("this Python has no library of large values")
+        raise OSError("this Python package does not contain the library for large values")
     return library

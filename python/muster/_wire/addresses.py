@@ -17,10 +17,11 @@ def checked(server: str | Sequence[str], field: str = "server") -> list[str]:
         raise ValueError(f"{field}: none")
     for address in servers:
         if address.startswith(("http://", "https://")):
-            raise ValueError(f"{field}: {address!r} is an address of REST; this is gRPC's host:port, "
-                             "as '127.0.0.1:8476'")
+            raise ValueError(f"{field}: {address!r} is an HTTP address; write the gRPC address as host:port, such as "
+                             f"'127.0.0.1:8476'")
         if ":" not in address.rpartition("]")[2]:
-            raise ValueError(f"{field}: {address!r} has no port, as '{address}:8476'")
+            raise ValueError(f"{field}: {address!r} has no port; write the gRPC address as host:port, such as "
+                             f"'{address}:8476'")
         port = address.rpartition(":")[2]
         if port.isdigit() and not 1 <= int(port) <= 65535:
             raise ValueError(f"{field}: {address!r} has no port from 1 to 65535")

@@ -104,7 +104,7 @@ def get(channel: Any, digest: bytes, begin: Callable[[int], None],
     finally:
         call.cancel()
     if left != 0:
-        raise EOFError(f"blob {digest.hex()} was cut off")
+        raise EOFError(f"blob {digest.hex()} is incomplete")
 
 
 def hold(channel: Any, requests: Iterator[Any]) -> Any:

@@ -53,9 +53,9 @@ def _without(raw: bytes, field: int) -> tuple[bytes, list[memoryview]]:
                 kept = at + size
             at += size
         else:
-            raise ValueError(f"a message with a field of kind {kind}")
+            raise ValueError(f"the message contains a field of the unknown kind {kind}")
     if at != len(raw):
-        raise ValueError("a message that is cut off")
+        raise ValueError("the message is truncated")
     rest.append(view[kept:])
     return b"".join(rest), values
 

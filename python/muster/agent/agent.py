@@ -412,8 +412,8 @@ class Agent(Keys):
 def _own_task() -> Task:
     job, index = os.environ.get("MUSTER_TASK_TYPE"), os.environ.get("MUSTER_TASK_INDEX")
     if not job or not index:
-        raise ValueError("task: not given, and MUSTER_TASK_TYPE and MUSTER_TASK_INDEX are not set; is this program "
-                         "started by 'muster run'?")
+        raise ValueError("task: not given, and MUSTER_TASK_TYPE and MUSTER_TASK_INDEX are not set; pass task=, or "
+                         "start this program with 'muster run' or 'muster launch'")
     return f"{job}:{index}"
 
 
@@ -424,10 +424,11 @@ def _address(address: str | None, cluster: str | None, url: str | None, *how: An
             raise ValueError("url: used only with cluster=")
         named = os.environ.get("MUSTER_COORDINATOR")
         if address is None and named:
-            return named, " (MUSTER_COORDINATOR; 'muster run' has a service there with --server or --declare only)"
+            return named, (" (from MUSTER_COORDINATOR; 'muster run' provides a server at this address only with "
+                           "--server or --declare)")
         return "127.0.0.1:8476" if address is None else address, ""
     if not cluster:
-        raise ValueError("cluster: none")
+        raise ValueError("cluster: must not be empty")
     if address is not None:
         raise ValueError("address, cluster: each cluster has its own address; pass only one of the two")
     from muster.rest.http import Http, segment

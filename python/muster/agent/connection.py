@@ -82,7 +82,7 @@ class Connection:
         def say() -> None:
             where = self.service.address
             if reached.is_set():
-                log.warning("%s waits at %s for the other tasks: 'muster tasks' shows who is missing",
+                log.warning("%s is waiting at %s for the other tasks; 'muster tasks' shows which tasks are missing",
                             self.names.own, where)
             else:
                 log.warning("no server has answered at %s for %g s; still trying%s", where, SAY_AFTER,
@@ -123,7 +123,7 @@ class Connection:
         number, refused = self.names.resolve(ASK_LIMIT)
         if refused is None and number != run.task:
             raise CoordinationError("ABORTED", f"{self.names.own} was task {run.task} and is {number} now: the "
-                                               "cluster changed while the task registered")
+                                               f"cluster changed while the task was registering")
 
     def current(self) -> Run:
         self.check_process()
@@ -226,7 +226,7 @@ class Connection:
         with self._lock:
             run, state = self.run, self.state
         if run is None or state != "failed":
-            raise CoordinationError("FAILED_PRECONDITION", f"the agent is {state}, not failed")
+            raise CoordinationError("FAILED_PRECONDITION", f"the agent's state is {state}, not failed")
         request = METHODS["ResetTask"].request()
         request.source_task.task_id = run.task
         _, refused = Waiter().perform(self.service.begin("ResetTask", request, seconds))

@@ -65,14 +65,14 @@ class Heart:
         except CoordinationError:  # the channel was closed
             pass
         except Exception as error:  # without this thread, no heartbeats would be sent
-            why = f"the agent's thread has failed: {type(error).__name__}: {error}"
+            why = f"the agent's thread failed: {type(error).__name__}: {error}"
             self._fail(self._run, Refusal("INTERNAL", why))
         self._drop_calls()
         if self._run.error is not None and self._on_error is not None:
             try:
                 self._on_error(self._run.error.again())
             except Exception:
-                logging.getLogger("muster").exception("on_error of an agent has failed")
+                logging.getLogger("muster").exception("an agent's on_error callback raised an exception")
 
     def _drop_calls(self) -> None:
         for call in (self._beat, self._poll):

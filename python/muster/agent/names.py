@@ -35,7 +35,7 @@ def parsed(task: Task) -> int | tuple[str, int]:
             raise ValueError
         number = int(index) if isinstance(index, str) else operator.index(index)
     except (TypeError, ValueError):
-        raise ValueError(f"task: {task!r}; write it as 'worker:3', ('worker', 3) or 3") from None
+        raise ValueError(f"task: {task!r} is not a task; write it as 'worker:3', ('worker', 3) or 3") from None
     if not 0 <= number <= TASK_MAX:
         raise ValueError(f"task: {task!r} is " + ("negative" if number < 0 else f"more than {TASK_MAX}"))
     return (job, number) if job else number
@@ -85,7 +85,7 @@ class Names:
         invalid task or an empty list. In the protocol, an empty list means all tasks.
         """
         if isinstance(tasks, str):
-            raise ValueError(f"tasks: {tasks!r} is one task; write a list")
+            raise ValueError(f"tasks: {tasks!r} is a single task; pass a list")
         named = [parsed(t) for t in tasks]
         if not named:
             raise ValueError("tasks: the list is empty; pass None for all tasks of the cluster")

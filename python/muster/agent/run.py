@@ -85,7 +85,7 @@ class Run:
         waiter = Waiter()
         with self._lock:
             if id in self._barriers:
-                raise CoordinationError("FAILED_PRECONDITION", f"this agent already waits at barrier {id}")
+                raise CoordinationError("FAILED_PRECONDITION", f"this agent is already waiting at barrier {id}")
             self._barriers[id] = waiter
         try:
             yield waiter, self.next_use(id)

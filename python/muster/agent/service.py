@@ -41,7 +41,7 @@ class Service:
     def __init__(self, address: str, tls: Tls, token: str, hint: str = "") -> None:
         (self.address, *more) = addresses.checked(address, "address")
         if more:
-            raise ValueError(f"address: {address!r} are several; an agent has one")
+            raise ValueError(f"address: {address!r} contains several addresses; an agent uses only one")
         self.hint = hint  # added to the error message if the service does not answer
         self._channel = tls.channel(self.address, _OPTIONS)
         token = token_of(token)
@@ -70,7 +70,7 @@ class Service:
         if refused.barrier is not None:
             return BarrierError(refused.code, refused.message, *refused.barrier)
         if not refused.answered and refused.code == "DEADLINE_EXCEEDED":
-            return CoordinationError(refused.code, f"{self.address} has not answered within {seconds:g} s{self.hint}")
+            return CoordinationError(refused.code, f"{self.address} did not answer within {seconds:g} s{self.hint}")
         return CoordinationError(refused.code, refused.message)
 
 

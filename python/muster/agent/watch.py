@@ -73,7 +73,7 @@ class KeyWatch:
         if over or error.code == self._refused:
             return
         self._refused = error.code
-        logging.getLogger("muster").warning("a watch of %r receives no changes: %s", self._folder, error)
+        logging.getLogger("muster").warning("the watch of %r cannot receive changes: %s", self._folder, error)
 
     def _tell(self, key: str, value: bytes | None) -> None:
         if self._stopped.is_set() or self._run.over.is_set():
@@ -81,4 +81,4 @@ class KeyWatch:
         try:
             self._on_change(key, value)
         except Exception:
-            logging.getLogger("muster").exception("on_change of a watch of keys has failed")
+            logging.getLogger("muster").exception("the on_change callback of a key watch raised an exception")

@@ -37,7 +37,7 @@ SHARED_WAIT = 1.0
 
 def _lost() -> LostValue:
     return LostValue(FailureKind.DEPENDENCY_LOST, "muster.ClusterCoordinator",
-                     "the value was only in the memory of a worker, which was lost")
+                     "the value was stored only in the memory of a worker that was lost")
 
 
 class Content:
@@ -137,7 +137,7 @@ class Blobs:
     def _checked(self, data: Data) -> int:
         size = memoryview(data).nbytes
         if size > self.limit(0):
-            raise ValueError(f"{size} bytes in one argument, the limit is {self._max}")
+            raise ValueError(f"an argument has {size} bytes, the limit is {self._max}")
         return size
 
     def put_hashed(self, data: Data) -> Content:

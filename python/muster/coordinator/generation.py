@@ -14,8 +14,8 @@ from muster._wire.messages import FAILED
 from muster.errors import ClosureError, FailureKind, from_wire
 
 FAILURES_MAX = 1000
-FETCHED = ("The fetch of its value has already raised this error. schedule, join or done raises it once more for the "
-           "whole generation; an error of submit(...) is raised only by its value.")
+FETCHED = ("Fetching the value has already raised this error. schedule, join or done raises it again for the whole "
+           "generation. An error of a call made with submit(...) is raised only when its value is fetched.")
 
 
 class Generation:

@@ -227,7 +227,7 @@ class Link:
         return said.why, said.token if said.no_worker else 0
 
     def _run(self) -> None:
-        reason = "the session's own thread has failed"  # used to end all waits if the thread raises an exception
+        reason = "the session's own thread failed"  # used to end all waits if the thread raises an exception
         try:
             reason = self._until_over()
         finally:
@@ -293,8 +293,8 @@ class Link:
         if self._give_up.is_set() and not self._session.closing:
             where = self.where
             if self._session.opened:
-                return (f"the connection to {where} was lost for {self._given:g} s, longer than the "
-                        "session's grace")
+                return (f"the connection to {where} was lost for {self._given:g} s, longer than the session's grace "
+                        f"period")
             said = f": {error.details()}" if error is not None and error.details() else ""
             return f"no answer from {where} within {self._given:g} s{said}"
         if error is None or self._session.closing:

@@ -46,7 +46,7 @@ def decoded(session: Any, record: Any, decode: Callable[[int, Any, Any], Any], t
         except LostValue as lost:
             left = RUN_AGAIN_WITHIN if timeout is None else min(began + timeout - time.monotonic(), RUN_AGAIN_WITHIN)
             if left <= 0:
-                raise WaitTimeout("the value was lost with its worker and is not recomputed yet") from lost
+                raise WaitTimeout("the value was lost with its worker and has not been recomputed yet") from lost
             if not record.closure or time.monotonic() > end:
                 raise
             answer = session.link.ask("Fetch", messages.FetchRequest(

@@ -189,7 +189,7 @@ class ClosureOptions:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: {getattr(self, name)}, must not be negative")
         if self.task is not None and ":" in self.task and not self.task.partition(":")[2].isdigit():
-            raise ValueError(f"task: {self.task!r}, must be as 'worker' or 'worker:3'")
+            raise ValueError(f"task: {self.task!r}, must be a role or a task, such as 'worker' or 'worker:3'")
         self._check_wire()
 
     def _check_wire(self) -> None:
@@ -200,7 +200,7 @@ class ClosureOptions:
                           ("resources", self.resources)):
             for text in texts:
                 if not isinstance(text, str):
-                    raise ValueError(f"{of}: {text!r}, must be text")
+                    raise ValueError(f"{of}: {text!r}, must be a string")
                 as_text(of, text)
         _check_message(f"the options {self}", self.to_wire)
 
@@ -270,9 +270,9 @@ def check_names(of: str, given: Iterable[str], options: type) -> None:
         meant = _elsewhere.OPTIONS.get(name)
         if meant is None:
             meant = next(iter(difflib.get_close_matches(name, known, 1)), None)
-        raise TypeError(f"{of}: there is no option {name!r}" +
-                        (f"; you may mean {meant}" if meant else "") +
-                        f". There are {', '.join(sorted(known))}")
+        raise TypeError(f"{of}: unknown option {name!r}" +
+                        (f"; did you mean {meant}?" if meant else "") +
+                        f" (known options: {', '.join(sorted(known))})")
 
 
 def _ms(seconds: float | int) -> int:

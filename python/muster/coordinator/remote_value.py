@@ -349,7 +349,7 @@ class PerWorkerDataset(PerWorkerValues):
         """Raises NotImplementedError, because elements can be Python objects of any type. In TensorFlow this property
         is the type specification of the elements.
         """
-        raise NotImplementedError("element_spec: a dataset of workers has no specification of its elements")
+        raise NotImplementedError("element_spec: a per-worker dataset has no element specification")
 
 
 class PerWorkerIterator(PerWorkerValues):

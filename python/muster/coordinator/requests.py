@@ -243,7 +243,7 @@ def named_call(function: str, args: Sequence[Any], kwargs: Mapping[str, Any],
         if isinstance(value, (CallValue, RemoteObject)):
             return named.plain(value)
         if not isinstance(value, (RemoteValue, PerWorkerValues)):
-            raise TypeError(f"{type(value).__name__} is not JSON, which {function!r} takes")
+            raise TypeError(f"{function!r} accepts only JSON arguments, not {type(value).__name__}")
         slots.append(value)
         return f"{mark}{len(slots) - 1}"
 

@@ -140,8 +140,8 @@ class SessionStreams(SessionState):
                 self._changed.notify_all()
         run_all(ready)
         for s in m.suspect:
-            log.warning("%s (closure cl_%016x) has lost %d workers, the last was %s; it runs alone on its "
-                        "worker from now on", s.function, s.closure, s.workers_lost, s.worker)
+            log.warning("%s (closure cl_%016x) has lost %d workers, most recently %s; from now on, it runs alone on "
+                        "its worker", s.function, s.closure, s.workers_lost, s.worker)
 
     def _take_opened(self, o: Any) -> None:
         self._id = o.session

@@ -49,7 +49,7 @@ class SessionWaits(SessionStreams):
                     return self._changed.wait_for(lambda: self._joined(cut), wait)
 
             if not self._wait(ended, timeout, lambda: self._first_unfinished(cut)):
-                raise WaitTimeout(f"{cut.left} closures have not finished within {timeout:g} s" +
+                raise WaitTimeout(f"{cut.left} closure{'s' * (cut.left != 1)} did not finish within {timeout:g} s" +
                                   self._reason_of(timeout, self._first_unfinished(cut)))
             with self._lock:
                 if cut in self._cuts:
@@ -72,8 +72,9 @@ class SessionWaits(SessionStreams):
                     return self._changed.wait_for(self._is_quiet, wait)
 
             if not self._wait(ended, timeout, self._first_of_all):
-                raise WaitTimeout(f"{self._unfinished} closures have not finished within {timeout:g} s, which a "
-                                  "checkpoint waits for" + self._reason_of(timeout, self._first_of_all()))
+                raise WaitTimeout(f"{self._unfinished} closure{'s' * (self._unfinished != 1)} that the checkpoint "
+                                  f"waits for did not "
+                                  f"finish within {timeout:g} s" + self._reason_of(timeout, self._first_of_all()))
             with self._lock:
                 good = not self._generation.failed
             yield good
@@ -154,7 +155,7 @@ class SessionWaits(SessionStreams):
             if not record.ended:  # otherwise repeated waits would add more and more callbacks
                 self.forget_callback(record, ended.set)
         if not in_time:
-            raise WaitTimeout(f"the closure has not finished within {timeout:g} s" +
+            raise WaitTimeout(f"the closure did not finish within {timeout:g} s" +
                               self._reason_of(timeout, [record]))
 
     def forget_callback(self, record: Record, f: Callable[[], None]) -> None:
@@ -199,7 +200,7 @@ class SessionWaits(SessionStreams):
         for r in records:
             if r.token == token:
                 self._warned_of.add(r.function)
-                log.warning("no worker can run a closure that is waited for: %s", why)
+                log.warning("no worker can run a closure that this program is waiting for: %s", why)
 
     def _reason_of(self, timeout: float | None, records: Sequence[Record]) -> str:
         return self.reason_of(timeout, [r.token for r in records])
@@ -225,8 +226,8 @@ class SessionWaits(SessionStreams):
         if not self._id:
             said = self.link.said
             return f"no server has answered at {where} for {gone:.1f} s" + (f" ({said})" if said else "")
-        return (f"the connection to the server at {where} has been lost for {gone:.1f} s; it is tried "
-                f"again for {self.grace:g} s")
+        return (f"the connection to the server at {where} has been lost for {gone:.1f} s; the client tries to "
+                f"reconnect for {self.grace:g} s")
 
     def _explained(self, records: Sequence[Record]) -> tuple[str, int]:
         """Returns the server's reason and the token of a closure that no worker can run. The token is 0 if there is no

@@ -36,7 +36,7 @@ VALUE_BYTES_MAX = 1 << 30
 
 def _check_size(size: int) -> None:
     if size > VALUE_BYTES_MAX:
-        raise OSError(f"{size} bytes, the limit of a value is {VALUE_BYTES_MAX}")
+        raise OSError(f"the value has {size} bytes, the limit is {VALUE_BYTES_MAX}")
 
 
 class SharedContent:

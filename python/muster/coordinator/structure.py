@@ -128,7 +128,7 @@ class as_completed:
         self._bar.close()
         value = next(iter(self._open.values()), None)
         why = value._reason(self._timeout) if value is not None else ""
-        return WaitTimeout(f"{self._left} closures have not finished in time{why}")
+        return WaitTimeout(f"{self._left} closure{'s' * (self._left != 1)} did not finish in time{why}")
 
     def _taken(self, value: RemoteValue[Any]) -> RemoteValue[Any]:
         self._left -= 1

@@ -79,7 +79,7 @@ def tf_config(environment: Mapping[str, str]) -> TfConfig:
     try:
         number = None if index is None else _whole(index)
     except (TypeError, ValueError):
-        raise ValueError(f"TF_CONFIG: task.index is {index!r}; write a whole number from 0") from None
+        raise ValueError(f"TF_CONFIG: task.index is {index!r}; it must be a whole number, 0 or greater") from None
     for name, said in (("task.type", kind), ("rpc_layer", all.get("rpc_layer")),
                        ("environment", all.get("environment"))):
         if not isinstance(said, (str, type(None))):
@@ -94,20 +94,20 @@ def check(cluster: Cluster, task_type: str | None = None, task_id: int | None = 
     """
     for job in cluster:
         if job not in JOBS:
-            raise ValueError(f"job {job!r} is not allowed in the cluster; allowed are {', '.join(JOBS)}")
+            raise ValueError(f"job {job!r} is not allowed in the cluster; allowed jobs are {', '.join(JOBS)}")
     for job in ("chief", "evaluator"):
         if len(cluster.get(job, ())) > 1:
             raise ValueError(f"job {job} has {len(cluster[job])} tasks; at most one is allowed")
     if task_type is not None and task_type not in JOBS:
-        raise ValueError(f"task type {task_type!r} is not known; known are {', '.join(JOBS)}")
+        raise ValueError(f"task type {task_type!r} is unknown; known types are {', '.join(JOBS)}")
     if task_id is not None and task_id < 0:
-        raise ValueError(f"task id is {task_id}; write a number from 0")
+        raise ValueError(f"task id is {task_id}; it must be 0 or greater")
     if task_type is None or not cluster:
         return
     if task_type not in cluster:
         if task_type == "evaluator":
             return
-        raise ValueError(f"task type {task_type!r} is not a job of the cluster (there are {', '.join(cluster)})")
+        raise ValueError(f"task type {task_type!r} is not a job of the cluster (its jobs are {', '.join(cluster)})")
     if task_id is not None and task_id not in cluster[task_type]:
         raise ValueError(f"task id is {task_id}, but job {task_type!r} has "
                          f"{', '.join(map(str, cluster[task_type]))}")
@@ -117,7 +117,8 @@ def check_given(cluster: Cluster, task_type: str, task_id: int | None) -> None:
     """Raises ValueError if the task index is missing and the job has several tasks."""
     count = len(cluster.get(task_type, ()))
     if task_id is None and count > 1:
-        raise ValueError(f"task id is missing, and job {task_type!r} has {count} tasks; write a number from 0")
+        raise ValueError(f"task id is missing, and job {task_type!r} has {count} tasks; pass a task id from 0 to "
+                         f"{count - 1}")
 
 
 def master(cluster: Cluster, task_type: str, task_id: int, rpc_layer: str) -> str:

@@ -69,7 +69,8 @@ class WorkerContext:
             return master(self._cluster, self.task_type, self.task_id or 0, rpc_layer)
         job = "chief" if "chief" in self._cluster else "worker"
         if job not in self._cluster:
-            raise ValueError("a worker function for the whole cluster needs a chief or a worker, and there is none: "
+            raise ValueError("a worker function for the whole cluster needs a chief or a worker, but the cluster has "
+                             "neither: "
                              + json.dumps(self._cluster))
         return master(self._cluster, job, 0, rpc_layer)
 
@@ -98,7 +99,7 @@ class WorkerContext:
         elif self.num_workers > 1 and self.distributed_mode and not self._warned:
             self._warned = True
             logging.getLogger("muster.distribute").warning(
-                "wait_for_other_workers() does not wait: %s is a process of its own and has no barrier; pass "
+                "wait_for_other_workers() does not wait: %s runs in its own process and has no barrier; pass "
                 "agent=muster.Agent(…) to run_distribute_coordinator to get one", self)
 
     @property

@@ -209,7 +209,7 @@ def _meeting(job: Job, agent: Agent) -> Callable[[], None]:
     in place of that task.
     """
     if agent.task != name_of(job.task) and not agent.task.startswith("task:"):  # "task:…": the name is unknown
-        raise ValueError(f"agent: it is {agent.task}, and this is {name_of(job.task)}")
+        raise ValueError(f"agent: its task is {agent.task}, but this process is {name_of(job.task)}")
     all = [f"{kind}:{index}" for kind, index in trainers(job.cluster)]
 
     def meet() -> None:

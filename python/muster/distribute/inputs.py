@@ -65,7 +65,7 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
             kind = kind if config.task_type is None else config.task_type
             index = index if config.task_id is None else config.task_id
             if index is None and kind not in (None, "client"):
-                raise ValueError("TF_CONFIG: task.index is missing; write a number from 0, or pass a task id")
+                raise ValueError("TF_CONFIG: task.index is missing; set it to 0 or greater, or pass a task id")
     resolver = None if job.cluster else resolver_of(job.work[1])
     if resolver is not None:
         job.cluster = cluster_of(resolver.cluster_spec(), "resolver")
@@ -76,7 +76,7 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
     if not job.cluster:
         return
     if mode is CoordinatorMode.INDEPENDENT_WORKER and job.is_client:
-        raise ValueError(f"task_type is {kind!r}: an independent worker is a chief, worker, ps or evaluator")
+        raise ValueError(f"task_type is {kind!r}, but an independent worker must be a chief, worker, ps or evaluator")
     check(job.cluster, *((None, None) if job.is_client else job.task))
     if not job.is_client:
         check_given(job.cluster, job.task[0] or "", index)
@@ -84,20 +84,20 @@ def complete(job: Job, mode: CoordinatorMode, environment: Mapping[str, str]) ->
 
 def announce(job: Job, mode: CoordinatorMode, has_eval_fn: bool) -> None:
     if not job.cluster:
-        log.info("distribute coordinator: local, there is no cluster")
+        log.info("distribute coordinator: running locally, because no cluster is defined")
         if not has_eval_fn:
-            log.info("no evaluation: there is no eval_fn")
+            log.info("evaluation is skipped, because eval_fn is not set")
         return
     text = json.dumps(job.cluster)
     if len(text) > CLUSTER_TEXT_MAX:
-        text = f"{sum(map(len, job.cluster.values()))} tasks of {len(job.cluster)} jobs"
+        text = f"{sum(map(len, job.cluster.values()))} tasks in {len(job.cluster)} jobs"
     log.info("distribute coordinator: mode %s, cluster %s, task %s, rpc layer %s, environment %s", mode.value, text,
              name_of(job.task), job.rpc_layer or "none", job.environment or "none")
     if "evaluator" in job.cluster or job.task[0] == "evaluator":
         if not has_eval_fn:
-            log.warning("there is no eval_fn: evaluators run the worker function")
+            log.warning("eval_fn is not set; evaluators run the worker function")
         if job.evaluation[1] is None:
-            log.warning("there is no eval_strategy: evaluation runs without a strategy")
+            log.warning("eval_strategy is not set; evaluation runs without a strategy")
 
 
 def name_of(task: Task) -> str:

@@ -77,14 +77,14 @@ def worker_servers(server: str | None = None, functions: Callable[[Worker], None
             return _Waiting(c.target)
         named = server or os.environ.get("MUSTER_COORDINATOR")
         if not named:
-            raise ValueError(f"the server of {c.task_type}:{c.task_id} has no Muster server to attach to: set "
+            raise ValueError(f"the server for {c.task_type}:{c.task_id} has no Muster server to attach to: set "
                              "MUSTER_COORDINATOR=host:port")
         from muster.worker.worker import Worker
 
         address = c.cluster.get(c.task_type, {}).get(c.task_id)
         if address is None:
-            raise ValueError(f"the server of {c.task_type}:{c.task_id} has no address: the cluster does not name the "
-                             "task")
+            raise ValueError(f"the server for {c.task_type}:{c.task_id} has no address, because the cluster does not "
+                             f"contain the task")
         worker = Worker(named, job=c.task_type, index=c.task_id, labels={"address": address}, **options)
         if functions is not None:
             functions(worker)
@@ -114,7 +114,7 @@ class _WorkerServer(StandardServer):
         assert self._thread
         self._thread.join()
         if self._status:
-            raise RuntimeError(f"the server of {self._name} has ended; its log says why")
+            raise RuntimeError(f"the server for {self._name} has exited; see its log for the reason")
 
     def stop(self) -> None:
         self._worker.stop()
@@ -126,7 +126,7 @@ class _Waiting(StandardServer):
         self._over = threading.Event()
 
     def start(self) -> None:
-        log.info("standard server %s: the environment is google, so the task's own server is used and none is "
+        log.info("standard server %s: the environment is google, so the task's own server is used and no server is "
                  "started", self._target)
 
     def join(self) -> None:
@@ -164,13 +164,13 @@ def server_of_this_thread(c: ServerConfig, make: Factory) -> StandardServer:
     kept = getattr(_mine, "kept", None)
     if kept is not None:
         if kept[0] != c:
-            raise ValueError(f"this thread runs the server of {kept[0].task_type}:{kept[0].task_id} already, with "
-                             "another configuration; end_standard_server_of_this_thread() ends it")
+            raise ValueError(f"this thread already runs the server for {kept[0].task_type}:{kept[0].task_id} with "
+                             f"another configuration; to stop it, call end_standard_server_of_this_thread()")
         found: StandardServer = kept[1]
         return found
     seen = dataclasses.replace(c, cluster=seen_by(c.cluster, c.task_type))
     server = make(seen)
-    log.info("standard server %s starts, configuration %s", seen.target, seen.session_config)
+    log.info("starting standard server %s, configuration %s", seen.target, seen.session_config)
     server.start()
     _mine.kept = (c, server)
     return server
@@ -190,8 +190,8 @@ def run_standard_server(session_config: Mapping[str, Any] | None = None, *, serv
     """
     config = tf_config(os.environ if environment is None else environment)
     leader = next((job for job in ("chief", "worker") if job in config.cluster), None)
-    for missing, said in ((not config.cluster, '"cluster" is not found'), (not config.has_task, '"task" is not found'),
-                          (config.task_type is None, '"type" is not found in "task"'),
+    for missing, said in ((not config.cluster, '"cluster" is missing'), (not config.has_task, '"task" is missing'),
+                          (config.task_type is None, '"task" has no member "type"'),
                           (leader is None, "the cluster must have chief or worker jobs")):
         if missing:
             raise ValueError("TF_CONFIG: " + said)

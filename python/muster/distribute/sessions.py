@@ -82,9 +82,9 @@ class SessionCreator:
     def __post_init__(self) -> None:
         if self.checkpoint_dir and self.checkpoint_file:
             raise ValueError(f"checkpoint_dir and checkpoint_filename_with_path are both given ({self.checkpoint_dir}, "
-                             f"{self.checkpoint_file}); give one of them")
+                             f"{self.checkpoint_file}); pass only one of them")
         if (self.checkpoint_dir or self.checkpoint_file) and self.scaffold.restore is None:
-            raise ValueError("a checkpoint is named, but the scaffold has no function restore")
+            raise ValueError("a checkpoint is set, but the scaffold has no restore function")
 
     def create_session(self) -> WorkerSession:
         """Connects to the server in MUSTER_COORDINATOR. Then the chief prepares the job, and the other functions wait
@@ -101,8 +101,9 @@ class SessionCreator:
         from muster.coordinator.cluster_coordinator import ClusterCoordinator
 
         end = time.monotonic() + self.max_wait
-        log.info("session of %s: %s, master %r, configuration %s", self.name, "the chief's, which prepares the job"
-                 if self.is_chief else "waits until the chief has prepared the job", self.master, self.config)
+        log.info("session of %s: %s, master %r, configuration %s", self.name, "this is the chief, which prepares the "
+                                                                              "job"
+                 if self.is_chief else "waiting until the chief has prepared the job", self.master, self.config)
         made = WorkerSession(ClusterCoordinator(os.environ.get("MUSTER_COORDINATOR") or "127.0.0.1:8476", name=self.name,
                                                 connect_timeout=self.max_wait), self.task, self.config)
         try:
@@ -118,7 +119,7 @@ class SessionCreator:
         if wanted and self.scaffold.restore and self.scaffold.restore(session, wanted):
             return
         if self.checkpoint_file:
-            raise FileNotFoundError(f"nothing was restored from {self.checkpoint_file}")
+            raise FileNotFoundError(f"no checkpoint was restored from {self.checkpoint_file}")
         if self.scaffold.init is not None:
             self.scaffold.init(session)
 
@@ -126,6 +127,6 @@ class SessionCreator:
         pause = FIRST_PAUSE
         while self.scaffold.ready is not None and not self.scaffold.ready(session):
             if time.monotonic() + pause > end:
-                raise WaitTimeout(f"the chief has not prepared the job within {self.max_wait:g} s")
+                raise WaitTimeout(f"the chief did not prepare the job within {self.max_wait:g} s")
             time.sleep(pause)  # only the program knows when the job is ready
             pause = min(2 * pause, LONGEST_PAUSE)

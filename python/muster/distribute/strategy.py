@@ -65,8 +65,8 @@ def trait(strategy: Any, name: str) -> bool:
         return bool(getattr(strategy, name))
     extended = getattr(strategy, "extended", None)
     if extended is None:
-        raise TypeError(f"strategy: {type(strategy).__name__} has no member {name!r}; derive it from "
-                        "muster.distribute.Strategy, or pass a strategy of TensorFlow, which has 'extended'")
+        raise TypeError(f"strategy: {type(strategy).__name__} has no member {name!r}; derive the class from "
+                        f"muster.distribute.Strategy, or pass a strategy of TensorFlow, which has 'extended'")
     return bool(getattr(extended, _OF_TENSORFLOW[name], getattr(Strategy, name)))
 
 

@@ -31,14 +31,15 @@ class Barrier:
             of = self._round
             self._arrived.add(participant)
             if not self._failure and self._left:
-                self._fail(f"{self._missing()} cannot arrive, because it has ended")
+                self._fail(f"{self._missing()} can no longer arrive at the barrier")
             if not self._failure and len(self._arrived) == len(self._participants):
                 self._round += 1
                 self._arrived.clear()
                 self._changed.notify_all()
                 return
             if not self._changed.wait_for(lambda: self._round != of or self._failure, timeout):
-                self._fail(f"{len(self._arrived)} of {len(self._participants)} arrived within {timeout:g} s; "
+                self._fail(f"{len(self._arrived)} of {len(self._participants)} participants arrived within "
+                           f"{timeout:g} s; "
                            f"missing: {self._missing()}")
             if self._round == of:
                 raise threading.BrokenBarrierError("barrier: " + self._failure)
@@ -48,7 +49,7 @@ class Barrier:
         with self._changed:
             self._left.add(participant)
             if self._arrived:
-                self._fail(f"{self._participants[participant]} cannot arrive, because it has ended")
+                self._fail(f"{self._participants[participant]} can no longer arrive at the barrier")
 
     def abort(self, reason: str) -> None:
         with self._changed:
@@ -120,7 +121,7 @@ class Threads:
         try:
             return f()
         except EndOfData:
-            log.info("%s has reached the end of the data; the others are asked to stop", name)
+            log.info("%s has reached the end of the data; the other threads are asked to stop", name)
             self._request_stop(f"{name} has reached the end of the data", None)
         except BaseException as error:
             self._request_stop(f"{name} has failed", error)
@@ -134,7 +135,7 @@ class Threads:
             self.stop.set()
             self._changed.notify_all()
         if late and error is not None and not isinstance(error, threading.BrokenBarrierError):
-            log.warning("%s, after it was asked to stop; it is not raised", why, exc_info=error)
+            log.warning("%s after it was asked to stop; the exception is not raised", why, exc_info=error)
         self._on_stop(why)
 
     def wait(self) -> None:

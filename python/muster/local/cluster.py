@@ -91,8 +91,8 @@ class LocalCluster(Hints):
         said = json.loads(self._process.stdout.readline() or "{}")
         if "grpc" not in said:
             self._close()
-            raise MusterError("the local cluster has not started: " +
-                              said.get("error", "its process ended"))
+            raise MusterError("the local cluster did not start: " +
+                              said.get("error", "its process exited"))
         self.address: str = said["grpc"]
         self.url: str = said["http"]
         self._wait_for(1 if threads else workers)
@@ -111,9 +111,9 @@ class LocalCluster(Hints):
             time.sleep(0.01)
         ended = self._process.poll() is not None
         self._close()
-        raise MusterError("the local cluster has not started: " + (
-            "its workers have ended; stderr contains the reason" if ended else
-            f"its {count} workers have not attached within {START_TIMEOUT:g} s"))
+        raise MusterError("the local cluster did not start: " + (
+            "its workers have exited; see stderr for the reason" if ended else
+            f"its {count} workers did not attach within {START_TIMEOUT:g} s"))
 
     def forked(self) -> None:
         """Closes the pipes in a forked process. The package calls this method after a fork."""

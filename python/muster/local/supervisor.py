@@ -57,8 +57,8 @@ def _addresses(folder: str, server: subprocess.Popen[bytes]) -> dict[str, str]:
             told: dict[str, str] = json.loads(ready.read_text())
             return told
         time.sleep(0.01)
-    raise RuntimeError("the server has not started" if server.poll() is None else
-                       f"the server ended with status {server.returncode}{_last_words(folder)}")
+    raise RuntimeError("the server did not start" if server.poll() is None else
+                       f"the server exited with status {server.returncode}{_last_words(folder)}")
 
 
 def _last_words(folder: str) -> str:
@@ -111,7 +111,7 @@ def main() -> int:
             os.dup2(2, 1)  # the program reads only the first line
             status = worker.run()
             if server.poll():
-                sys.stderr.write(f"the server ended with status {server.returncode}{_last_words(folder)}\n")
+                sys.stderr.write(f"the server exited with status {server.returncode}{_last_words(folder)}\n")
             return status
         except (RuntimeError, ValueError) as error:
             _say({"error": str(error)})

@@ -100,9 +100,9 @@ def _described(value: Any) -> tuple[str, tuple[int, ...], Any]:
     np = numpy()
     array = np.asarray(value)
     if array.dtype.name not in DTYPES:
-        raise TypeError(f"an array of dtype {array.dtype} cannot be sent: {', '.join(DTYPES)} can")
+        raise TypeError(f"an array of dtype {array.dtype} cannot be sent; supported dtypes are {', '.join(DTYPES)}")
     if array.ndim > DIMENSIONS_MAX:
-        raise TypeError(f"an array of {array.ndim} dimensions cannot be sent: {DIMENSIONS_MAX} are the limit")
+        raise TypeError(f"an array of {array.ndim} dimensions cannot be sent; the limit is {DIMENSIONS_MAX}")
     shape = array.shape  # ascontiguousarray adds a dimension to scalars
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     return array.dtype.name, shape, memoryview(array.reshape(-1).view(np.uint8)) if array.size else b""
@@ -115,7 +115,8 @@ class _Reader:
 
     def take(self, size: int, field: str) -> memoryview:
         if size > len(self.view) - self.at:
-            raise ValueError(f"arrays: {field}: {size} bytes at {self.at}, there are {len(self.view)}")
+            raise ValueError(f"arrays: {field}: {size} bytes needed at offset {self.at}, but the data has only "
+                             f"{len(self.view)}")
         self.at += size
         return self.view[self.at - size:self.at]
 
@@ -172,7 +173,7 @@ def _head(r: _Reader, field: str, named: bool) -> _Head:
     raw = bytes(r.take(r.u8(f"{field}: dtype"), f"{field}: dtype"))
     name = raw.decode("ascii", "replace")
     if name not in DTYPES and name not in ("utf8", "none"):
-        raise ValueError(f"arrays: {field}: dtype: there is no {name!r}")
+        raise ValueError(f"arrays: {field}: dtype: unsupported {name!r}")
     dimensions = r.u8(f"{field}: dimensions")
     if dimensions > DIMENSIONS_MAX:
         raise ValueError(f"arrays: {field}: dimensions: {dimensions}, the limit is {DIMENSIONS_MAX}")
@@ -197,13 +198,13 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
         dtype = np.dtype(name).newbyteorder("<")
         good = size == count * dtype.itemsize
     if not good:
-        raise ValueError(f"arrays: {field}: bytes: {size} are not a {name} of shape {shape}")
+        raise ValueError(f"arrays: {field}: bytes: {size} does not match dtype {name} and shape {shape}")
     if elsewhere:
         if open is None:
-            raise ValueError(f"arrays: {field}: name: nothing is elsewhere here")
+            raise ValueError(f"arrays: {field}: name: arrays stored under a name are not supported here")
         raw, copies = memoryview(open(elsewhere)), False
         if raw.nbytes != size:
-            raise ValueError(f"arrays: {field}: bytes: {size}, by its name there are {raw.nbytes}")
+            raise ValueError(f"arrays: {field}: bytes: {size}, but the named data has {raw.nbytes}")
     else:
         if size:
             r.take(-r.at % ALIGNMENT, f"{field}: padding")
@@ -215,7 +216,7 @@ def _value(r: _Reader, field: str, head: _Head, copies: bool, open: buffers.Open
     array = np.frombuffer(raw, np.uint8 if name == "bool" else dtype)
     if name == "bool":
         if array.size and array.max() > 1:
-            raise ValueError(f"arrays: {field}: data: a bool is 0 or 1")
+            raise ValueError(f"arrays: {field}: data: a bool must be 0 or 1")
         array = array.view(np.bool_)
     array = array.reshape(shape)
     return array.copy() if copies else array

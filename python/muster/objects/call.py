@@ -62,7 +62,7 @@ def run_all(callbacks: list[Callable[[], None]]) -> None:
         try:
             f()
         except BaseException:  # user code can raise anything, including SystemExit
-            log.exception("a callback of a RemoteValue has failed")
+            log.exception("a callback of a RemoteValue raised an exception")
 
 
 def decoded(call: Call, raw: bytes, encoding: int, open: buffers.Open | None) -> Any:

@@ -149,9 +149,8 @@ class Calls:
         if not self._on_reader():
             return False
         if len(self._pending) >= 2 * CALLS_MAX or self._bytes >= 2 * BYTES_MAX:
-            raise RuntimeError(f"{len(self._pending)} calls of {self._bytes} bytes are not answered, the limits are "
-                               f"{CALLS_MAX} and {BYTES_MAX}, and a callback cannot wait; call from a thread of your "
-                               "own")
+            raise RuntimeError(f"{len(self._pending)} calls with {self._bytes} bytes are unanswered (the limits are "
+                               f"{CALLS_MAX} and {BYTES_MAX}), and a callback cannot wait; call from another thread")
         return True
 
     def _await_room(self, args: bytes, kept: Sequence[Kept], oldest: Call) -> None:
@@ -371,8 +370,8 @@ class Calls:
         now = time.monotonic()
         if now - self._warned >= WARNED_EVERY:
             self._warned = now
-            log.warning("calls such as %s of %s on %s cannot be buffered: updates and reads of variables are sent "
-                        "again, others fail", call.method, call.of[1] or "an object", call.of[0] or "its task")
+            log.warning("calls such as %s of %s on %s cannot be buffered; updates and reads of variables are sent "
+                        "again, other calls fail", call.method, call.of[1] or "an object", call.of[0] or "its task")
         if self._refused and not self._repeats:
             self._repeats = True
             again = threading.Timer(self._pause, self._repeat)
@@ -444,7 +443,7 @@ class Calls:
                 return
             with waiting():
                 if not answered.wait(None if timeout is None else max(0.0, timeout - SLOT_KEPT)):
-                    raise WaitTimeout(f"the call of {call.method} has not been answered within {timeout:g} s" +
+                    raise WaitTimeout(f"the call of {call.method} was not answered within {timeout:g} s" +
                                       self.reason_of(call, timeout))
         finally:
             self.forget_callback(call, answered.set)  # otherwise repeated waits would add callbacks without a limit

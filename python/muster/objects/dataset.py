@@ -111,7 +111,7 @@ class DistributedDataset:
             ValueError: The epoch does not exist.
         """
         if not 0 <= number < self._epochs:
-            raise ValueError(f"epoch {number}: there are {self._epochs}, from 0")
+            raise ValueError(f"epoch {number}: must be from 0 to {self._epochs - 1}")
         return DistributedDataset(self._id, self._name, self._epochs, self._read, self._ticket, self._calls,
                                   number, self._owner)
 

@@ -27,7 +27,7 @@ def check_argument_bytes(size: int) -> None:
 
 
 def _refuse(data: Data) -> bytes:
-    raise NotKept("its receiver is unknown")
+    raise NotKept("the receiver of the value is unknown")
 
 
 class CallValue(RemoteValue[Any]):
@@ -146,7 +146,7 @@ class RemoteObject:
 
     def __getattr__(self, name: str) -> Method:
         if name.startswith("_"):
-            raise AttributeError(f"an object on a task has no {name!r}")
+            raise AttributeError(f"an object on a task has no attribute {name!r}")
         return Method(self, name)
 
     def _pack(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallValue:

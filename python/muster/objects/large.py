@@ -174,7 +174,7 @@ class Large:
         try:
             memory = self._memory()
             if memory is None:
-                raise OSError("this process keeps no shared memory")
+                raise OSError("this process does not use shared memory")
             views = {name: memory.open(name) for name in names_of(call.raw)}
         except Exception as error:
             log.info("a result of %s is requested again: %s", call.method, error)
@@ -209,7 +209,7 @@ class Large:
             try:
                 memory.put(one)  # type: ignore[union-attr]
             except OSError as error:
-                log.warning("an argument of a call is lost when this process ends: %s", error)
+                log.warning("an argument of a call will be lost when this process exits: %s", error)
 
 
 def _said(asked: Call) -> ClosureError | None:

@@ -41,7 +41,7 @@ def arguments(of: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) ->
     try:
         data = _dumps({"args": list(args), "kwargs": dict(kwargs)} if kwargs else list(args)).encode()
     except TypeError as error:
-        raise TypeError(f"{of} takes JSON: {error}") from error
+        raise TypeError(f"{of} accepts only JSON: {error}") from error
     check_argument_bytes(len(data))
     return data
 

@@ -41,7 +41,8 @@ def lost(call: Any) -> UnavailableError:
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
-                            f"UNAVAILABLE: {what or 'an object'}{where} no longer exists: the server was restarted",
+                            f"UNAVAILABLE: {what or 'an object'}{where} no longer exists, because the server was "
+                            f"restarted",
                             dependency=[task] if task else None)
 
 
@@ -50,8 +51,8 @@ def result_gone(call: Any) -> UnavailableError:
     task, what = call.of
     where = f" on {task}" if task else ""
     return UnavailableError(FailureKind.DEPENDENCY_LOST, "",
-                            f"UNAVAILABLE: the result of {call.method} of {what or 'an object'}{where} was in the memory "
-                            "of that task, which no longer has it",
+                            f"UNAVAILABLE: the result of {call.method} of {what or 'an object'}{where} was lost, "
+                            f"because only the memory of that task contained it",
                             dependency=[task] if task else None)
 
 

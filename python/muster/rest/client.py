@@ -302,10 +302,10 @@ class Job:
                 return self
             if end is not None and time.monotonic() >= end:
                 why = self._what_for(said)
-                raise WaitTimeout(f"{self.id} has not finished within {timeout:g} s" + (f": {why}" if why else ""))
+                raise WaitTimeout(f"{self.id} did not finish within {timeout:g} s" + (f": {why}" if why else ""))
             if not told and time.monotonic() - begun >= SAY_AFTER and (why := self._what_for(said)):
                 told = True
-                log.warning("%s waits: %s", self.id, why)
+                log.warning("%s is waiting: %s", self.id, why)
 
     def _what_for(self, said: dict[str, Any]) -> str:
         """Returns what the first waiting call is waiting for. Empty if a call is running or the reason is unknown."""

@@ -145,8 +145,8 @@ class Lister:
         size = sum(i.about.st_size for i in files)
         if size > BYTES_MAX:
             largest = sorted(files, key=lambda i: -i.about.st_size)[:NAMED]
-            raise ValueError(f"{_in_words(size)} of files, the limit is {_in_words(BYTES_MAX)}; name files to leave "
-                             "out in .musterignore. The largest:" + "".join(
+            raise ValueError(f"{_in_words(size)} of files exceeds the limit of {_in_words(BYTES_MAX)}; list files to "
+                             f"exclude in .musterignore. The largest files:" + "".join(
                                  f"\n  {_in_words(i.about.st_size)}  {i.path}" for i in largest))
         return self._items
 
@@ -170,7 +170,8 @@ class Lister:
         elif not is_directory and not stat.S_ISREG(about.st_mode):
             return
         if len(self._items) == ENTRIES_MAX:
-            raise ValueError(f"more than {ENTRIES_MAX} files and directories; name files to leave out in .musterignore")
+            raise ValueError(f"the directory contains more than {ENTRIES_MAX} files and directories; list those to "
+                             f"exclude in .musterignore")
         self._items.append(Item("/".join(path), at, about))
         if is_directory:
             self._walk(path, known)
@@ -181,8 +182,8 @@ class Lister:
         real = os.path.realpath(at.parent / target)
         inside = os.path.commonpath([real, self._root]) == str(self._root)
         if os.path.isabs(target) or by_name.split("/")[0] == ".." or not inside:
-            raise ValueError(f"'{path}' is a symbolic link to '{target}', outside the directory; name it in "
-                             ".musterignore to leave it out")
+            raise ValueError(f"'{path}' is a symbolic link to '{target}', which is outside the directory; exclude it "
+                             f"in .musterignore")
 
 
 def pack(directory: str | os.PathLike[str]) -> bytes:

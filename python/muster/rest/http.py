@@ -21,7 +21,7 @@ FAIL_OVER_SECONDS = 15.0
 RETRY_SECONDS = 15.0
 """Seconds for which a repeatable request is sent again after its connection broke."""
 
-_DO = "; start a server with 'muster serve', or give another url= (MUSTER_URL)"
+_DO = "; start a server with 'muster serve', or pass another url= (MUSTER_URL)"
 
 SECONDS_MORE = 10.0
 """Seconds that an answer may take beyond the requested wait."""
@@ -146,7 +146,7 @@ class Http:
                 except (OSError, http.client.HTTPException):  # HTTPError is an OSError
                     continue
             if time.monotonic() > until:
-                raise NoServer(f"none of {', '.join(self._urls)} serves{_DO}")
+                raise NoServer(f"none of the servers {', '.join(self._urls)} is ready{_DO}")
             time.sleep(0.2)
 
     def _once(self, method: str, path: str, body: bytes | None,
@@ -165,7 +165,8 @@ class Http:
             raise ServerError(error.code, _problem(error.read())) from None
         except (http.client.HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
-            failed = (NoServer(f"{self.url} answers, but not in HTTP ({type(error).__name__}); pass the HTTP address, "
+            failed = (NoServer(f"{self.url} answers, but not with HTTP ({type(error).__name__}); pass the HTTP "
+                               f"address, "
                                "not the gRPC address")
                       if isinstance(error, http.client.HTTPException) else
                       NoServer(f"{self.url} does not answer: {reason}{'' if self._answered else _DO}"))

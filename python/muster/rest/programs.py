@@ -258,7 +258,7 @@ class Program:
             left = LOOK_EVERY if end is None else end - time.monotonic()
             if left <= 0:
                 why = self.view.get("waits_for")
-                raise WaitTimeout(f"the program {self.name} ({self.id}) has not ended within {timeout:g} s: "
+                raise WaitTimeout(f"the program {self.name} ({self.id}) did not end within {timeout:g} s: "
                                   f"it is {self.view['state']}" + (f", {why}" if why else ""))
             if not told and time.monotonic() - begun >= SAY_AFTER and (why := self.view.get("waits_for")):
                 told = True
@@ -312,7 +312,7 @@ class Program:
 
 def submit(http: Http, command: Sequence[str], tasks: Tasks, words: LaunchWords) -> Program:
     if isinstance(command, str):
-        raise TypeError("command: must be a list of words, such as ['python', 'train.py']")
+        raise TypeError("command: must be a list of strings, such as ['python', 'train.py']")
     body: dict[str, Any] = {k: v for k, v in words.items() if v is not None}
     each = {k: body.pop(k) for k in EachWords.__annotations__ if k in body}
     body["tasks"] = {type: _group(group, each) for type, group in

@@ -50,7 +50,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         def seconds(name: str, default: int) -> float:
             given = params.get_as_int(name, default)
             if given <= 0:
-                raise ValueError(f"{name}: {given}, expected 1 or more")
+                raise ValueError(f"{name}: {given}, must be at least 1")
             return float(given)
 
         settings = Settings(params.min_nodes, params.max_nodes, seconds("join_timeout", 600),
@@ -110,7 +110,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
                 self._rounds.close(self._close_timeout, of_world=True)
             return True
         except api.RendezvousError as error:
-            log.warning("muster: the job '%s' has not been closed: %s", self._job, error)
+            log.warning("muster: the job '%s' could not be closed: %s", self._job, error)
             return False
         finally:
             self._rounds.leave()
@@ -149,7 +149,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
             store.wait(["round"], left())
             found = store.get("round").decode(errors="replace")
             if found != self._name(world):
-                log.warning("muster: round %d of '%s' found the key space of %s; starting another round",
+                log.warning("muster: round %d of '%s' found the keys of another round (%s); starting another round",
                             world.number, self._job, found)
                 return None
             store.set(f"here/{world.nodes.index(self._rounds.node)}", "")
@@ -158,7 +158,7 @@ class MusterRendezvous(api.RendezvousHandler):  # type: ignore[misc]
         except dist.DistStoreError as error:
             if isinstance(error, dist.DistNetworkError):
                 raise
-            log.warning("muster: not all nodes of round %d of '%s' have reached its store; starting another round",
+            log.warning("muster: some nodes of round %d of '%s' did not reach its store; starting another round",
                         world.number, self._job)
             return None
 
@@ -187,6 +187,6 @@ def _errors_of_torch() -> Iterator[None]:
     except (NoServer, ServerError) as error:
         raise api.RendezvousConnectionError(str(error)) from error
     except dist.DistError as error:
-        raise api.RendezvousConnectionError(f"the cluster's store of torch.distributed does not answer: {error} (the "
+        raise api.RendezvousConnectionError(f"the TCPStore of the cluster does not answer: {error} (the "
                                             "server accepts clients only from the networks of "
                                             "--torch-from)") from error

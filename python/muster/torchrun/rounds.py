@@ -169,7 +169,7 @@ class Rounds:
             except (NoServer, ServerError) as error:
                 if not heard or time.monotonic() >= deadline or not _passes(error):
                     raise
-                log.warning("muster: the job '%s' waits for its next round: %s", self.job, error)
+                log.warning("muster: the job '%s' is waiting for its next round: %s", self.job, error)
                 self._stopped.wait(PAUSE)
 
     def _judge(self, seen: Seen) -> bool:
@@ -181,8 +181,8 @@ class Rounds:
                     continue
                 if self._is_heard(rival, seen.rivals[rival]):
                     name = urllib.parse.unquote(rival[len(ROOT):-1])
-                    raise Broken(f"the job '{name}' of torchrun uses the store of this cluster; give each job a "
-                                 "cluster of its own: --rdzv-conf cluster=NAME")
+                    raise Broken(f"the torchrun job '{name}' already uses the TCPStore of this cluster; give each job "
+                                 f"its own cluster with --rdzv-conf cluster=NAME")
                 return True
         last = seen.last
         if last is None or last.nodes:
@@ -239,14 +239,14 @@ class Rounds:
             self._keys.get(ready, timeout=self._settings.dead_after)
             return True
         except WaitTimeout:
-            log.warning("muster: round %d of '%s' received no key space from %s; starting another round",
+            log.warning("muster: the store for round %d of '%s' was not prepared by %s in time; starting another round",
                         world.number, self.job, world.by)
             return False
 
     def _too_few(self, target: int, come: list[Node], slow: list[str]) -> str:
-        text = (f"round {target} of '{self.job}' has not begun within {self._settings.join_timeout:g} s: {len(come)} "
+        text = (f"round {target} of '{self.job}' did not begin within {self._settings.join_timeout:g} s: {len(come)} "
                 f"of {self._settings.min_nodes} to {self._settings.max_nodes} nodes have joined")
-        return text + (f", {', '.join(slow)} is in the round before" if slow else "")
+        return text + (f"; still in the previous round: {', '.join(slow)}" if slow else "")
 
     # Other nodes.
 
@@ -319,7 +319,7 @@ class Rounds:
     def _decision(self, key: str, value: bytes) -> Decision:
         told = self._read(key, value)
         if not isinstance(told.get("nodes"), list):
-            raise Broken(f"the key {key} has no nodes")
+            raise Broken(f"the value of the key {key} contains no list of nodes")
         return Decision(int(key.rpartition("/")[2]), [str(n) for n in told["nodes"]], str(told.get("by", "")))
 
     def _read(self, key: str, value: bytes) -> dict[str, Any]:
@@ -328,7 +328,7 @@ class Rounds:
         except ValueError:
             told = None
         if not isinstance(told, dict):
-            raise Broken(f"the key {key} is not a JSON object, which nodes of torchrun write")
+            raise Broken(f"the value of the key {key} is not a JSON object, so it was not written by a torchrun node")
         return told
 
     def _say(self, number: int) -> bool:

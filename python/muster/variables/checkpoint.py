@@ -161,11 +161,11 @@ class Reader:
         except FileNotFoundError:
             raise Torn(f"{folder} has no manifest.json") from None
         except (ValueError, KeyError, AttributeError, TypeError):
-            raise Torn(f"{folder}/manifest.json is cut off") from None
+            raise Torn(f"{folder}/manifest.json is truncated") from None
         if said != _hash_of(manifest):
             raise Torn(f"{folder}/manifest.json was changed after it was written")
         if manifest["format"] != FORMAT:
-            raise Torn(f"{folder} has format {manifest['format']}, this version reads format {FORMAT}")
+            raise Torn(f"{folder} has format {manifest['format']}, but this version reads format {FORMAT}")
         self.variables: dict[str, Any] = manifest["variables"]
         self.objects: dict[str, Any] = manifest["objects"]
         try:
@@ -178,7 +178,7 @@ class Reader:
             size += len(piece)
         if (size, digest.hexdigest()) != (manifest["bytes"], manifest["sha256"]):
             self.close()
-            raise Torn(f"{folder}/data was changed after it was written: {size} bytes of {manifest['bytes']}")
+            raise Torn(f"{folder}/data was changed after it was written: {size} bytes instead of {manifest['bytes']}")
 
     def arrays_of(self, name: str) -> int:
         """Returns the number of arrays in each part of a variable: the content and its slots."""

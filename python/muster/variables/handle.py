@@ -48,7 +48,7 @@ def number(field: str, value: Any, low: float = -math.inf, below: float = math.i
         raise TypeError(f"{field}: {value!r} is not a number")
     made = float(array)
     if not (math.isfinite(made) and low <= made < below):
-        limits = f" from {low:g}" * (low > -math.inf) + f" to below {below:g}" * (below < math.inf)
+        limits = f", at least {low:g}" * (low > -math.inf) + f" and less than {below:g}" * (below < math.inf)
         raise ValueError(f"{field}: {value}, must be finite{limits}")
     return made
 
@@ -61,8 +61,8 @@ def adam_numbers(learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any) -> tu
 def check_bytes(method: str, size: int) -> None:
     """Raises ValueError if the arguments are too large for one call."""
     if size > ARGUMENT_BYTES_MAX:
-        raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}: divide the "
-                         "variable among tasks by a partitioner")
+        raise ValueError(f"{method}: the arguments have {size} bytes, the limit is {ARGUMENT_BYTES_MAX}; use a "
+                         f"partitioner to divide the variable among tasks")
 
 
 class Ranged:
@@ -134,7 +134,7 @@ class Ranged:
 
     def _typed(self, array: Any, adds: bool) -> Any:
         if adds and self._dtype in ONLY_ASSIGNED:
-            raise TypeError(f"a variable of {self._dtype} can be assigned, read and gathered only")
+            raise TypeError(f"variables of dtype {self._dtype} can only be assigned, read and gathered")
         if array.dtype == self.dtype:
             return array
         if array.ndim or not arrays.numpy().can_cast(array.dtype, self.dtype, "same_kind"):
@@ -143,7 +143,7 @@ class Ranged:
 
     def _check_steps(self) -> None:
         if self._dtype not in STEPPED:
-            raise TypeError(f"a variable of {self._dtype} cannot be updated by optimizers: their steps would be "
+            raise TypeError(f"variables of dtype {self._dtype} cannot be updated by optimizers: their steps would be "
                             "truncated")
 
     def _indices(self, value: Any) -> Any:
@@ -158,7 +158,7 @@ class Ranged:
         size = self._size()
         wrong = indices[(indices < 0) | (indices >= size)]
         if wrong.size:
-            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
+            raise IndexError(f"index {int(wrong[0])}: the number of rows is {size}")
         return indices.astype("int64")
 
     def _size(self) -> int:
@@ -169,7 +169,7 @@ class Ranged:
     def _checked_range(self, begin: Any, end: Any) -> tuple[int, int]:
         begin, end = arrays.integer("begin", begin), arrays.integer("end", end)
         if not 0 <= begin <= end <= self._size():
-            raise IndexError(f"rows {begin} to {end}: the variable has {self._size()}")
+            raise IndexError(f"rows {begin} to {end}: the number of rows is {self._size()}")
         return begin, end
 
     def __repr__(self) -> str:
@@ -196,7 +196,7 @@ class RemoteVariable(Ranged, RemoteObject):
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"a variable has no {name!r}")
+        raise AttributeError(f"a variable has no attribute {name!r}")
 
     @property
     def task(self) -> str:

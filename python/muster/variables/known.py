@@ -127,7 +127,7 @@ class Known:
         with self._turn:
             reader, wrong = checkpoint.newest(path)
             for why in wrong:
-                log.warning("a checkpoint is skipped: %s", why)
+                log.warning("skipped a checkpoint: %s", why)
             if reader is None:
                 if wrong:
                     raise ValueError(f"no checkpoint in {path} is complete: {wrong[0]}")
@@ -195,8 +195,8 @@ def _check(reader: Reader, name: str, handle: Handle) -> None:
     if saved is None:
         raise ValueError(f"checkpoint {reader.number} has no variable {name!r}")
     if (tuple(saved["shape"]), saved["dtype"]) != (handle.shape, handle.dtype.name):
-        raise ValueError(f"the variable {name!r} has {handle.shape} {handle.dtype.name}, in checkpoint "
-                         f"{reader.number} {tuple(saved['shape'])} {saved['dtype']}")
+        raise ValueError(f"the variable {name!r} has {handle.shape} {handle.dtype.name}, but in checkpoint "
+                         f"{reader.number} it has {tuple(saved['shape'])} {saved['dtype']}")
 
 
 def _save_shards(out: Writer, shards: list[tuple[str, RemoteVariable, int]]) -> None:
@@ -239,7 +239,7 @@ def _save_large(out: Writer, name: str, shard: RemoteVariable, low: int) -> None
         saved = value.fetch()
         versions.add(int(saved[-1]))
         if len(versions) > 1:
-            raise ValueError(f"the pieces of {name!r} are of versions {sorted(versions)}, which differ")
+            raise ValueError(f"the pieces of {name!r} have different versions: {sorted(versions)}")
         _write(out, name, low + begin, saved)
 
     try:

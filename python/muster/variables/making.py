@@ -29,7 +29,7 @@ def task_of(task: str) -> tuple[str, int]:
     """Returns the job and the index of a task. Raises ValueError."""
     job, _, index = task.rpartition(":")
     if not job or not index.isdecimal() or len(index) > 9:
-        raise ValueError(f"task: {task!r}, must be as 'ps:0'")
+        raise ValueError(f"task: {task!r}, must be a task, such as 'ps:0'")
     return job, int(index)
 
 
@@ -73,7 +73,7 @@ def checked(array: Any, shape: Sequence[int] | None, dtype: Any, initializer: st
         array = array.fetch()
     array = arrays.numpy().asarray(array, dtype)
     if shape is not None and tuple(shape) != array.shape:
-        raise ValueError(f"shape: {tuple(shape)}, the array has {array.shape}")
+        raise ValueError(f"shape: {tuple(shape)}, but the array has {array.shape}")
     return array
 
 
@@ -86,7 +86,7 @@ class Initial:
         except TypeError as error:
             raise TypeError(f"shape: {shape!r}: {error}") from None
         if min(self.shape, default=0) < 0:
-            raise ValueError(f"shape: {self.shape}, must contain only numbers from 0")
+            raise ValueError(f"shape: {self.shape}, must contain only numbers that are at least 0")
         own = arrays.numpy().dtype(dtype)
         checked_dtype(own)
         checked_initializer(initializer)

@@ -52,9 +52,9 @@ class Checkpoints:
             try:
                 self._save()
             except UnavailableError as error:  # the session reports this error
-                log.warning("no checkpoint was made: %s", error)
+                log.warning("no checkpoint was saved: %s", error)
             except Exception as error:
-                log.warning("no checkpoint was made: %s", error)
+                log.warning("no checkpoint was saved: %s", error)
                 self._error = error
                 self._session.tell(error)
 

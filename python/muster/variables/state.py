@@ -75,18 +75,18 @@ class State:
             ```
         """
         if task and tasks:
-            raise ValueError("task, or tasks of shards, not both")
+            raise ValueError("task, tasks: pass only one of the two")
         if isinstance(tasks, str):
-            raise TypeError(f"tasks: {tasks!r}, is a sequence, as ['ps:0', 'ps:1']")
+            raise TypeError(f"tasks: {tasks!r}, must be a list of tasks, such as ['ps:0', 'ps:1']")
         if array is None:
             if shape is None:
-                raise TypeError("a variable is made of an array, or a shape")
+                raise TypeError("a variable must be created from an array or a shape")
             array = Initial(shape, dtype or "float32", initializer or "zeros")
         else:
             array = making.checked(array, shape, dtype, initializer)
         placed = list(tasks) or [task or "ps:0"]
         if partitioner is not None and not (task or tasks):
-            raise ValueError("tasks: shards are placed on tasks in turns, as tasks=['ps:0', 'ps:1']")
+            raise ValueError("tasks: a partitioner also needs the tasks of the shards, such as tasks=['ps:0', 'ps:1']")
         made = making.make(self._session.objects_known(), array, name, placed, partitioner, detached)
         self._known.add(made, name)
         return made

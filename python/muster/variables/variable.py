@@ -37,20 +37,20 @@ def converted(number: Any, dtype: Any) -> Any:
         low, high = (0, 1) if dtype.kind == "b" else (numpy().iinfo(dtype).min, numpy().iinfo(dtype).max)
         for n in (int(number.min()), int(number.max())):
             if not low <= n <= high:
-                raise ValueError(f"value: {n}, {dtype} has {low} to {high}")
+                raise ValueError(f"value: {n} is out of range for {dtype}, which is {low} to {high}")
     return number.astype(dtype)
 
 
 def checked_dtype(dtype: Any) -> None:
     """Raises TypeError if variables do not support the dtype."""
     if dtype.name not in DTYPES:
-        raise TypeError(f"a variable cannot have dtype {dtype}; the dtypes are {', '.join(DTYPES)}")
+        raise TypeError(f"a variable cannot have dtype {dtype}; supported dtypes are {', '.join(DTYPES)}")
 
 
 def checked_initializer(name: str) -> None:
     """Raises ValueError if the initializer does not exist."""
     if name not in FILLS:
-        raise ValueError(f"a variable has no initializer {name!r}: {', '.join(FILLS)}")
+        raise ValueError(f"unknown initializer {name!r}; use {' or '.join(FILLS)}")
 
 
 def make(args: bytes) -> Variable:
@@ -64,7 +64,7 @@ def make(args: bytes) -> Variable:
         sizes = [int(n) for n in np.asarray(shape).reshape(-1)]
         return Variable(np.zeros(sizes, dtype) if fill == "zeros" else np.ones(sizes, dtype))
     if len(given) != 1:
-        raise TypeError("a variable is made of an array, or of shape, dtype and initializer")
+        raise TypeError("a variable must be created from an array, or from a shape, a dtype and an initializer")
     return Variable(numpy().array(given[0]))
 
 
@@ -224,7 +224,7 @@ class Variable:
         rate, b1, b2, epsilon = (_float(name, value) for name, value in (
             ("learning_rate", rate), ("beta1", beta1), ("beta2", beta2), ("epsilon", epsilon)))
         if not (0 <= b1 < 1 and 0 <= b2 < 1):
-            raise ValueError(f"beta1: {b1}, beta2: {b2}, must be from 0 to below 1")
+            raise ValueError(f"beta1: {b1}, beta2: {b2}; both must be at least 0 and less than 1")
         own = self._array.dtype.type
         m, v = self._slot("m"), self._slot("v")
         step = self._slots.setdefault("step", np.zeros((), "int64"))
@@ -271,7 +271,7 @@ class Variable:
         with self._lock:
             cut = self._cuts.get(int(number))
             if cut is None:
-                raise ValueError(f"there is no snapshot {int(number)} of this variable: it has ended")
+                raise ValueError(f"snapshot {int(number)} of this variable no longer exists")
             array, slots, version = cut
             rows = self._rows(begin, end)
             return Encoded(_saved(array[rows], {k: s[rows] if s.shape == array.shape else s
@@ -305,7 +305,7 @@ class Variable:
     def _given_slots(self, more: tuple[Any, ...]) -> dict[str, Any]:
         names, slots = more[:-1:2], more[1::2]
         if len(more) % 2 == 0 or not all(isinstance(n, str) for n in names) or isinstance(more[-1], str):
-            raise TypeError("a variable is loaded from an array, alternating names and slots, and its version")
+            raise TypeError("a variable must be loaded from an array, alternating names and slots, and its version")
         return dict(zip(names, slots))
 
     def _slot(self, name: str) -> Any:
@@ -320,9 +320,9 @@ class Variable:
     def _typed(self, array: Any, adds: bool, steps: bool = False) -> Any:
         own = self._array.dtype
         if steps and own.name not in STEPPED:
-            raise TypeError(f"a variable of {own} cannot be updated by optimizers: their steps would be truncated")
+            raise TypeError(f"variables of dtype {own} cannot be updated by optimizers: their steps would be truncated")
         if adds and own.name in ONLY_ASSIGNED:
-            raise TypeError(f"a variable of {own} can be assigned, read and gathered only")
+            raise TypeError(f"variables of dtype {own} can only be assigned, read and gathered")
         if array.dtype == own:
             return array
         if array.ndim == 0 and numpy().can_cast(array.dtype, own, "same_kind"):
@@ -343,7 +343,7 @@ class Variable:
     def _rows(self, begin: Any, end: Any) -> slice:
         size = self._size()
         if not 0 <= int(begin) <= int(end) <= size:
-            raise IndexError(f"rows {int(begin)} to {int(end)}: the variable has {size}")
+            raise IndexError(f"rows {int(begin)} to {int(end)}: the number of rows is {size}")
         return slice(int(begin), int(end))
 
     def _size(self) -> int:
@@ -357,7 +357,7 @@ class Variable:
         size = self._size()
         wrong = indices[(indices < 0) | (indices >= size)]
         if wrong.size:
-            raise IndexError(f"index {int(wrong[0])}: the variable has {size} rows")
+            raise IndexError(f"index {int(wrong[0])}: the number of rows is {size}")
         return indices
 
     def _summed(self, indices: Any, rows: Any) -> tuple[Any, Any]:

@@ -297,8 +297,8 @@ class Attachment:
             self.final = text
             log.error("%s: %s refuses this worker: %s", self._name(), server, text)
         elif not self._leaving and self._link:
-            self._say(f"the connection to {server} broke: {text}" if self._welcomed else
-                      f"no connection to {server}: {text}; it is tried again until there is one")
+            self._say(f"the connection to {server} was lost: {text}" if self._welcomed else
+                      f"no connection to {server}: {text}; retrying until the server answers")
 
     def _say(self, why: str) -> None:
         """Logs a connection error once, even if the error repeats."""
@@ -338,7 +338,7 @@ class Attachment:
                 return
             self._link = None
             if not self._leaving or self._held.attempts:
-                log.error("%s: its process %d %s; %d closures are returned to the server", self._name(), link.pid, how,
+                log.error("%s: its process %d %s; closures returned to the server: %d", self._name(), link.pid, how,
                           len(self._held.attempts))
             if self._killed and self._out:
                 # Closures that had not started are returned to the server without counting as lost.
@@ -386,7 +386,7 @@ class Attachment:
             if stuck is not None and out and self._link:
                 self._kill(stuck, out)
             if self._leave_by and now >= self._leave_by and self._held.attempts:
-                log.warning("%s returns %d closures: they did not end within the drain timeout",
+                log.warning("%s returns the closures that did not finish within the drain timeout: %d",
                             self._name(), len(self._held.attempts))
                 self._held.attempts.clear()
                 self._drained = True

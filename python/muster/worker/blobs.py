@@ -71,7 +71,7 @@ class Blobs:
         holds the value may have ended. Raises BlobError and Unreachable.
         """
         path = os.path.join(self._folder, digest.hex())
-        why = "the worker has no free space for it"
+        why = "the worker has no free space for the value"
         for _ in range(TRIES):  # the file may be deleted before it is opened
             try:
                 return _mapped(path, digest)

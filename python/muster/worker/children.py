@@ -161,7 +161,7 @@ class ForkServer:
                     self._process.kill()
                     self.gone = True
                 if not self._pid:
-                    raise OSError("the forkserver has not started a process")
+                    raise OSError("the forkserver did not start a process")
                 child = Child(self._pid, Frames(ours), self._kill)
                 if child.pid in self._early:
                     child.exited(self._early.pop(child.pid))

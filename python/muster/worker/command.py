@@ -45,13 +45,13 @@ def parser() -> argparse.ArgumentParser:
     p = _Parser(
         prog="python -m muster worker",
         description="Runs functions of the modules, and any that clients of this Python version "
-                    "schedule. Exit status: 0 the worker left in order, 1 it failed, 2 wrong usage.")
+                    "schedule. Exit status: 0 the worker was stopped cleanly, 1 it failed, 2 wrong usage.")
     p.add_argument("modules", nargs="*", metavar="MODULE",
                    help="Python module to import for its @muster.function functions")
     p.add_argument("--server", action="append", metavar="HOST:PORT",
                    help="gRPC address of the server; comma-separated list for several (default: MUSTER_SERVER or 127.0.0.1:8476)")
-    p.add_argument("--ca", metavar="FILE", help="use TLS: CA certificates that the server's certificate is checked "
-                   "against, PEM (default: MUSTER_CA)")
+    p.add_argument("--ca", metavar="FILE", help="use TLS, and verify the server with the CA certificates in this PEM "
+                                                "file (default: MUSTER_CA)")
     p.add_argument("--cert", metavar="FILE", help="client certificate, PEM (default: MUSTER_CERT)")
     p.add_argument("--key", metavar="FILE", help="private key of --cert (default: MUSTER_KEY)")
     how = p.add_mutually_exclusive_group()
@@ -61,36 +61,38 @@ def parser() -> argparse.ArgumentParser:
     how.add_argument("--threads", type=int, metavar="N", help="one task with this many slots")
     p.add_argument("--role", "--job", dest="job", default="worker", metavar="ROLE",
                    help="role of the tasks in the cluster")
-    p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); "
-                   "refused while another host is connected with it")
+    p.add_argument("--index", type=int, help="index of the first task (default: the server picks free ones); refused "
+                                             "while another host is connected as that task")
     p.add_argument("--cluster", default="", help="cluster to join (default: the main one)")
     p.add_argument("--token", default="", help="token for the server; other users of this machine can "
                    "see it in the process list, MUSTER_TOKEN and --token-file are safer")
     p.add_argument("--token-file", metavar="FILE", help="file whose first line is the token")
     p.add_argument("--label", action="append", default=[], metavar="KEY=VALUE",
-                   help="label that closures can ask for; may be repeated")
+                   help="label that closures can require; may be repeated")
     p.add_argument("--resource", action="append", default=[], metavar="NAME=N",
-                   help="amount of a resource of each task that closures can take; may be repeated")
+                   help="amount of a resource that each task offers to closures; may be repeated")
     p.add_argument("--gpus", metavar="N[,N…]",
-                   help="GPUs that are divided among the processes (default: CUDA_VISIBLE_DEVICES, else all); an "
-                        "empty string: none")
+                   help="GPUs to divide among the processes (default: CUDA_VISIBLE_DEVICES, else all); an empty "
+                        "string means none")
     p.add_argument("--allow-programs", action="store_true",
-                   help="not supported here: ranks of programs need a worker of their own, muster worker --allow-programs")
+                   help="not supported here: ranks of programs need a separate worker, 'muster worker "
+                        "--allow-programs'")
     p.add_argument("--no-pickled", action="store_true", help="run only named functions, not pickled ones")
     p.add_argument("--nested-max", type=int, default=64, metavar="N",
-                   help="maximum number of closures of each task that wait for values of others while other "
-                        "closures run in their slots (64)")
+                   help="maximum number of closures of each task that wait for the values of other closures and leave "
+                        "their slots to others (64)")
     p.add_argument("--drain-timeout", type=_seconds, default=30.0, metavar="TIME",
-                   help="time that running closures have to end when the worker is asked to leave (30s)")
+                   help="time that running closures have to finish after the worker is asked to leave (30s)")
     p.add_argument("--stop-grace", type=_seconds, default=10.0, metavar="TIME",
                    help="time after which the process of a cancelled closure is killed (10s)")
     p.add_argument("--transfer-listen", default="", metavar="HOST[:PORT]",
-                   help="address where workers of other hosts fetch large values of this one (default: the interface "
-                        "towards the server, and a free port); off: they get them from the server")
+                   help="address at which workers on other hosts fetch large values from this worker (default: the "
+                        "interface "
+                        "towards the server, and a free port); off: they fetch these values from the server")
     p.add_argument("--transfer-advertise", default="", metavar="HOST[:PORT]",
                    help="address that other workers use instead of --transfer-listen")
     p.add_argument("--shm-bytes-max", type=_bytes, metavar="BYTES",
-                   help="size of the shared memory that keeps large values for processes of this host; 0: none "
+                   help="size of the shared memory that stores large values for processes on this host; 0: none "
                         "(4GiB, or half of the memory)")
     return p
 
@@ -99,8 +101,8 @@ def main(words: Sequence[str] | None = None) -> int:
     p = parser()
     given = p.parse_args(words)
     if given.allow_programs:
-        p.error("--allow-programs: a worker for Python functions takes no ranks of programs; start "
-                "'muster worker --allow-programs' as well, which this package contains")
+        p.error("--allow-programs: a worker for Python functions cannot run ranks of programs; also start "
+                "'muster worker --allow-programs', which this package contains")
     init.run_as_init()
     lines = logging.StreamHandler(sys.__stderr__)
     lines.setFormatter(LineFormatter())

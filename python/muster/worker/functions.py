@@ -95,7 +95,7 @@ def function(name: Any) -> Any:
 def register(name: str, f: Callable[..., Any]) -> None:
     """Registers a function. Raises ValueError if the name is already registered, empty, or longer than 256 bytes."""
     if not name or len(name.encode()) > 256:
-        raise ValueError(f"a function's name has 1 to 256 bytes: {name!r}")
+        raise ValueError(f"a function name must have 1 to 256 bytes, not {name!r}")
     if _registered.get(name, f) is not f:
         raise ValueError(f"a function named {name!r} already exists")
     _registered[name] = f
@@ -125,7 +125,7 @@ class Kept:
 
     def find_handle(self, handle: int) -> Any:
         if handle not in self._values:
-            raise Refused(f"the per-worker value pw_{handle:016x} is not here",
+            raise Refused(f"the per-worker value pw_{handle:016x} is not on this worker",
                           kind=FailureKind.STALE_HANDLE)
         good, value = self._values[handle]
         if not good:
@@ -171,7 +171,7 @@ class Callables:
 
     def _open(self, digest: bytes) -> memoryview:
         if self.blobs is None:
-            raise Refused("this worker has no blobs")
+            raise Refused("this worker does not support blobs")
         try:
             return self.blobs.open(digest)
         except BlobError as error:
@@ -245,8 +245,8 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
     """Calls a function with arguments given as JSON."""
     if encoding == BYTES:
         if any(beside):
-            raise Refused("a named function takes outputs of other closures and per-worker values only as JSON "
-                          "arguments, not together with bytes")
+            raise Refused("a function that is called with bytes cannot receive closure outputs or per-worker values; "
+                          "pass JSON arguments instead")
         return f(bytes(args))
 
     def hook(found: dict[str, Any]) -> Any:
@@ -256,11 +256,9 @@ def call_json(f: Callable[..., Any], args: Data, encoding: int, kept: Kept,
             if "$per_worker" in found:
                 return kept.find(found["$per_worker"])
             if values.PICKLED in found:
-                raise Refused("an argument is a pickled Python value, which a function of JSON "
-                              "cannot take")
+                raise Refused("an argument is a pickled Python value, but the function accepts only JSON")
         elif values.blob_of(found):
-            raise Refused("an argument is a large pickled Python value (a blob), which a function of "
-                          "JSON cannot take")
+            raise Refused("an argument is a large pickled Python value (a blob), but the function accepts only JSON")
         return found
 
     try:
@@ -309,7 +307,7 @@ class FunctionTable:
         """
         try:
             if self.blobs is None:
-                raise BlobError("this worker has no blobs")
+                raise BlobError("this worker does not support blobs")
             return self.blobs.open(name, "take")
         except BlobError as error:
             raise Refused(str(error), ARGUMENT_GONE) from error
@@ -321,7 +319,7 @@ class FunctionTable:
     def call(self, number: int, args: Data, encoding: int, kept: Kept,
              beside: Beside = NOTHING) -> Any:
         if number >= len(self._functions):
-            raise Refused(f"no function has number {number}", kind=FailureKind.STALE_HANDLE)
+            raise Refused(f"this worker has no function with the number {number}", kind=FailureKind.STALE_HANDLE)
         f = self._functions[number]
         if f is None:
             return self._callables.call(args, encoding, kept, beside)

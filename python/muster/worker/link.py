@@ -55,7 +55,7 @@ class ProcessLink:
         self._child.frames.send(pickle.dumps(start))
         answer = self._child.frames.receive()
         if answer is None:
-            raise StartError(f"its process {self._child.how(2.0)} while it was started")
+            raise StartError(f"its process {self._child.how(2.0)} while it was starting")
         said: dict[str, Any] = pickle.loads(answer)
         if "error" in said:
             raise StartError(said["error"])

@@ -152,7 +152,7 @@ class Objects:
         self._shelf.taken([(name[0], name[1], number) for number in large.numbers(args)])
         if self._shelf.there():
             return Answer(id, name, b"1", JSON, None)
-        return Answer(id, name, b"", JSON, _failure(Refused("this worker holds no shared memory")))
+        return Answer(id, name, b"", JSON, _failure(Refused("this worker does not use shared memory")))
 
     def _start(self, id: int, hosted: Hosted, first: bool) -> None:
         hosted.threads += 1
@@ -263,7 +263,8 @@ class Objects:
     def _found(self, hosted: Hosted, order: Order) -> Any:
         instance = hosted.instance
         if order.method.startswith("_"):
-            raise AttributeError(f"an object on a task has no {order.method!r}")  # handles do not have it, either
+            raise AttributeError(f"{order.method!r} cannot be called: methods that begin with an underscore are "
+                                 f"private")  # handles do not have it, either
         method = getattr(instance, order.method)
         if not callable(method):
             raise TypeError(f"{type(instance).__name__}.{order.method} is an attribute of the object, not a method: define a "

@@ -41,7 +41,8 @@ def listening(listen: str, advertise: str, server: str) -> Callable[[Store], str
         try:
             return store.listen(listen, advertise, server)
         except OSError as error:
-            log.error("transfer_listen: %s: workers of other hosts fetch values of this host from the server: %s",
+            log.error("transfer_listen: %s: cannot listen, so workers on other hosts fetch values of this host from "
+                      "the server: %s",
                       listen or "the interface towards the server", error)
             return ""
 
@@ -100,7 +101,7 @@ class Shared:
         pid, number, size = OFFER.unpack(beside)
         holding = self._process.holding
         if not (holding.ready() if owned else holding.outputs_stay()) or not holding.may_hold(size):
-            raise OSError("outputs, or outputs of this size, are not kept on their worker")
+            raise OSError("the worker does not store outputs, or not outputs of this size")
         self._copies.reserve(size)
         try:
             fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_CLOEXEC)

@@ -70,7 +70,7 @@ class Worker:
                  gpus: Sequence[int | str] | None = None,
                  **options: Unpack[WorkerWords]) -> None:
         if processes is not None and threads is not None:
-            raise ValueError("processes, threads: give only one of them")
+            raise ValueError("processes, threads: pass only one of the two")
         self._processes = 0 if threads is not None else processes if processes else 1
         if self._processes < 0 or (threads is not None and threads < 1) or processes == 0:
             raise ValueError("processes, threads: must be at least 1")

@@ -76,7 +76,7 @@ def test_unknown_task_is_refused_at_once(server: Server) -> None:
 
 def test_connect_without_a_server_fails_at_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     for task in (0, "worker:0"):
-        with pytest.raises(muster.WaitTimeout, match="127.0.0.1:1 has not answered within 0.3 s"):
+        with pytest.raises(muster.WaitTimeout, match="127.0.0.1:1 did not answer within 0.3 s"):
             muster.Agent("127.0.0.1:1", task=task).connect(0.3)
     monkeypatch.setenv("MUSTER_COORDINATOR", "127.0.0.1:1")
     monkeypatch.setenv("MUSTER_TASK_TYPE", "worker")
@@ -103,10 +103,10 @@ def test_constructor_refuses_invalid_arguments(monkeypatch: pytest.MonkeyPatch) 
     for wrong, said in [({}, "MUSTER_TASK_TYPE"),
                         ({"task": 0, "incarnation": -1}, "incarnation: -1 is not from 0"),
                         ({"task": 0, "incarnation": 2**64}, "incarnation: 18446744073709551616 is not from 0"),
-                        ({"task": 0, "address": "http://h:1"}, "address: .* gRPC's host:port"),
+                        ({"task": 0, "address": "http://h:1"}, "address: .* write the gRPC address as host:port"),
                         ({"task": 0, "address": ""}, "address: none"),
-                        ({"task": 0, "cluster": ""}, "cluster: none"),
-                        ({"task": 0, "address": "h:1,h:2"}, "an agent has one"),
+                        ({"task": 0, "cluster": ""}, "cluster: must not be empty"),
+                        ({"task": 0, "address": "h:1,h:2"}, "an agent uses only one"),
                         ({"task": 0, "address": "h:1", "cluster": "train"}, "its own address"),
                         ({"task": 0, "call_timeout": 0}, "call_timeout: 0 is not positive"),
                         ({"task": 0, "heartbeat_timeout": float("nan")}, "heartbeat_timeout: nan is not a number")]:
@@ -177,7 +177,8 @@ def test_watch_that_is_refused_reports_it_once(both: list[muster.Agent], caplog:
     watch = a.watch("w", lambda *change: told.put(change), interval=0.001)
     assert told.get(timeout=DEADLINE) == ("w/a", b"1")
     watch.stop()
-    assert [r.getMessage() for r in caplog.records] == ["a watch of 'w' receives no changes: RESOURCE_EXHAUSTED: too many"]
+    assert [r.getMessage() for r in caplog.records] == ["the watch of 'w' cannot receive changes: RESOURCE_EXHAUSTED: "
+                                                        "too many"]
 
 
 def test_watch_reports_existing_keys_and_changes(both: list[muster.Agent]) -> None:
@@ -290,7 +291,8 @@ def test_a_task_among_others_has_a_number_or_a_name(both: list[muster.Agent]) ->
     for wrong in (None, 3.0, True, "worker"):
         with pytest.raises(ValueError, match="worker:3"):
             both[0].barrier("b", DEADLINE, tasks=[wrong])  # type: ignore[list-item]
-    for none, said in (([], "tasks: the list is empty"), ("0", "tasks: '0' is one task"), ("worker:0", "is one task")):
+    for none, said in (([], "tasks: the list is empty"), ("0", "tasks: '0' is a single task"),
+                       ("worker:0", "is a single task")):
         with pytest.raises(ValueError, match=said):
             both[0].barrier("b", 0.1, tasks=none)
         with pytest.raises(ValueError, match=said):

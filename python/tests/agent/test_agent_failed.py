@@ -94,7 +94,7 @@ def test_shutdown_without_an_answer_leaves_the_agent_connected_and_can_be_repeat
         wire = Wire(server.grpc)
         with connected(wire.address, ["worker:0"]) as (a,):
             wire.answers.clear()
-            with pytest.raises(muster.WaitTimeout, match="has not answered within") as caught:
+            with pytest.raises(muster.WaitTimeout, match="did not answer within") as caught:
                 a.shutdown(0.2 - LEAVE_MARGIN)
             assert not isinstance(caught.value, muster.AgentError) and (a.state, a.error) == ("connected", None)
             wire.answers.set()

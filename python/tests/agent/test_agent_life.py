@@ -199,14 +199,14 @@ def test_wait_without_an_answer_reports_that_there_was_none(tmp_path: pathlib.Pa
             wire.answers.clear()
             for asked in (lambda: a.get("k", 0.2), lambda: a.try_get("k"), lambda: a.wait_for_tasks(version, 0.2),
                           lambda: a.wait_for_all_tasks(timeout=0.2), lambda: a.barrier("b", 0.2, tasks=["worker:7"])):
-                with pytest.raises(muster.WaitTimeout, match=f"{wire.address} has not answered within 0.2 s"):
+                with pytest.raises(muster.WaitTimeout, match=f"{wire.address} did not answer within 0.2 s"):
                     asked()
-            with pytest.raises(muster.WaitTimeout, match="has not answered"):
+            with pytest.raises(muster.WaitTimeout, match="did not answer"):
                 a.report_error("UNKNOWN", "x")
             wire.answers.set()
             a.report_error("UNKNOWN", "x")
             wire.answers.clear()
-            with pytest.raises(muster.WaitTimeout, match=f"{wire.address} has not answered within 0.2 s"):
+            with pytest.raises(muster.WaitTimeout, match=f"{wire.address} did not answer within 0.2 s"):
                 a.reset()
             wire.answers.set()
 

@@ -141,7 +141,7 @@ def test_error_raised_again_notes_that_fetch_has_raised_it(cluster: Cluster) -> 
     with pytest.raises(ValueError, match="first") as caught:
         c.join(DEADLINE)
     said = str(caught.value) + "\n".join(getattr(caught.value, "__notes__", []))
-    assert "fetch of its value has already raised this error" in said and "submit(" in said
+    assert "Fetching the value has already raised this error" in said and "submit(" in said
     c.schedule(bad, args=("second",))
     with pytest.raises(ValueError, match="second") as caught:
         c.join(DEADLINE)
@@ -175,7 +175,7 @@ def test_wait_reports_a_function_that_no_worker_provides(
     value = c.submit("text.cuont", 1)
     with pytest.raises(muster.WaitTimeout, match="no connected worker provides 'text.cuont'"):
         value.fetch(timeout=1)
-    with pytest.raises(muster.WaitTimeout, match="1 closures have not .* 'text.cuont'"):
+    with pytest.raises(muster.WaitTimeout, match="1 closure did not .* 'text.cuont'"):
         c.join(timeout=1)
     said = [r.getMessage() for r in caplog.records if r.name == "muster"]
     assert len(said) == 1 and "no connected worker provides 'text.cuont'" in said[0]
@@ -201,7 +201,7 @@ def test_wait_reports_an_unreachable_server(
     c.wait_open()
     made.server.kill()
     with pytest.raises(muster.WaitTimeout, match=r"connection to the server at 127.* has been lost for "
-                                                 r"[0-9.]+ s; it is tried again for 60 s"):
+                                                 r"[0-9.]+ s; the client tries to reconnect for 60 s"):
         value.fetch(timeout=2)
     with pytest.raises(muster.WaitTimeout, match="has been lost for"):
         c.join(timeout=0.2)
@@ -223,7 +223,7 @@ def test_closure_that_kills_one_worker_after_another_is_named(
         until(lambda: any("has lost 3 workers" in r.getMessage() for r in caplog.records), "it is named")
         value.cancel()
     (said,) = {r.getMessage() for r in caplog.records if "has lost" in r.getMessage()}
-    assert said.startswith("die (closure cl_") and "it runs alone on its worker from now on" in said
+    assert said.startswith("die (closure cl_") and "from now on, it runs alone on its worker" in said
 
 
 def test_the_cpp_client_is_tested_with_the_same_cases() -> None:

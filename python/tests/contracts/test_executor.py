@@ -295,7 +295,7 @@ def test_executor_knows_how_many_calls_run_at_the_same_time(cluster: Cluster) ->
 
 
 def test_executor_names_itself_in_errors(cluster: Cluster) -> None:
-    with pytest.raises(TypeError, match="Executor: there is no option 'max_worker'"):
+    with pytest.raises(TypeError, match="Executor: unknown option 'max_worker'"):
         muster.Executor(cluster.server.grpc, max_worker=3)  # type: ignore[call-arg]
     with muster.Executor(cluster.server.grpc, name="mine") as executor:
         assert repr(executor) == f"<muster.Executor of <muster.ClusterCoordinator {cluster.server.grpc} 'mine'>>"

@@ -180,8 +180,8 @@ def test_cluster_can_be_lists_sparse_indexes_or_a_tensorflow_spec() -> None:
 
 
 @pytest.mark.parametrize("config, said", [
-    ({}, '"cluster" is not found'), ({"cluster": TWO}, '"task" is not found'),
-    ({"cluster": TWO, "task": {"index": 0}}, '"type" is not found'),
+    ({}, '"cluster" is missing'), ({"cluster": TWO}, '"task" is missing'),
+    ({"cluster": TWO, "task": {"index": 0}}, 'has no member "type"'),
     ({"cluster": {"ps": ["a:1"]}, "task": {"type": "ps"}}, "must have chief or worker"),
     ({"cluster": TWO, "task": {"type": "ps"}}, "not a job of the cluster")])
 def test_standard_server_reports_missing_parts_of_tf_config(config: Any, said: str) -> None:
@@ -256,7 +256,7 @@ def test_independent_workers_synchronise_through_their_agents(tmp_path: pathlib.
 
 def test_agent_of_another_task_is_refused_before_a_server_starts() -> None:
     made = Servers()
-    with pytest.raises(ValueError, match="agent: it is worker:1, and this is worker:0"):
+    with pytest.raises(ValueError, match="agent: its task is worker:1, but this process is worker:0"):
         independent(never, "worker", 0, TWO, agent=muster.Agent("127.0.0.1:1", task="worker:1"), servers=made)
     assert made.all == {}
 

@@ -63,7 +63,7 @@ def test_later_failures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     assert run(f, TWO) is None
     (line,) = [r for r in caplog.records if r.levelno == logging.WARNING]
-    assert line.getMessage() == "worker:0 has failed, after it was asked to stop; it is not raised"
+    assert line.getMessage() == "worker:0 has failed after it was asked to stop; the exception is not raised"
     assert line.exc_info and str(line.exc_info[1]) == "the checkpoint is not written"
 
 
@@ -138,7 +138,7 @@ def test_barrier_breaks_when_a_task_has_returned_or_does_not_arrive() -> None:
         if not context().is_chief:
             context().wait_for_other_workers()
 
-    with pytest.raises(threading.BrokenBarrierError, match="worker:0 cannot arrive, because it has ended"):
+    with pytest.raises(threading.BrokenBarrierError, match="worker:0 can no longer arrive at the barrier"):
         run(f, TWO)
     over = threading.Event()
 

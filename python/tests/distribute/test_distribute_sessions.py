@@ -37,8 +37,8 @@ def test_chief_prepares_the_job_and_the_others_wait(server: None, caplog: pytest
 
     run(f, TWO, TraitStrategy(True))
     assert steps[0] == "init" and sorted(steps[1:]) == ["worker:0", "worker:1"] and len(asked) > 1
-    assert "session of worker:0: the chief's, which prepares the job, master 'grpc://a:1'" in caplog.text
-    assert "session of worker:1: waits until the chief has prepared the job, master 'grpc://b:1'" in caplog.text
+    assert "session of worker:0: this is the chief, which prepares the job, master 'grpc://a:1'" in caplog.text
+    assert "session of worker:1: waiting until the chief has prepared the job, master 'grpc://b:1'" in caplog.text
 
 
 def test_checkpoint_is_restored_instead_of_init(server: None) -> None:
@@ -56,11 +56,11 @@ def test_checkpoint_is_restored_instead_of_init(server: None) -> None:
     assert prepared(True, checkpoint_dir="d") == ["d"]
     assert prepared(False, checkpoint_dir="d") == ["d", "init"]
     assert prepared(True, checkpoint_filename_with_path="f") == ["f"]
-    with pytest.raises(FileNotFoundError, match="nothing was restored from f"):
+    with pytest.raises(FileNotFoundError, match="no checkpoint was restored from f"):
         prepared(False, checkpoint_filename_with_path="f")
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match="pass only one of them"):
         prepared(True, checkpoint_dir="d", checkpoint_filename_with_path="f")
-    with pytest.raises(ValueError, match="no function restore"):
+    with pytest.raises(ValueError, match="no restore function"):
         run(lambda s: context().session_creator(checkpoint_dir="d"))
 
 
@@ -71,7 +71,7 @@ def test_session_creation_has_a_time_limit(server: None, monkeypatch: pytest.Mon
         if context().task_id:
             context().session_creator(never_ready, max_wait_secs=0.3).create_session()
 
-    with pytest.raises(muster.WaitTimeout, match="the chief has not prepared the job within 0.3 s"):
+    with pytest.raises(muster.WaitTimeout, match="the chief did not prepare the job within 0.3 s"):
         run(f, TWO, TraitStrategy(True))
     monkeypatch.setenv("MUSTER_COORDINATOR", "127.0.0.1:1")
     with pytest.raises(muster.UnavailableError, match="no answer from 127.0.0.1:1 within 0.3 s"):

@@ -57,7 +57,7 @@ def test_arguments_have_the_order_of_tensorflow() -> None:
 
 
 def test_object_that_is_not_a_strategy_is_named() -> None:
-    with pytest.raises(TypeError, match="strategy: dict has no member 'between_graph'; derive it from "
+    with pytest.raises(TypeError, match="strategy: dict has no member 'between_graph'; derive the class from "
                                         "muster.distribute.Strategy"):
         run(lambda s: None, TWO, {})
 

@@ -247,5 +247,5 @@ def test_offered_contents_are_checked_and_held(server: HolderServer, worker: sha
     server.outputs_stay = False
     server.hang_up()
     until(lambda: len(server.first) == 2 and worker._process.holding.ready())
-    with pytest.raises(OSError, match="are not kept"):
+    with pytest.raises(OSError, match="does not store outputs"):
         offer(MB)

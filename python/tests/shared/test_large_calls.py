@@ -251,7 +251,7 @@ def test_lost_result_of_a_connected_task_repeats_reads_and_fails_methods(made: C
         assert (v.read().fetch(20) == 1).all()
         fail.append(1)
         before = keeper.calls().fetch(20)
-        with pytest.raises(muster.UnavailableError, match="the result of kept of .*Keeper on ps:0 was in the memory"):
+        with pytest.raises(muster.UnavailableError, match="the result of kept of .*Keeper on ps:0 was lost"):
             keeper.kept().fetch(20)
         assert keeper.calls().fetch(20) == before + 1
 

@@ -347,7 +347,7 @@ def test_background_error_is_raised_at_the_end_of_its_block(with_two: Cluster, t
     c.variable(np.zeros(1), name="v")
     (tmp_path / "file").write_text("no directory")
     with pytest.raises(OSError, match="file"), c.checkpoints(tmp_path / "file", every=0.01):
-        until(lambda: "no checkpoint was made" in caplog.text, "it is in the log")
+        until(lambda: "no checkpoint was saved" in caplog.text, "it is in the log")
     assert c.schedule(pow, (2, 2)).fetch(20) == 4, "the error is raised once"
 
 
@@ -389,7 +389,7 @@ def test_quiesce_waits_for_calls_that_callbacks_schedule(with_two: Cluster, tmp_
 
     value = c.schedule(first, (str(gate),))
     value.add_done_callback(lambda: values.append(c.schedule(add, (v,))))
-    with pytest.raises(muster.WaitTimeout, match="1 closures have not finished within 0.1 s"):
+    with pytest.raises(muster.WaitTimeout, match="1 closure that the checkpoint waits for did not finish within 0.1 s"):
         c.save(tmp_path / "saved", quiesce=True, timeout=0.1)
     saved: list[int] = []
     thread = threading.Thread(target=lambda: saved.append(c.save(tmp_path / "saved", quiesce=True, timeout=20)))

@@ -271,5 +271,6 @@ def test_dataset_is_unavailable_after_a_server_restart(make_cluster: Callable[..
     before = cluster.server.grpc, cluster.server.http[len("http://"):]
     cluster.server.kill()
     cluster.server.start(*before)
-    with pytest.raises(muster.UnavailableError, match="dataset 'two' no longer exists: the server was restarted"):
+    with pytest.raises(muster.UnavailableError, match="dataset 'two' no longer exists, because the server was "
+                                                      "restarted"):
         ds.done()

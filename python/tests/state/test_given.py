@@ -28,9 +28,10 @@ def both(c: muster.ClusterCoordinator, array: Any) -> list[Any]:
 
 def test_value_outside_of_the_dtype_is_an_error(c: muster.ClusterCoordinator) -> None:
     for dtype, wrong, said in (
-            ("int32", np.int64(2 ** 40), "int32 has -2147483648 to 2147483647"), ("int32", -2 ** 31 - 1, "int32 has"),
-            ("int32", [1, np.int64(2 ** 40), 3], "1099511627776"), ("uint8", 300, "uint8 has 0 to 255"),
-            ("uint8", [-1, 0, 0], "-1"), ("bool", [0, 1, 2], "bool has 0 to 1")):
+            ("int32", np.int64(2 ** 40), "out of range for int32, which is -2147483648 to "
+                                         "2147483647"), ("int32", -2 ** 31 - 1, "for int32"),
+            ("int32", [1, np.int64(2 ** 40), 3], "1099511627776"), ("uint8", 300, "for uint8, which is 0 to 255"),
+            ("uint8", [-1, 0, 0], "-1"), ("bool", [0, 1, 2], "for bool, which is 0 to 1")):
         for v in both(c, np.zeros(3, dtype)):
             with pytest.raises(ValueError, match=said):
                 v.assign(wrong)
@@ -43,7 +44,7 @@ def test_value_outside_of_the_dtype_is_an_error(c: muster.ClusterCoordinator) ->
     flags.assign([1, False, True])
     assert flags.read().fetch(20).tolist() == [True, False, True]
     held = Variable(np.zeros(2, "int32"))
-    with pytest.raises(ValueError, match="int32 has"):
+    with pytest.raises(ValueError, match="for int32"):
         held.assign_add(np.array(2 ** 40))
 
 
@@ -63,7 +64,7 @@ def test_rates_are_single_finite_numbers(c: muster.ClusterCoordinator) -> None:
         for wrong in (None, "0.1", [0.1, 0.2], np.ones(1), True):
             for call in (lambda: v.sgd(g, wrong), lambda: v.adam(g, wrong), lambda: v.sgd_rows([0], rows, wrong),
                          lambda: v.adam_rows([0], rows, wrong)):
-                with pytest.raises(TypeError, match="learning_rate: .* is not a number"):
+                with pytest.raises(TypeError, match="learning_rate: .* is not a (single )?number"):
                     call()
         for call, said in ((lambda: v.sgd(g, float("nan")), "learning_rate: nan"),
                            (lambda: v.sgd(g, 0.1, float("inf")), "momentum: inf"),

@@ -69,6 +69,6 @@ def test_result_that_json_cannot_represent_is_an_error() -> None:
     messages = [f.message for f in answers.failure]
     assert "thing returned a value that is not JSON" in messages[0]
     assert "the arguments are not JSON" in messages[1]
-    assert messages[2] == "an object on a task has no '__init__'"
+    assert messages[2] == "'__init__' cannot be called: methods that begin with an underscore are private"
     assert answers.failure[2].kind == FailureKind.USER
     assert "sub" in messages[3]

@@ -31,7 +31,7 @@ def test_python_class_is_created_by_its_name(cluster: Cluster) -> None:
             t.same(object())
         with pytest.raises(ValueError, match="the arguments have .* the limit is"):
             t.same("x" * (handle.ARGUMENT_BYTES_MAX + 1))
-        with pytest.raises(TypeError, match="takes JSON: set is not JSON"):
+        with pytest.raises(TypeError, match="accepts only JSON: set is not JSON"):
             c.create("Tally", ({1},), task="worker:0")
         with pytest.raises(muster.ClosureError, match="no function 'Nobody'"):
             c.create("Nobody", task="worker:0").add().fetch(20)

@@ -29,7 +29,7 @@ def test_variable_is_created_from_an_array_or_a_shape() -> None:
     shape, dtype, version = value(ones.info())
     assert (shape.tolist(), dtype, int(version)) == ([2, 3], "int32", 0)
     for wrong, said in (([np.zeros(1, "uint16")], "uint16"), ([np.array([1]), "text", "ones"], "text"),
-                        ([np.array([1]), "int32", "twos"], "twos"), ([], "made of an array")):
+                        ([np.array([1]), "int32", "twos"], "twos"), ([], "created from an array")):
         with pytest.raises((TypeError, ValueError), match=said):
             make(arrays.encode(wrong))
 
@@ -45,7 +45,7 @@ def test_updates_are_counted_and_need_equal_shapes_and_dtypes() -> None:
         v.assign(f32(1, 2))
     with pytest.raises(TypeError, match="float32.*float64"):
         v.assign_add(np.zeros((2, 2)))
-    with pytest.raises(IndexError, match="rows 1 to 3: the variable has 2"):
+    with pytest.raises(IndexError, match="rows 1 to 3: the number of rows is 2"):
         v.assign_rows(np.array(1), f32([0, 0], [0, 0]))
     with pytest.raises(TypeError, match="assigned, read and gathered"):
         Variable(np.zeros(2, "bool")).assign_add(np.zeros(2, "bool"))
@@ -60,7 +60,7 @@ def test_rows_are_gathered_and_scattered() -> None:
     assert value(v.read()).tolist() == [[7, 7], [1, 2], [0, 0], [0, 0]]
     assert value(v.read_rows(np.array(1), np.array(2))).tolist() == [[1, 2]]
     for wrong in (4, -1):
-        with pytest.raises(IndexError, match=f"index {wrong}: the variable has 4 rows"):
+        with pytest.raises(IndexError, match=f"index {wrong}: the number of rows is 4"):
             v.scatter_add(np.array([0, wrong]), np.zeros((2, 2), "float32"))
     with pytest.raises(ValueError, match="shape"):
         v.scatter_add(np.array([0]), np.zeros((1, 3), "float32"))

@@ -70,11 +70,11 @@ def test_invalid_calls_of_a_variable_are_refused_at_once(cluster_of_two: Cluster
                 (lambda: v.assign([1, 2]), ValueError, r"\(3,\).*\(2,\)"),
                 (lambda: v.assign_add(np.zeros(3)), TypeError, "float32.*float64"),
                 (lambda: v.adam(np.zeros(3)), TypeError, "float32.*float64"),
-                (lambda: v.gather([0, 3]), IndexError, "index 3: the variable has 3 rows"),
+                (lambda: v.gather([0, 3]), IndexError, "index 3: the number of rows is 3"),
                 (lambda: v.gather([0.5]), TypeError, "integers in one dimension"),
                 (lambda: v.scatter_add([-1], rows), IndexError, "index -1"),
                 (lambda: v.scatter_sub([0, 1], rows), ValueError, r"\(2,\).*\(1,\)"),
-                (lambda: v.read_rows(1, 4), IndexError, "rows 1 to 4: the variable has 3")):
+                (lambda: v.read_rows(1, 4), IndexError, "rows 1 to 4: the number of rows is 3")):
             with pytest.raises(error, match=said):
                 wrong()
         assert v.read().fetch(20).tolist() == [0, 0, 0]

@@ -95,7 +95,7 @@ def test_lost_node_is_ignored_if_too_few_remain_or_the_loss_is_uncertain(keys: M
 def test_node_that_is_alive_in_the_previous_round_is_waited_for(keys: Memory) -> None:
     a, b = Player(keys, "a", 1), Player(keys, "b", 1, join_timeout=0.7)
     all_join(a, b)
-    with pytest.raises(TimedOut, match="1 of 1 to 2 nodes have joined, a is in the round before"):
+    with pytest.raises(TimedOut, match="1 of 1 to 2 nodes have joined; still in the previous round: a"):
         b.begin().end()
 
 
@@ -211,7 +211,7 @@ def test_node_that_waited_without_success_closes_nothing(keys: Memory) -> None:
 
 def test_cluster_has_one_job_at_a_time(keys: Memory) -> None:
     all_join(*[Player(keys, name, job="x/1") for name in "ab"])
-    with pytest.raises(Broken, match="the job 'x/1' of torchrun uses the store.*--rdzv-conf cluster=NAME"):
+    with pytest.raises(Broken, match="the torchrun job 'x/1' already uses the TCPStore.*--rdzv-conf cluster=NAME"):
         Player(keys, "c", job="w").begin().end()
 
 

@@ -98,7 +98,7 @@ TEST_F(sharing, what_is_taken_is_the_memory_and_told_of_when_it_goes) {
   EXPECT_EQ(dropped.get_future().get(), name);
   EXPECT_EQ(taken->bytes(), "bytes") << "whoever has it keeps it";
   EXPECT_FALSE(take(gives.socket_name(), name, 5));
-  EXPECT_EQ(why, "it is no longer held");
+  EXPECT_EQ(why, "the process no longer stores the value");
   EXPECT_FALSE(gives.opened(name));
 }
 
@@ -138,7 +138,7 @@ TEST_F(sharing, held_bytes_are_limited) {
 TEST_F(sharing, another_size_than_was_said_is_not_taken) {
   auto const name = hold("bytes");
   EXPECT_FALSE(take(gives.socket_name(), name, 6));
-  EXPECT_EQ(why, "this is not the memory of " + absl::BytesToHexString(name));
+  EXPECT_EQ(why, "the received memory does not contain " + absl::BytesToHexString(name));
   EXPECT_EQ(got, 0);
 }
 
@@ -150,7 +150,7 @@ TEST_F(sharing, another_memory_than_was_asked_for_is_not_taken) {
     send_packet(socket, 'A', asked.name, other.get());
   });
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(why, "this is not the memory of " + absl::BytesToHexString(name));
+  EXPECT_EQ(why, "the received memory does not contain " + absl::BytesToHexString(name));
   holder.join();
 }
 
@@ -196,7 +196,7 @@ TEST_F(sharing, memory_with_a_label_is_taken_as_what_its_label_says) {
 
   auto const other = give(labelled(bytes, bytes.size(), random_name(), F_SEAL_FUTURE_WRITE));
   EXPECT_FALSE(take(gives.socket_name(), other, bytes.size()));
-  EXPECT_NE(why.find("not the memory of"), std::string::npos) << why;
+  EXPECT_NE(why.find("does not contain"), std::string::npos) << why;
   auto const longer = random_name();
   EXPECT_TRUE(gives.reserve(bytes.size()));
   gives.add(longer, labelled(bytes, 8192, longer, F_SEAL_FUTURE_WRITE), bytes.size());
@@ -212,13 +212,14 @@ TEST_F(sharing, a_holder_that_hangs_up_or_is_not_there_is_not_waited_for) {
   auto const at = "muster-test-" + absl::BytesToHexString(name.substr(16));
   auto holder = answer_once(at, [](int, unix_packet&) {});
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(why, "the process that holds it has closed the connection");
+  EXPECT_EQ(why, "the process that stores the value has closed the connection");
   holder.join();
   EXPECT_FALSE(take(at, name, 5));
   EXPECT_EQ(why, "Connection refused");
   EXPECT_FALSE(take(at, name, 5));
-  EXPECT_EQ(
-      why, "it is not tried now, because it failed recently or the limit of connections is reached")
+  EXPECT_EQ(why,
+            "the process that stores the value is not contacted, because this failed recently or "
+            "the connection limit is reached")
       << "for a while";
 }
 
@@ -228,9 +229,9 @@ TEST_F(sharing, more_holders_than_the_limit_are_not_tried) {
     holders.push_back(std::make_unique<memory_server>(l.io, 100));
     EXPECT_FALSE(take(holders.back()->socket_name(), random_name(), 5));
     EXPECT_EQ(why, i < memory_client::holders_max
-                       ? "it is no longer held"
-                       : "it is not tried now, because it failed recently or "
-                         "the limit of connections is reached")
+                       ? "the process no longer stores the value"
+                       : "the process that stores the value is not contacted, because this failed "
+                         "recently or the connection limit is reached")
         << i;
   }
   l.run([&] {
@@ -243,9 +244,9 @@ TEST_F(sharing, number_of_remembered_absent_holders_is_limited) {
   for (std::size_t i = 0; i < memory_client::avoided_max; ++i)
     EXPECT_FALSE(take(at(i), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
-  EXPECT_EQ(
-      why,
-      "it is not tried now, because it failed recently or the limit of connections is reached");
+  EXPECT_EQ(why,
+            "the process that stores the value is not contacted, because this failed recently or "
+            "the connection limit is reached");
   EXPECT_FALSE(take(at(memory_client::avoided_max), random_name(), 5));
   EXPECT_FALSE(take(at(0), random_name(), 5));
   EXPECT_EQ(why, "Connection refused") << "all are tried again";
@@ -293,7 +294,7 @@ TEST_F(sharing, another_user_gets_nothing) {
     std::string ignored;
     if (setuid(65'534) != 0) _exit(9);
     if (connect_to(at, ignored)) _exit(1);  // sees that the holder is another user
-    _exit(ignored == "it belongs to another user" ? 0 : 2);
+    _exit(ignored == "the socket belongs to another user" ? 0 : 2);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

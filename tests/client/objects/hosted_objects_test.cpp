@@ -187,7 +187,7 @@ TEST_F(hosted, tells_callers_of_other_languages_what_it_takes) {
     auto const h = read_reports(s, 1, 1);
     ASSERT_EQ(h.failures.size(), 1u);
     EXPECT_EQ(h.failures[0].message(),
-              "C++ objects take JSON arguments; these are bytes, as Python sends them");
+              "C++ objects accept only JSON arguments, not pickled arguments from Python");
   }});
 }
 

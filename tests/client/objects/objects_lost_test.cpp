@@ -120,8 +120,8 @@ TEST(lost_objects, loss_is_reported_once_to_a_resumed_session) {
   for (int i = 0; i < 2; ++i) {
     auto const e = thrown_by<unavailable_error>([&] { o.call<int>("value").fetch(); });
     EXPECT_EQ(e.message(),
-              "UNAVAILABLE: Counter.value on ps:0: the object no longer exists: the server was "
-              "restarted");
+              "UNAVAILABLE: Counter.value on ps:0: the object no longer exists, because the server "
+              "was restarted");
   }
   EXPECT_EQ(thrown_by<unavailable_error>([&] { c.join(); }).failure().dependencies,
             std::vector<std::string>{"ps:0"});

@@ -70,11 +70,13 @@ TEST(arrays, invalid_encoding_names_the_field_and_the_limit) {
   };
   EXPECT_EQ(with(0, "\x80"), "arrays: magic: these bytes are not encoded arrays");
   EXPECT_EQ(with(9, "\x04"), "arrays: count: 1027, the limit is 1000");
-  EXPECT_EQ(with(13, "x"), "arrays: array 0: dtype: there is no 'xnt32'");
+  EXPECT_EQ(with(13, "x"), "arrays: array 0: dtype: 'xnt32' is not supported");
   EXPECT_EQ(with(18, "\x09"), "arrays: array 0: dimensions: 9, the limit is 8");
-  EXPECT_EQ(with(19, "\x02"), "arrays: array 0: bytes: 8 are not a int32 of shape (2, 2)");
-  EXPECT_EQ(with(26, "\xff"),
-            "arrays: array 0: bytes: 8 are not a int32 of shape (18374686479671623681, 2)");
+  EXPECT_EQ(with(19, "\x02"),
+            "arrays: array 0: bytes: 8 does not match dtype int32 and shape (2, 2)");
+  EXPECT_EQ(
+      with(26, "\xff"),
+      "arrays: array 0: bytes: 8 does not match dtype int32 and shape (18374686479671623681, 2)");
   EXPECT_EQ(shown({}), "()");
   EXPECT_EQ(shown({3}), "(3,)");
 }

@@ -199,7 +199,7 @@ TEST_F(checkpoints, of_a_lost_task_wait_for_restore) {
   m.n.call<int>("add", 3).fetch();
   wait_for_next(made);
   ps1.reset();
-  log.wait_for("no checkpoint was made: ");
+  log.wait_for("no checkpoint was saved: ");
   log.wait_for(waits);
   auto const last = newest();
   EXPECT_THROW(c->join(), unavailable_error) << "it is told as ever";
@@ -264,7 +264,7 @@ TEST_F(checkpoints, wait_so_long_for_what_runs) {
   EXPECT_EQ(thrown_by<wait_timeout>([&] {
               c->save(path, {.quiesce = true, .timeout = milliseconds(20)});
             }).what(),
-            std::string("1 closures have not finished within 20 ms, which a checkpoint waits for"));
+            std::string("1 closure that the checkpoint waits for did not finish within 20 ms"));
   {
     auto const made = c->checkpoints(path, often, {.quiesce = true});
     auto const is_held = [&] {
@@ -296,7 +296,7 @@ TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
   {
     logged log;
     auto made = c->checkpoints(path, often);
-    log.wait_for("no checkpoint was made: ");
+    log.wait_for("no checkpoint was saved: ");
     EXPECT_THROW(made.stop(), std::exception);
     EXPECT_NO_THROW(made.stop());
     EXPECT_NO_THROW(c->join());
@@ -304,7 +304,7 @@ TEST_F(checkpoints, whose_writing_fails_tell_the_next_call_once) {
   {
     logged log;
     auto const made = c->checkpoints(path, often);
-    log.wait_for("no checkpoint was made: ");
+    log.wait_for("no checkpoint was saved: ");
   }
   EXPECT_THROW(c->done(), std::exception);
   EXPECT_NO_THROW(c->done());

@@ -95,7 +95,7 @@ TEST_F(variables, errors_are_raised_at_the_call) {
     EXPECT_EQ(thrown_by<std::out_of_range>([&] {
                 v.gather(places{0, 3});
               }).what(),
-              std::string("index 3: the variable has 3 rows"));
+              std::string("index 3: the number of rows is 3"));
     EXPECT_THROW(v.scatter_add(places{-1}, floats{1}), std::out_of_range);
     EXPECT_THROW(v.scatter_add(places{0, 1}, floats{1}), std::invalid_argument);
     EXPECT_THROW(v.read_rows(1, 4), std::out_of_range);
@@ -116,7 +116,7 @@ TEST_F(variables, refuse_what_is_wrong_where_they_are) {
   auto const v = c->make_variable<float>({.name = "v"}, {3});
   auto const o = c->get_object("v");
   auto const e = thrown_by<input_error>([&] { o.call<void>("read").fetch(); });
-  EXPECT_EQ(e.message(), "a variable takes arrays, not JSON; call it through a muster::variable");
+  EXPECT_EQ(e.message(), "a variable accepts arrays, not JSON; call it through a muster::variable");
   auto const none = c->create({.task = "ps:0"}, "muster.variable", 3);
   auto const why = thrown_by<closure_error>([&] { none.call<void>("read").fetch(); });
   EXPECT_EQ(why.type(), "ValueError");

@@ -20,7 +20,7 @@ TEST(server_addresses, that_are_not_reached_are_told_with_the_last_cause) {
   EXPECT_EQ(unreached_reason("DNS resolution failed for nowhere:1: C-ares status is not "
                              "ARES_SUCCESS qtype=A name=nowhere is_balancer=0: Domain name not "
                              "found"),
-            "its host name is not known (DNS)");
+            "its host name cannot be resolved (DNS)");
   EXPECT_EQ(unreached_reason("failed to connect to all addresses; last error: UNKNOWN: "
                              "ipv4:127.0.0.1:1: Failed to connect to remote host: Connection "
                              "refused"),

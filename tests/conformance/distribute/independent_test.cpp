@@ -204,8 +204,8 @@ TEST_F(distribute_config, the_start_is_one_line_with_mode_cluster_and_task) {
                              task("worker", 0).cluster->to_json() +
                              ", task worker:0, rpc layer grpc, environment none");
   EXPECT_TRUE(lines.at(1).starts_with("standard server grpc://")) << lines.at(1);
-  EXPECT_NE(lines.at(1).find(" starts, configuration {"), std::string::npos) << lines.at(1);
-  EXPECT_EQ(lines.at(2), "distribute coordinator: local, there is no cluster");
+  EXPECT_NE(lines.at(1).find(", configuration {"), std::string::npos) << lines.at(1);
+  EXPECT_EQ(lines.at(2), "distribute coordinator: running locally, because no cluster is defined");
 }
 
 // TensorFlow returns without a message.

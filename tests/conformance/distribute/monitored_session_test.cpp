@@ -102,7 +102,7 @@ TEST_F(distribute_sessions, a_checkpoint_needs_a_way_to_restore_it) {
     c.create();
     FAIL();
   } catch (cluster_error const& e) {
-    EXPECT_EQ(std::string(e.what()), "a checkpoint is named, but scaffold::restore is empty");
+    EXPECT_EQ(std::string(e.what()), "a checkpoint is set, but scaffold::restore is empty");
   }
 }
 
@@ -118,7 +118,7 @@ TEST_F(distribute_sessions, who_waits_for_the_chief_gives_up_after_the_longest_w
     c.create();
     FAIL() << "nobody prepared anything";
   } catch (wait_timeout const& e) {
-    EXPECT_EQ(std::string(e.what()), "the chief has not prepared the job within 150 ms");
+    EXPECT_EQ(std::string(e.what()), "the chief did not prepare the job within 150 ms");
   }
   EXPECT_GE(asked, 2) << "it asks again and again";
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
@@ -157,11 +157,12 @@ TEST_F(distribute_sessions, its_kind_and_its_configuration_are_a_line_of_the_log
   c.server.name = "worker:1";
   c.create();
   set_log({});
-  EXPECT_EQ(lines, (std::vector<std::string>{
-                       "session of a worker function: the chief's, which prepares the job, master "
-                       "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}",
-                       "session of worker:1: waits until the chief has prepared the job, master "
-                       "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}"}));
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{
+                "session of a worker function: this is the chief, which prepares the job, master "
+                "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}",
+                "session of worker:1: waiting until the chief has prepared the job, master "
+                "'grpc://a:1', configuration {\"x\":1,\"device_filters\":[\"/job:ps\"]}"}));
 }
 
 TEST_F(distribute_sessions, independent_testBetweenGraphWithMonitoredSession) {

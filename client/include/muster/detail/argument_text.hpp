@@ -127,8 +127,7 @@ void append_named(request& r, std::vector<std::string_view>& names, keyword<T> c
 /// arguments.
 template <class... Args>
 void append_arguments(request& r, Args const&... args) {
-  static_assert(keywords_come_last<Args...>(),
-                "arguments by name must follow arguments by position");
+  static_assert(keywords_come_last<Args...>(), "named arguments must follow positional arguments");
   blob_recording_scope const here(r.contents);
   if constexpr (!any_keyword<Args...>) {
     append_tuple(r, std::tie(args...));

@@ -34,7 +34,7 @@ std::string expected_type() {
   if constexpr (std::is_same_v<T, bool>) {
     return "a boolean";
   } else if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
-    return "an integer, not negative and in range";
+    return "a non-negative integer in range";
   } else if constexpr (std::is_integral_v<T>) {
     return "an integer in range";
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -107,11 +107,10 @@ T made_of(boost::json::value const& v) {
   if constexpr (can_be_made<T>::value)
     return boost::json::value_to<T>(v);
   else
-    static_assert(
-        can_be_made<T>::value,
-        "a function of muster takes or gives a type that cannot be made of JSON: describe "
-        "it with BOOST_DESCRIBE_STRUCT, or give it a tag_invoke with "
-        "boost::json::value_to_tag; see 'Types of your own' in docs/cpp.md");
+    static_assert(can_be_made<T>::value,
+                  "an argument or result of a Muster function has a type that cannot be read from "
+                  "JSON: describe it with BOOST_DESCRIBE_STRUCT, or give it a tag_invoke with "
+                  "boost::json::value_to_tag; see 'Types of your own' in docs/cpp.md");
 }
 
 template <class T>
@@ -120,8 +119,8 @@ boost::json::value written(T&& v) {
     return boost::json::value_from(std::forward<T>(v));
   else
     static_assert(can_be_written<std::remove_cvref_t<T>>::value,
-                  "a function of muster takes or gives a type that cannot be written as JSON: "
-                  "describe it with BOOST_DESCRIBE_STRUCT, or give it a tag_invoke with "
+                  "an argument or result of a Muster function has a type that cannot be written as "
+                  "JSON: describe it with BOOST_DESCRIBE_STRUCT, or give it a tag_invoke with "
                   "boost::json::value_from_tag; see 'Types of your own' in docs/cpp.md");
 }
 
@@ -160,7 +159,8 @@ std::optional<misfit> misfit_of(boost::json::value const& v, std::string const& 
       else if (!is_optional<member>::value)
         found = wrong(expected_type<T>() + "; '" + d.name + "' is missing");
     });
-    if (!found && known < object->size()) return wrong(expected_type<T>() + " and no others");
+    if (!found && known < object->size())
+      return wrong(expected_type<T>() + " and no other members");
     return found;
   } else if constexpr (std::is_same_v<T, json::value>) {
     return found;
