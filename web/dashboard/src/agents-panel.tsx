@@ -1,5 +1,4 @@
-// The agents of the selected cluster. Agents that failed are separate from agents that failed as a consequence; late
-// and missing agents are marked.
+// Agents that failed are separate from agents that failed as a consequence.
 
 import { agentName, countPlights, hostOf, listAgents, plight, PLIGHT_SHAPES, PLIGHT_WORDS, PLIGHTS, remark, troubled, type Plight } from './model/agents';
 import { age, clock, count, moment } from './model/format';
@@ -69,7 +68,6 @@ const clusterColumn: Column<AgentRow> = {
 };
 const problemColumns = [...columns.slice(0, 2), clusterColumn, ...columns.slice(2).filter(({ title }) => title !== 'Incarnation' && title !== 'Devices')];
 
-// Agents with problems in all clusters. Renders nothing if there are none.
 export function AgentProblems() {
   slow.value;
   const counted = new Set(

@@ -1,4 +1,4 @@
-// Screen reader announcements of connection changes, new errors and new alerts, at most once in five seconds. Changing
+// Announces connection changes, new errors and new alerts to screen readers, at most once in five seconds. Changing
 // numbers are never announced.
 
 import { effect } from '@preact/signals';
@@ -13,7 +13,7 @@ const EVERY_MS = 5000;
 const ERROR = TASK_STATES.indexOf('ERROR');
 
 export function startAnnouncing(): void {
-  const pending = new Map<string, string>(); // by topic; only the newest message of each topic is announced
+  const pending = new Map<string, string>(); // only the newest message of each topic is announced
   let timer: ReturnType<typeof setTimeout> | undefined;
   let said = -Infinity;
   let errors: number | null = null;
@@ -41,7 +41,7 @@ export function startAnnouncing(): void {
     if (errors !== null && now > errors) queue('errors', `${plural(now, 'task')} in error.`);
     errors = now;
   });
-  let known: ReadonlySet<string> | null = null; // alerts that existed before
+  let known: ReadonlySet<string> | null = null; // already known alerts
   effect(() => {
     slow.value;
     if (store.seq('attention') === null) return;

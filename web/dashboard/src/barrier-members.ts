@@ -6,8 +6,8 @@ import type { BarrierRow } from './model/protocol';
 import { api, get, Gone } from './rest';
 
 const BARRIERS = 10; // per cluster; further barriers show only counts
-const MEMBERS = 1000; // per barrier
-const EVERY = 5000; // ms; a new arrival triggers a request immediately
+const MEMBERS = 1000;
+const EVERY = 5000; // ms; a new arrival triggers an immediate request
 
 const NONE: readonly BarrierView[] = [];
 

@@ -1,5 +1,3 @@
-// Running barriers with the names of missing tasks, then ended barriers.
-
 import { useSignal } from '@preact/signals';
 import { useBarrierMembers } from './barrier-members';
 import { hostOf, taskName } from './model/agents';
@@ -119,7 +117,6 @@ function Running({ barrier: b, known }: { barrier: BarrierRow; known: BarrierVie
   );
 }
 
-// A dot for each member, filled once the member has arrived.
 function Members({ all }: { all: readonly Member[] }) {
   const more = useSignal(false);
   const arrived = all.filter((m) => m.came > 0);

@@ -1,5 +1,4 @@
-// Throughput, queue and latency over five minutes, an hour or a day. The five minutes come with the counters; older
-// data and latencies are read over REST.
+// The last five minutes come with the counters; older data and latencies are read over REST.
 
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -73,7 +72,7 @@ const CHARTS: readonly Shown[] = [
 
 const EVERY_MS: Record<Span, number> = { '5m': 5000, '1h': 10_000, '24h': 60_000 };
 
-// The chart script is larger than everything needed before it. The chart is empty until the script is loaded.
+// The chart script is larger than everything needed before it.
 const Drawn = lazy<ChartProps>(
   async () => (await import('./parts/chart')).Chart,
   () => null,
@@ -143,7 +142,7 @@ function useMarkers(): readonly Marker[] {
   );
 }
 
-// Parses the time range in the address, for example "1795764980-1795765000" in seconds.
+// Parses for example "1795764980-1795765000", in seconds.
 function rangeOf(text: string): [number, number] | null {
   const [from, to] = text.split('-').map(Number);
   return from && to && from < to ? [from, to] : null;

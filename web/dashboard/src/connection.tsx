@@ -1,4 +1,4 @@
-// Shows whether the data is current, because a frozen page must not look live.
+// A frozen page must not look live.
 
 import { signal } from '@preact/signals';
 import { session } from './access/session';
@@ -81,7 +81,7 @@ export function Banners() {
 
 export const announcement = signal('');
 
-// A live region for screen readers; announce.ts fills it.
+// A live region that announce.ts fills.
 export function Announcer() {
   return (
     <p class="unseen" role="status">

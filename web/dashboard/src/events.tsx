@@ -43,7 +43,6 @@ const columns: readonly Column<FoldedEvent>[] = [
   { title: 'Text', width: 'minmax(200px, 4fr)', cell: (e) => <Text event={e} /> },
 ];
 
-// The number of occurrences comes first, because folding hides the single events.
 function Text({ event: e }: { event: FoldedEvent }) {
   return (
     <bdi title={e.text}>

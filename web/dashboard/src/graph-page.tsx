@@ -1,4 +1,4 @@
-// The dependencies of a job: single closures up to 2,000, otherwise a box for each function.
+// Shows single closures up to 2,000, otherwise a box for each function.
 
 import { useMemo } from 'preact/hooks';
 import { useHeading } from './heading';

@@ -100,7 +100,7 @@ function Uptime() {
   slow.value;
   const { counters, hello } = store;
   if (!hello) return <p class="note">waiting for the server…</p>;
-  // Uptime is part of the counters, which were measured at serverNow.
+  // The counters were measured at serverNow.
   const up = counters ? counters.uptime_ms + (frozen.value ? 0 : viewNow() - store.serverNow) : 0;
   return (
     <p class="note" title={counters ? `since ${moment(store.serverNow - counters.uptime_ms)}` : ''}>
@@ -109,10 +109,10 @@ function Uptime() {
   );
 }
 
-// Single-letter shortcuts, inactive while the user types. Users can disable them in the help.
+// Shortcuts are inactive while the user types.
 function useShortcuts(find: { current: HTMLInputElement | null }): void {
   useEffect(() => {
-    let going = -Infinity; // time at which "g" was pressed; the next letter selects a page
+    let going = -Infinity; // time at which "g" was pressed
     const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
         if (!document.querySelector('dialog[open]')) paletteOpen.value = true;

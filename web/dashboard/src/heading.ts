@@ -1,4 +1,4 @@
-// The subject of the page, such as a job name or the function of a closure. Shown in the header and the tab.
+// The subject of the page, such as a job name, for the header and the tab.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

@@ -1,5 +1,3 @@
-// Which data of this server is durable, and whether disk writes are delayed.
-
 import { age, bytes, count, moment, span } from './model/format';
 import { slow, store, viewNow } from './page';
 import { Panel } from './parts/panel';

@@ -1,5 +1,3 @@
-// The five numbers that show first whether the server is well.
-
 import type { ComponentChildren } from 'preact';
 import { Bar } from './parts/bar';
 import { age, count, short, span } from './model/format';
@@ -47,7 +45,7 @@ interface KeyProps {
 }
 
 function Key({ label, testid, value, of, spark, token, children }: KeyProps) {
-  // The unit in "47.4 k" belongs to the number; the unit in "989 ms" is smaller. Screen readers get both as one text.
+  // The unit in "47.4 k" belongs to the number; the unit in "989 ms" is smaller. Screen readers get one text.
   const [digits, unit] = (value ?? '–').split(/ (?=ms$|s$)/);
   return (
     <div class="key" data-testid={testid}>

@@ -1,4 +1,4 @@
-// The list pages as one script. They share code, so they load together and compress better.
+// The list pages share code, so one script compresses better.
 
 export { Barriers } from './barriers';
 export { Events } from './events';

@@ -1,5 +1,5 @@
-// Polls a REST resource while the page shows it and it can change. Final values are read once. While the connection is
-// lost or the page is paused, no request is sent and the last response is kept.
+// Polls a REST resource while it is visible and can change. Final values are read once. While the connection is lost or
+// the page is paused, no request is sent and the last response is kept.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,22 +10,22 @@ import { get, Gone } from './rest';
 const TYPING_MS = 200;
 
 export interface Looked<T> extends Look<T> {
-  again(): void; // requests immediately, after a change made here
+  again(): void; // requests immediately
 }
 
 interface Options<T> {
   every?: number; // ms between a response and the next request
   over?(value: T): boolean; // whether the value is final
-  keep?: boolean; // for lists with filters: keep the old response until a changed request is answered
+  keep?: boolean; // for filters: keep the old response until a changed request is answered
   read?(path: string): Promise<T>; // for values that need several requests
 }
 
-// `path` is the resource, see rest.ts:api. An empty path sends no request.
+// An empty path sends no request.
 export function useLooked<T>(path: string, { every = 2000, over = () => false, keep = false, read = get }: Options<T> = {}): Looked<T> {
   const looked = useSignal<Look<T>>(nothing());
   const wake = useRef<() => void>(() => {});
   const held = asked(looked.value, path, keep);
-  // After a server restart, data is read again. The first connection does not count as a restart.
+  // After a server restart, data is read again.
   const boot = store.hello?.boot;
   const run = useRef({ boot, n: 0 });
   if (boot && run.current.boot !== boot) run.current = { boot, n: run.current.n + (run.current.boot ? 1 : 0) };

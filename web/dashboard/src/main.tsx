@@ -35,8 +35,7 @@ function App() {
   );
 }
 
-// Names from users are in <bdi> elements and titles. Characters in them that change the text direction are shown by
-// number.
+// Names from users are in <bdi> elements and titles. Characters that change the text direction are shown by number.
 const before = options.vnode;
 options.vnode = (vnode) => {
   const { type, props } = vnode as { type: unknown; props: { children?: unknown; title?: unknown } | null };
@@ -50,7 +49,7 @@ options.vnode = (vnode) => {
 };
 
 startTheme();
-// Waits at most half a second for the session before the first rendering.
+// Waits at most half a second for the session.
 await Promise.race([readSession(), new Promise((done) => setTimeout(done, 500))]);
 const root = document.getElementById('app')!;
 root.replaceChildren(); // the placeholder in index.html

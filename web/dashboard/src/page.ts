@@ -25,13 +25,13 @@ export const slow = signal(0);
 export const fast = signal(0);
 export const link = signal<Link>('connecting');
 export const paused = signal(false);
-export const query = chosen('q'); // search text of this page
+export const query = chosen('q');
 export const rebooted = signal(false); // until the user has read the notice
 export const shortcuts = signal(localStorage.getItem('muster.shortcuts') !== 'off');
 export const helpOpen = signal(false);
 export const paletteOpen = signal(false);
-export const order = signal<Float64Array>(new Float64Array(0)); // for the task list
-export const groups = signal<MapGroup[]>([]); // for the cluster map
+export const order = signal<Float64Array>(new Float64Array(0));
+export const groups = signal<MapGroup[]>([]);
 
 export const frozen = computed(() => paused.value || link.value !== 'live');
 
@@ -56,7 +56,6 @@ const socket = new Socket(
   },
 );
 
-// Returns the age of the data in ms.
 export function dataAge(): number {
   return performance.now() - socket.lastHeard;
 }
@@ -75,7 +74,6 @@ export function setPaused(next: boolean): void {
   socket.freeze(next);
 }
 
-// A new search returns to the first page of results.
 export const setQuery = (next: string): void => choose({ q: next, page: '', at: '' }, 'replace');
 
 export function setShortcuts(on: boolean): void {
@@ -97,7 +95,7 @@ let sortedSize = 0;
 let sortedOf: string | undefined;
 let groupedRows = -1;
 
-// Returns whether the server keeps history; false until the first counters arrive.
+// False until the first counters arrive.
 export const keepsHistory = (): boolean => store.counters?.durable?.history_bytes !== undefined;
 
 function requestFrame(): void {
@@ -175,21 +173,20 @@ function want(topics: readonly Topic[]): void {
   socket.want(topics);
 }
 
-// Returns the cluster in the address, else that of the main port.
+// The cluster in the address, else that of the main port.
 export function cluster(): ClusterRow | undefined {
   const all = store.clusters.all();
   if (picked.value) return all.find((row) => row.name === picked.value);
   return all.find((row) => row.main) ?? all[0];
 }
 
-// The address contains a cluster that does not exist. False until the clusters are known.
+// False until the clusters are known.
 export const unknownCluster = computed(() => {
   slow.value;
   return picked.value !== '' && store.clusters.all().length > 0 && !cluster();
 });
 
-// The cluster for REST requests; empty for the main cluster. Until the clusters are known, a cluster to which the token
-// is restricted.
+// Empty for the main cluster. Until the clusters are known, a cluster to which the token is restricted.
 export const clusterQuery = computed(() => {
   slow.value;
   const of = cluster();
@@ -197,7 +194,7 @@ export const clusterQuery = computed(() => {
   return picked.value || session.value?.clusters?.[0] || '';
 });
 
-// The selected task as a row ID. The address contains the task's name.
+// The address contains the task's name.
 export const selected = {
   get value(): number | null {
     void [fast.value, picked.value];
@@ -222,7 +219,7 @@ function rowNamed(name: string): number | null {
   return id;
 }
 
-// Returns the cluster name as rows contain it: empty for the main cluster.
+// Rows contain an empty name for the main cluster.
 export function poolOf(of: ClusterRow): string {
   return of.main ? '' : of.name;
 }

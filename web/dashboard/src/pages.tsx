@@ -1,5 +1,4 @@
-// Selects the page of an address. The scripts of lists, detail pages and charts are loaded when first opened, so that
-// the first page loads quickly.
+// Scripts of lists, detail pages and charts are loaded when first opened, so that the first page loads quickly.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';

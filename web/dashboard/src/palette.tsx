@@ -1,5 +1,4 @@
-// Ctrl-K: a field that finds pages, clusters, jobs, programs, closures, workers, hosts, objects, keys, saved filters
-// and commands. Loaded when first opened. Names come from the page's topics and from REST, and are shown as text.
+// Loaded when first opened. Names come from the page's topics and from REST, and are shown as text.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -58,7 +57,6 @@ function* offered(typed: string): Generator<Found> {
 
 const asked = (order: Order): Found => ({ kind: 'action', title: order.title, detail: order.detail, asks: order });
 
-// Returns the rows of a listing; empty without a request.
 function useAsked<Row>(name: string, path: string): readonly Row[] {
   return useLooked<Record<string, Row[]>>(path, { keep: true, over: () => true }).value?.[name] ?? [];
 }

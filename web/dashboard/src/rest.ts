@@ -1,6 +1,4 @@
-// REST requests, and errors with the server's messages.
-
-// The object does not exist. The server's message tells whether it ever existed.
+// The server's message tells whether the object ever existed.
 export class Gone extends Error {}
 
 export class Refused extends Error {
@@ -28,14 +26,14 @@ export async function get<Body>(path: string): Promise<Body> {
   return (await ask(path)).json() as Promise<Body>;
 }
 
-// Sends a POST or DELETE request. Resolves with the JSON body of the response, or null if the response has none.
+// Resolves with the JSON body of the response, or null if there is none.
 export async function send<Body>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Body | null> {
   const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await ask(path, { method, ...init });
   return (await response.json().catch(() => null)) as Body | null;
 }
 
-// Returns a path such as "/api/v1/jobs" with its query; omits empty parameters.
+// Omits empty parameters.
 export function api(path: string, query: Readonly<Record<string, string | number>> = {}): string {
   const asked = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== '') asked.set(name, String(value));

@@ -1,6 +1,5 @@
-// The address contains the page, its subject and all settings, so that any view can be shared as a link. The path
-// contains the page and its subject; the query contains every filter and choice. There is no other copy: `chosen(name)`
-// reads the address, so page and address cannot differ.
+// The address contains the page, its subject and all settings, so that any view can be shared as a link. There is no
+// other copy: `chosen(name)` reads the address, so page and address cannot differ.
 
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { normal, pageOf, subjectOf, type Page } from './model/pages';
@@ -9,23 +8,22 @@ const here = () => ({ pathname: location.pathname, search: location.search });
 const at = signal(normal(here()));
 
 export const page: ReadonlySignal<Page> = computed(() => pageOf(at.value.pathname));
-// The current address. Components that read it are redrawn when it changes.
 export const addressNow = computed(() => at.value.pathname + at.value.search);
-// The subject of the page, as in /jobs/JOB_ID; empty for pages without a subject.
+// Empty for pages without a subject.
 export const subject = computed(() => subjectOf(at.value.pathname));
 
 const query = computed(() => new URLSearchParams(at.value.search));
 const choices = new Map<string, ReadonlySignal<string>>();
 
-// A choice of the user, by its name in the address; empty if there is none.
+// A choice of the user; empty if there is none.
 export function chosen(name: string): ReadonlySignal<string> {
   let choice = choices.get(name);
   if (!choice) choices.set(name, (choice = computed(() => query.value.get(name) ?? '')));
   return choice;
 }
 
-// Changes choices; an empty choice is removed from the address. Use 'replace' while the user is typing or moving in a
-// list, so that "back" leads to the previous view.
+// An empty choice is removed from the address. Use 'replace' while the user is typing or moving in a list, so that
+// "back" leads to the previous view.
 export function choose(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   const next = new URLSearchParams(query.peek());
   for (const [name, value] of Object.entries(changes)) {
@@ -46,7 +44,7 @@ function take(): void {
   at.value = url;
 }
 
-// Called when the user leaves a page for another address in this window; scroll.ts sets it.
+// Called when the user leaves a page within this window; scroll.ts sets it.
 export const leaving = { now: () => {}, left: () => {} };
 
 function move(to: string, how: 'push' | 'replace'): void {
@@ -64,7 +62,7 @@ export function startRouting(): void {
   addEventListener('popstate', take);
 }
 
-// Returns the address of a link. Keeps the cluster, drops choices of the current page.
+// Keeps the cluster, drops the choices of the current page.
 export function address(path: string, more: Readonly<Record<string, string>> = {}): string {
   const next = new URLSearchParams();
   for (const [name, value] of Object.entries({ cluster: picked.value, ...more })) if (value) next.set(name, value);
@@ -78,7 +76,7 @@ export const jobAddress = (job: string, more: Readonly<Record<string, string>> =
 export const programAddress = (program: string): string => one('/programs', program);
 // The server finds some closures only through their job.
 export const closureAddress = (closure: string, job = ''): string => one('/closures', closure, { job });
-// Tasks are named "worker:3"; the cluster distinguishes equal names.
+// The cluster distinguishes equal task names.
 export const workerAddress = (task: string, cluster = picked.value): string => one('/workers', task, { cluster });
 
 export function go(to: string): void {

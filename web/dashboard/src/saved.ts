@@ -1,4 +1,4 @@
-// Named filters: a page with its query. They are stored in this browser; to share a filter, send its address.
+// Stored in this browser; to share a filter, send its address.
 
 import { keptList } from './kept';
 
@@ -10,7 +10,7 @@ export interface SavedFilter {
   href: string;
 }
 
-// A stored address always leads to a page of this server, even if the storage was manipulated.
+// A stored address leads to a page of this server, even if the storage was manipulated.
 export function savedFilters(): SavedFilter[] {
   return kept.list.value.flatMap((text) => {
     const at = text.indexOf(' ');

@@ -4,10 +4,10 @@
 import { leaving } from './route';
 
 const SETTLE_MS = 150;
-const RESTORE_MS = 2000; // time for a page to grow
+const RESTORE_MS = 2000;
 
 let scrolled: ReturnType<typeof setTimeout> | undefined;
-let restoring = 0; // requested frame; 0 if none
+let restoring = 0;
 
 function keep(): void {
   clearTimeout(scrolled);
@@ -31,7 +31,7 @@ function restore(): void {
   restoring = requestAnimationFrame(step);
 }
 
-// Call after startRouting, because the page must exist before its position is restored.
+// Call after startRouting, because the page must exist.
 export function startKeepingPlace(): void {
   history.scrollRestoration = 'manual';
   leaving.now = keep;

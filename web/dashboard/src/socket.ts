@@ -7,7 +7,6 @@ import type { Store } from './model/store';
 
 export type Link = 'connecting' | 'live' | 'lost';
 
-// The required part of WebSocket.
 export interface Wire {
   onopen: (() => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
@@ -25,7 +24,7 @@ export interface SocketEnv {
 }
 
 export interface SocketEvents {
-  changed(): void; // the store has changed
+  changed(): void;
   link(link: Link): void;
   rebooted(): void; // another server process has answered
 }
@@ -46,7 +45,7 @@ export class Socket {
   private frozen = false;
   private wanted: readonly Topic[] = ['counters', 'tasks', 'jobs'];
   private subscribed = new Set<Topic>();
-  private asked = new Map<Topic, number>(); // times of pending requests, by topic
+  private asked = new Map<Topic, number>(); // times, by topic
   private rows: number[] = [];
   private retryAfter: number | null = null;
   private cancelRetry: (() => void) | null = null;
@@ -71,13 +70,13 @@ export class Socket {
     this.watch();
   }
 
-  // Sets the wanted topics; the server sends no others. A hidden tab needs only the counters and the alerts.
+  // A hidden tab needs only the counters and the alerts.
   want(topics: readonly Topic[]): void {
     this.wanted = topics;
     this.settle();
   }
 
-  // While frozen, only counters are received, to detect a dead connection. After that, a delta updates the page.
+  // While frozen, only counters are received, to detect a dead connection.
   freeze(frozen: boolean): void {
     this.frozen = frozen;
     if (!frozen) for (const topic of this.subscribed) if (this.wanted.includes(topic)) this.ask([topic]);
@@ -155,10 +154,9 @@ export class Socket {
     this.send({ t: 'ack' });
   }
 
-  // Sends the difference between the wanted and the current subscriptions.
   private settle(): void {
     if (!this.greeted) return;
-    // Counters stay subscribed even when frozen, to show that the server is alive.
+    // Counters show that the server is alive, even when frozen.
     const wanted = this.frozen ? this.wanted.filter((topic) => topic === 'counters') : this.wanted;
     for (const topic of this.subscribed) {
       if (wanted.includes(topic)) continue;

@@ -1,5 +1,3 @@
-// Late arrivals at barriers: the last task at each of the newest passed barriers, and how long the other tasks waited.
-
 import { taskName } from './model/agents';
 import { age, count, plural } from './model/format';
 import { lateNote, verdict, type LateHost, type LateTask, type PassedBarrier, type Stragglers } from './model/straggler-protocol';
@@ -16,7 +14,6 @@ import { Ago } from './parts/when';
 import { api } from './rest';
 import { address, choose, chosen } from './route';
 
-// A late task is an agent; the task page has its row.
 const Late = ({ task }: { task: string }) => (
   <Link to={address('/tasks', { q: taskName(task) })}>
     <bdi>{taskName(task)}</bdi>

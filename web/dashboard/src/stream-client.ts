@@ -1,11 +1,9 @@
-// Reads bars over REST: first those of a time range, then only newer bars.
-
 import type { StreamBody } from './model/stream-protocol';
 import { Stream } from './model/stream';
 import { spanOf, type View } from './model/time-view';
 import { get } from './rest';
 
-const PAGES = 8; // read in a row before drawing; further pages follow later
+const PAGES = 8; // before drawing; further pages follow later
 
 export interface Wanted {
   view: View;
@@ -13,12 +11,12 @@ export interface Wanted {
   tasks: string;
   job: string;
   cluster: string;
-  until?: number; // no bars follow after this time; 0 if open
+  until?: number; // 0 if open
 }
 
 export type Ask = (query: URLSearchParams) => Promise<StreamBody>;
 
-// Keeps a stream filled for the visible range. Accesses the server only through `ask`.
+// Accesses the server only through `ask`.
 export class StreamFeed {
   readonly stream = new Stream();
   private held: { from: number; to: number; filter: string; more: boolean } | null = null;
@@ -30,13 +28,12 @@ export class StreamFeed {
     this.held = null;
   }
 
-  // Returns whether the loaded range does not cover the wanted range.
   missing(wanted: Wanted): boolean {
     const { held } = this;
     return held === null || held.filter !== filterOf(wanted) || wanted.view.from < held.from || Math.min(wanted.view.to, wanted.now, wanted.until || Infinity) > held.to;
   }
 
-  // Reads missing or new bars. Returns whether the stream changed; a newer call cancels an older call.
+  // Returns whether the stream changed; a newer call cancels an older call.
   async look(wanted: Wanted): Promise<boolean> {
     const round = ++this.round;
     let fresh = this.missing(wanted);
@@ -60,11 +57,11 @@ export class StreamFeed {
       fresh = false;
       if (!body.more) break;
     }
-    // The view no longer follows the current time, and the loaded data is complete, so it stops growing.
+    // Stops growing, because the view no longer follows the current time and the data is complete.
     if (to !== Infinity && this.held!.to === Infinity && !this.held!.more) this.held = { ...this.held!, to: now };
     if (this.held!.to !== Infinity) {
       const body = await this.ask(new URLSearchParams([...new URLSearchParams(filterOf(wanted)), ['from_ms', String(Math.floor(now))], ['limit', '1']]));
-      if (round === this.round) this.stream.takeRunning(body); // a newer call reads it again; the bars are new anyway
+      if (round === this.round) this.stream.takeRunning(body); // a newer call reads it again
     }
     return true;
   }

@@ -1,5 +1,3 @@
-// The activity of the workers: a lane for each worker, a bar for each closure.
-
 import { signal, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { age, clock, count, moment, plural } from './model/format';
@@ -67,7 +65,7 @@ export function StreamPage() {
   );
 }
 
-// Updates a table once per second, and immediately after a move.
+// Updates once per second, and immediately after a move.
 function useSums(stream: Stream, lanes: readonly Lane[]): Sum[] {
   const second = Math.floor(slow.value / 2);
   return useMemo(() => sums(stream, lanes, currentView(), liveEnd(stream)), [second, lanes, settled.value]);
@@ -175,7 +173,6 @@ function Download({ job }: { job: string }) {
   );
 }
 
-// States how far back single bars reach, if the view begins earlier.
 function Coarse({ stream }: { stream: Stream }) {
   settled.value;
   if (stream.since === 0 || currentView().from >= stream.since) return null;

@@ -1,5 +1,5 @@
-// The visible range of the stream. While following, it ends at the current time; otherwise, it is fixed. The address is
-// updated slightly later, so that a drag does not update it sixty times a second.
+// While following, the range ends at the current time. The address is updated slightly later, so that a drag does not
+// update it sixty times a second.
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -15,7 +15,7 @@ const AHEAD = 0.03; // of the span, to the right of the current time
 export type Looking = { follow: true; span: number } | { follow: false; view: View };
 export const looking = signal<Looking>({ follow: true, span: SPAN_MS });
 
-// The range after a move has ended, for parts that need not follow each frame.
+// Changes only after a move has ended.
 export const settled = signal<Looking>(looking.peek());
 
 export function currentView(): View {
@@ -56,8 +56,8 @@ function fromAddress(from: string, to: string, span: string): Looking {
   return { follow: true, span: wish > 0 ? Math.min(MAX_SPAN, Math.max(MIN_SPAN, wish)) : SPAN_MS };
 }
 
-// While the page is shown, the address sets the range, unless this code wrote it. Without a range in the address, uses
-// `otherwise`.
+// While the page is shown, the address sets the range, unless this code wrote it. `otherwise` is used without a range
+// in the address.
 export function useLooking(otherwise?: Looking): void {
   const says = { from: chosen('from').value, to: chosen('to').value, span: chosen('span').value };
   const text = JSON.stringify(says);
@@ -75,7 +75,6 @@ export function zoom(factor: number, at?: number): void {
   else set({ follow: false, view: zoomed(now.view, factor, at ?? (now.view.from + now.view.to) / 2, viewNow()) });
 }
 
-// Moves by a fraction of the visible range.
 export function pan(share: number): void {
   const view = currentView();
   set({ follow: false, view: panned(view, share * spanOf(view), viewNow()) });

@@ -1,4 +1,4 @@
-// Light, dark or the system's choice, and the resolved colours for canvases, which cannot read light-dark().
+// Colours are resolved for canvases, which cannot read light-dark().
 
 import { signal } from '@preact/signals';
 
@@ -9,7 +9,7 @@ const KEY = 'muster.theme';
 const stored = localStorage.getItem(KEY) as Theme | null;
 
 export const theme = signal<Theme>(stored && THEMES.includes(stored) ? stored : 'auto');
-export const repaint = signal(0); // counts changes of the results of `color`
+export const repaint = signal(0); // counts changes of `color` results
 
 const cache = new Map<string, string>();
 let probe: HTMLElement | null = null;
@@ -20,7 +20,7 @@ export function color(token: string): string {
     if (!probe) {
       probe = document.createElement('i');
       probe.hidden = true;
-      probe.style.forcedColorAdjust = 'none'; // canvases keep their colours, because shapes show the states as well
+      probe.style.forcedColorAdjust = 'none'; // canvases keep their colours; shapes show the states
       document.body.append(probe);
     }
     probe.style.color = `var(--${token})`;

@@ -1,5 +1,3 @@
-// RemoteValues by status, as three numbers and a bar, because there can be millions.
-
 import { Bar } from './parts/bar';
 import { bytes, count, percent, plural } from './model/format';
 import { slow, store } from './page';

@@ -1,5 +1,3 @@
-// The time zone of displayed times: the browser's, or UTC. Stored in this browser.
-
 import { signal } from '@preact/signals';
 import { setClockZone, type Zone } from './model/format';
 

@@ -1,11 +1,11 @@
-// The browser's session: signing in exchanges a token for a cookie that scripts cannot read.
+// Signing in exchanges a token for a cookie that scripts cannot read.
 import type { Session } from 'muster-rest';
 import { signal } from '@preact/signals';
 import { get, send } from '../rest';
 
 export type { Session };
 
-export const session = signal<Session | null>(null); // null until the session is read, or if the server does not answer
+export const session = signal<Session | null>(null); // null until read, or if the server does not answer
 
 const PATH = '/api/v1/session';
 
@@ -23,5 +23,5 @@ export async function signOut(): Promise<void> {
   location.reload();
 }
 
-// Returns properties that disable an action button if the token is a viewer's.
+// Properties that disable an action button if the token is a viewer's.
 export const mayOnlyLook = () => (session.value?.required && session.value.role === 'viewer' ? { disabled: true, why: 'Your token is read-only.' } : {});

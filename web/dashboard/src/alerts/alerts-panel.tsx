@@ -1,4 +1,4 @@
-// The server's alerts. An alert disappears when its cause ends or a user dismisses it.
+// An alert disappears when its cause ends or a user dismisses it.
 
 import { useSignal } from '@preact/signals';
 import { bare } from '../model/ansi';

@@ -1,5 +1,3 @@
-// The action button of an alert, which replaces a command.
-
 import type { Signal } from '@preact/signals';
 import type { Deed } from '../model/alert-list';
 import { useLooked } from '../looked';
@@ -33,7 +31,6 @@ export function DeedButton({ deed, title, why }: { deed: Deed; title: string; wh
   );
 }
 
-// The server's current explanation.
 export function Why({ deed }: { deed: Deed }) {
   const path = `closures/${encodeURIComponent(deed.id)}`;
   const looked = useLooked<{ explanation: string }>(api(`${path}/explain`, { job: deed.job }));

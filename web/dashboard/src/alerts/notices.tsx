@@ -1,5 +1,4 @@
-// Browser notifications of new, persistent alerts while the dashboard is in the background, if the user enables them.
-// Also marks the tab icon.
+// Browser notifications of new, persistent alerts while the dashboard is in the background. Also marks the tab icon.
 
 import { effect, signal } from '@preact/signals';
 import { Notices } from '../model/notices';
@@ -12,7 +11,7 @@ import { color, repaint } from '../theme';
 import { nameOfItem } from '../model/alert-list';
 
 const KEY = 'muster.notify';
-const AT_ONCE = 3; // notifications at a time; the dashboard shows the remaining alerts
+const AT_ONCE = 3; // further alerts are shown only in the dashboard
 
 // Browsers support notifications only with HTTPS and on localhost.
 const there = typeof Notification !== 'undefined' && isSecureContext;
@@ -45,7 +44,7 @@ function tell(): void {
   let version = -1;
   setInterval(() => {
     if (store.seq('attention') === null) return;
-    if (document.hidden && version !== store.attention.version) ++slow.value; // nothing else updates title and icon of a hidden tab
+    if (document.hidden && version !== store.attention.version) ++slow.value; // updates title and icon of a hidden tab
     version = store.attention.version;
     const rows = items();
     if (first || !document.hidden || !wanted.peek()) {
@@ -65,7 +64,7 @@ function show(row: AttentionRow): void {
       notice.close();
     };
   } catch {
-    wanted.value = false; // mobile browsers support notifications only for installed apps
+    wanted.value = false; // mobile browsers require an installed app
     denied.value = true;
   }
 }

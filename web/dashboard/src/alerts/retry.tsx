@@ -16,7 +16,7 @@ interface Props {
 
 const retry = (id: string) => send<{ id: string }>('POST', api(`jobs/${encodeURIComponent(id)}/retry`));
 
-// Retries several jobs, each as a new job. A second click continues with the jobs that were not retried.
+// A second click continues with the jobs that were not retried.
 export function RetryAll({ ids }: { ids: readonly string[] }) {
   const made = useSignal<ReadonlySet<string>>(new Set());
   const busy = useSignal(false);

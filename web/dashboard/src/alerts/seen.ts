@@ -1,5 +1,3 @@
-// The displayed alerts, and the alerts that were dismissed in this browser.
-
 import { keptList } from '../kept';
 import { clusterOf, mostUrgentFirst, nameOfItem } from '../model/alert-list';
 import type { AttentionRow } from '../model/protocol';

@@ -1,5 +1,5 @@
-// Selects the cluster that all pages show, and displays the state of each cluster. Links preserve the selection. Pages
-// of a single cluster show only its name. Hidden if there is only one cluster.
+// Selects the cluster that all pages show. Links preserve the selection. Pages of a single cluster show only its name.
+// Hidden if there is only one cluster.
 
 import { useRef } from 'preact/hooks';
 import { fares, health } from '../model/cluster-health';
@@ -27,7 +27,6 @@ export function ClusterSwitch() {
     if (!few && menu.current) menu.current.open = false;
   };
   const known = all.find((c) => c.name === value);
-  // Always includes the selected cluster.
   const shown = [...all.slice(0, SHOWN), ...(known && all.indexOf(known) >= SHOWN ? [known] : [])];
   return (
     <details ref={menu} class="switch" open={few} data-testid="cluster-switch" data-cluster={value}>
@@ -63,8 +62,7 @@ export function ClusterSwitch() {
   );
 }
 
-// The counters contain the main cluster's workers on all pages. The workers of other clusters require the `tasks`
-// topic.
+// The counters contain only the main cluster's workers. The workers of other clusters require the `tasks` topic.
 function stateOf(c: ClusterRow) {
   return fares(c, c.main ? store.counters?.tasks : undefined);
 }

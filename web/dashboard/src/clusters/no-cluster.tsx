@@ -2,7 +2,7 @@ import { slow, store } from '../page';
 import { Panel } from '../parts/panel';
 import { follow, picked } from '../route';
 
-// Shown for an unknown cluster, because users would mistake another cluster's data for the requested data.
+// Users would mistake another cluster's data for that of the unknown cluster.
 export function NoCluster() {
   slow.value;
   return (

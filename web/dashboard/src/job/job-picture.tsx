@@ -1,5 +1,3 @@
-// Execution times of a job's closures: a histogram, and totals by function and worker.
-
 import { useMemo } from 'preact/hooks';
 import { useLooked } from '../looked';
 import { count, duration, plural, short } from '../model/format';
@@ -14,11 +12,11 @@ import { chosen } from '../route';
 import { JobTimeline } from './job-timeline';
 
 const PAGES = 3;
-const LIMIT = 1000; // closures per page
-const SHOWN = 8; // functions or workers
+const LIMIT = 1000;
+const SHOWN = 8;
 const EVERY = 10_000; // ms, while the job is running
 
-// The panel reports if a large job was read only in part.
+// Large jobs are read only in part.
 async function firstOf(path: string): Promise<Ran[]> {
   const all: Ran[] = [];
   let token = '';
@@ -31,7 +29,7 @@ async function firstOf(path: string): Promise<Ran[]> {
   return all;
 }
 
-// Returns the visible range of the timeline, which its canvas writes to the address. Null means the whole job.
+// The visible range of the timeline, or null for the whole job.
 function stretch(): { from: number; to: number } | null {
   const [from, to] = [Number(chosen('from').value), Number(chosen('to').value)];
   return from > 0 && from < to ? { from, to } : null;
@@ -127,7 +125,6 @@ function Histogram({ of, part }: { of: readonly Bin[]; part: string }) {
 
 const HEADS = ['Ended', 'Failed', 'Median', 'Longest', 'Total'] as const;
 
-// A click on a row filters the closures below.
 function By({ title, name, rows }: { title: string; name: 'function' | 'worker'; rows: readonly Group[] }) {
   if (rows.length === 0) return null; // the server drops the statistics of old jobs
   const most = rows[0]!.sum;

@@ -1,5 +1,4 @@
-// The task stream of a single job, by worker. If the server no longer has the bars, they are derived from the list of
-// closures.
+// The task stream of a single job. If the server no longer has the bars, they are derived from the list of closures.
 
 import { signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -29,7 +28,7 @@ export function JobTimeline({ job, all }: { job: JobView; all: readonly Ran[] | 
   const { stream: live } = feed.current;
   const version = useSignal(0);
   const problem = useMemo(() => signal(''), []);
-  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // before this time, the job waited
+  const began = all?.reduce((least, r) => Math.min(least, r.from), Infinity) ?? Infinity; // the job was waiting before
   const start = Number.isFinite(began) ? began : job.created_ms;
   const set = useRef<Looking>({ follow: false, view: whole(job, start) });
   useLooking(set.current);

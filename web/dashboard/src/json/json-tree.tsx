@@ -1,5 +1,3 @@
-// JSON as a tree that is folded below its second level. Program output within it keeps its format.
-
 import { inline, isBranch, moreText, nodeOf, type Leaf as LeafNode, type Node } from '../model/json-value';
 import { closureOf } from '../model/rest/views';
 import { Ansi } from '../parts/ansi';

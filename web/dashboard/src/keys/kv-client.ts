@@ -1,4 +1,4 @@
-// Reads keys over REST on demand, because there can be millions and a page shows only a folder.
+// There can be millions of keys, so only the visible folder is read.
 
 import type { KeyView, KeyWaits } from 'muster-rest';
 import { ask, Gone } from '../rest';
@@ -33,7 +33,7 @@ export async function readFolder(path: string): Promise<Folder> {
   return { folders: json.folders, keys: json.keys, next: json.next_page_token ?? '' };
 }
 
-// Returns 'gone' for a deleted key instead of throwing, so that polling continues: the key may be set again.
+// Returns 'gone' for a deleted key, so that polling continues: the key may be set again.
 export async function readValue(path: string): Promise<KeyValue | 'gone'> {
   try {
     const response = await ask(path);

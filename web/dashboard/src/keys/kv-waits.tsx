@@ -1,5 +1,3 @@
-// Waits for keys, by key and by task.
-
 import { useSignal } from '@preact/signals';
 import { taskName } from '../model/agents';
 import { age, count, plural } from '../model/format';

@@ -1,5 +1,3 @@
-// Keys as folders, a value in a suitable format, and the waits for missing keys.
-
 import { useSignal } from '@preact/signals';
 import { age, bytes, count, moment } from '../model/format';
 import { folderPath, readFolder, readValue, valuePath, waitsPath, type Folder, type KeyValue, type Waits } from './kv-client';
@@ -22,7 +20,7 @@ export function KeyValues() {
   const at = prefix.value;
   const first = useLooked<Folder>(of && folderPath(of, at), { read: readFolder });
   const waits = useLooked<Waits>(of && waitsPath(of));
-  // Only the first page is updated. Further pages that the user loaded stay unchanged.
+  // Only the first page is updated.
   const later = useSignal<{ of: string; pages: Folder[]; problem: string }>({ of: '', pages: [], problem: '' });
   const here = `${of} ${at}`;
   const pages = later.value.of === here ? later.value.pages : [];

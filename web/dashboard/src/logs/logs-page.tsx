@@ -1,4 +1,4 @@
-// Log search: lines of closures from the server's disk, and of ranks from their workers.
+// Lines of closures come from the server's disk, lines of ranks from their workers.
 
 import { useLooked } from '../looked';
 import { clock, count, moment, plural, shortId } from '../model/format';
@@ -74,7 +74,6 @@ function wantedNow(): Wanted {
   };
 }
 
-// Accepts an ID or a name; newest first.
 function useNamed<Row extends { id: string; name: string }>(what: 'jobs' | 'programs', asked: boolean, name: string, limit: number): { rows: readonly Row[]; known: boolean } {
   const looked = useLooked<Record<string, Row[]>>(asked && !isId(name) ? api(what, { cluster: clusterQuery.value, q: name, limit }) : '', { over: () => true });
   if (isId(name)) return { rows: [{ id: name, name: '' } as Row], known: true };
@@ -88,7 +87,7 @@ export function LogsPage() {
   const programs = useNamed<ProgramView>('programs', asked && looksInPrograms(w), w.program, PROGRAMS_MAX);
   const known = asked && jobs.known && programs.known;
   const sources = known ? sourcesOf(w, jobs.rows, programs.rows) : [];
-  // A relative time range does not count as a new search as time passes.
+  // A relative time range does not start a new search as time passes.
   const search = useSearch(`${chosen('since').value} ${JSON.stringify({ ...w, from: chosen('since').value ? 0 : w.from })} ${sources.map((s) => s.key).join()}`, sources);
   const left = sources.filter((s) => (search.found.get(s.key) ?? nothingFound).state !== 'done').length;
   const total = [...search.found.values()].reduce((n, f) => n + sizeOf(f), 0);
@@ -134,7 +133,6 @@ export function LogsPage() {
   );
 }
 
-// Explains which logs a choice excludes.
 function Meant({ w }: { w: Wanted }) {
   const range = w.from && !chosen('since').value ? `From ${moment(w.from)}${w.to ? ` to ${moment(w.to)}` : ''}. ` : '';
   const left = isAsked(w) && !looksInPrograms(w) && w.where !== 'closures' ? 'Output of ranks has no time and no job, so programs are not searched.' : '';

@@ -1,5 +1,3 @@
-// A line of a rank's output with its surroundings, opened from the log search.
-
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes } from '../model/format';
@@ -95,7 +93,6 @@ function RankLogAt({ program, rank, attempt, line }: { program: string; rank: nu
   );
 }
 
-// Shows the line in the address if it is valid.
 export function LineAsked({ program, attempt: newest }: { program: string; attempt: number }) {
   const [rank, line] = [chosen('rank').value, chosen('line').value].map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1)) as [number, number];
   const attempt = Number(chosen('attempt').value) || newest;

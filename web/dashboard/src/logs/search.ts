@@ -1,4 +1,4 @@
-// Runs a search, one source after the other, to limit concurrent requests. A new search cancels the previous one.
+// Searches one source after the other, to limit concurrent requests. A new search cancels the previous one.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,17 +6,17 @@ import { gather, nothingFound, type Found, type LogMatches, type Source } from '
 import { api, get } from '../rest';
 
 const TYPING_MS = 300;
-const LIMIT = 100; // lines per response
+const LIMIT = 100;
 
 const read = (source: Source) => (token: string) => get<LogMatches>(api('logs/search', { ...source.query, limit: LIMIT, page_token: token }));
 
 export interface Search {
   found: ReadonlyMap<string, Found>; // by source key
   again(): void;
-  on(source: Source): void; // reads the next lines of a source
+  on(source: Source): void;
 }
 
-// `sources` belong to `key`. As long as the key is unchanged, the results are kept.
+// The results are kept as long as `key` is unchanged.
 export function useSearch(key: string, sources: readonly Source[]): Search {
   const found = useSignal<ReadonlyMap<string, Found>>(new Map());
   const round = useSignal(0);

@@ -1,11 +1,10 @@
-// Selection and order of listed agents: causes of trouble first, then the affected agents.
+// Lists causes of trouble first, then the affected agents.
 
 import type { AgentChange, AgentRow, HeartbeatAges } from './protocol';
 import type { Shape } from './shape';
 
 export type Plight = 'victim' | 'late' | 'casualty' | 'missing' | 'unheard' | 'registering' | 'disconnected' | 'connected';
 
-// In the order of the list.
 export const PLIGHTS: readonly Plight[] = ['victim', 'late', 'casualty', 'missing', 'unheard', 'registering', 'disconnected', 'connected'];
 
 export const PLIGHT_WORDS: Record<Plight, string> = {
@@ -51,7 +50,7 @@ export const troubled = (agent: AgentRow): boolean => !['registering', 'disconne
 
 export const agentName = (agent: AgentRow): string => `${agent.job}:${agent.index}`;
 
-// Converts "/job:worker/task:3", the coordination service's form of a task name, to "worker:3".
+// Converts "/job:worker/task:3" to "worker:3".
 export const taskName = (name: string): string => name.replace(/^\/job:(.*)\/task:(\d+)$/, '$1:$2');
 
 export const hostOf = (address: string): string => address.replace(/:\d+$/, '');
@@ -80,7 +79,6 @@ export function remark(agent: AgentRow): string {
   return agent.waits.length > 0 ? `waits for ${agent.waits.join(', ')}` : '';
 }
 
-// Returns the rows with the changes applied.
 export function changedRows(changes: readonly AgentChange[], row: (name: string) => AgentRow | undefined): Record<string, AgentRow> {
   const rows: Record<string, AgentRow> = {};
   for (const { job: of, tasks, set } of changes)
@@ -97,13 +95,13 @@ export function changedRows(changes: readonly AgentChange[], row: (name: string)
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
 // Sets the last heartbeat of new rows, which do not contain it while heartbeats arrive. Keeps the value from the ages
-// column, unless the agent has registered since.
+// column unless the agent has registered since.
 export function keepSeen(rows: Record<string, AgentRow>, before: (name: string) => AgentRow | undefined): void {
   for (const [name, row] of Object.entries(rows)) row.seen ??= row.unheard ? 0 : Math.max(before(name)?.seen ?? 0, row.registered);
 }
 
 // Reads the ages column: one character per task, by index. '-' means that no heartbeat was received, or that heartbeats
-// have ended. If they have ended, the row contains the time.
+// have ended and the row contains the time.
 export function takeAges(ages: HeartbeatAges, now: number, row: (name: string) => AgentRow | undefined): void {
   for (const [cluster, of] of Object.entries(ages))
     for (const [job, column] of Object.entries(of.jobs))

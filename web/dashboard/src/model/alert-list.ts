@@ -1,5 +1,3 @@
-// Order of alerts, dismissed alerts, and the commands of alerts as a user can type them.
-
 import { plural } from './format';
 import type { AttentionRow, ClusterRow } from './protocol';
 
@@ -13,20 +11,20 @@ export function urgencyOf({ rule }: Pick<AttentionRow, 'rule'>): Urgency {
   return PAST.test(rule) ? 'past' : STUCK.test(rule) ? 'stuck' : 'live';
 }
 
-// Sorts by urgency (live, stuck, past), then errors before warnings, then newer before older.
+// Sorts by urgency (live, stuck, past), then severity, newest first.
 export function mostUrgentFirst(rows: readonly AttentionRow[]): AttentionRow[] {
   return [...rows].sort(
     (a, b) => RANK[urgencyOf(a)] - RANK[urgencyOf(b)] || Number(b.severity === 'error') - Number(a.severity === 'error') || b.since_ms - a.since_ms || (a.title < b.title ? -1 : 1),
   );
 }
 
-// The name stays the same while the cause lasts. If the problem occurs again, the name differs.
+// The name stays the same while the cause lasts, and differs if the problem occurs again.
 export const nameOfItem = (row: AttentionRow): string => `${row.rule} ${row.since_ms} ${row.link || row.title}`;
 
 // Returns the cluster in an alert's link; empty for the main cluster or the whole server.
 export const clusterOf = ({ link }: AttentionRow): string => new URLSearchParams(link.split('?')[1] ?? '').get('cluster') ?? '';
 
-// Summaries for several alerts of one kind. Other kinds are counted by their titles.
+// Other kinds are counted by their titles.
 const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^worker-lost$/, 'worker lost', 'workers lost'],
   [/^(worker-late|agents-late)$/, 'task late', 'tasks late'],
@@ -43,14 +41,13 @@ const KINDS: readonly [rules: RegExp, one: string, many: string][] = [
   [/^closures?-alone$/, 'closure has lost its workers', 'closures have lost their workers'],
 ];
 const SHOWN = 5;
-const SHORT = 36; // characters of a title that is used instead of a count
+const SHORT = 36; // characters of a title that replaces a count
 
-// Returns the number of objects with a problem. For a single job or barrier, the count of an alert refers to closures
-// or tasks.
+// For a single job or barrier, the count of an alert refers to closures or tasks.
 const subjects = ({ rule, count }: AttentionRow): number => (/^(job-failed|session-failed|barrier-stuck)$/.test(rule) ? 1 : Math.max(1, count));
 
-// Returns for example "2 jobs failed, 34 closures cannot start": errors first, in the order of the alerts. A single
-// alert with a short title is summarised by its title.
+// Returns for example "2 jobs failed, 34 closures cannot start", errors first. A single alert with a short title is
+// summarised by its title.
 export function verdict(rows: readonly AttentionRow[], calm: string): string {
   if (rows.length === 0) return calm;
   const kinds = new Map<unknown, AttentionRow[]>();
@@ -70,10 +67,9 @@ export function verdict(rows: readonly AttentionRow[], calm: string): string {
   return said.slice(0, SHOWN).join(', ') + (rest > 0 ? `, and ${rest} more` : '');
 }
 
-// The action of an alert's button.
 export interface Deed {
   does: 'retry' | 'retry-all' | 'cancel' | 'restart' | 'explain';
-  id: string; // of the job, closure or program; several job IDs are separated by spaces
+  id: string; // several job IDs are separated by spaces
   job: string;
 }
 
@@ -88,7 +84,7 @@ export function deedOf({ rule, link, command = '' }: AttentionRow): Deed | null 
   return path.startsWith('/closures/') ? { does: 'explain', id, job } : null;
 }
 
-const ANNOUNCED = 3; // titles
+const ANNOUNCED = 3;
 
 // Returns the announcement of new alerts, and all names. On the first call, no alert is new.
 export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<string> | null): { names: ReadonlySet<string>; text: string } {
@@ -99,7 +95,7 @@ export function newAlerts(rows: readonly AttentionRow[], known: ReadonlySet<stri
   return { names, text: found.length === 0 ? '' : `New alert${found.length > 1 ? 's' : ''}. ${said.join(' ')}${rest > 0 ? ` And ${rest} more.` : ''}` };
 }
 
-// Returns the command for an action that requires another machine and therefore has no button.
+// Returns a command that must run on another machine and therefore has no button.
 export const commandFor = ({ rule, command }: AttentionRow): string => (rule === 'no-worker' ? (command ?? '') : '');
 
 // Replaces HOST by the dashboard's host name, because the server does not know its own.
@@ -107,7 +103,7 @@ export function typed(command: string, hostname: string): string {
   return command.replace(/\bHOST\b/, hostname || 'localhost');
 }
 
-// Returns the address for workers: the dashboard's host and the port of the main cluster.
+// Returns the dashboard's host and the port of the main cluster.
 export function joinAddress(clusters: readonly ClusterRow[], hostname: string): string {
   const port = /:(\d+)$/.exec(clusters.find((c) => c.main)?.address ?? '')?.[1] ?? '8476';
   return `${hostname || 'localhost'}:${port}`;

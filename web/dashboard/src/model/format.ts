@@ -1,15 +1,11 @@
-// Formats numbers with units for display. Independent of the page.
-
 export const NONE = '–';
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-// Formats 9954 as "9,954".
 export function count(n: number): string {
   return Number.isFinite(n) ? grouped.format(n) : NONE;
 }
 
-// Formats as "9,954", "12.4 k" or "2.42 M": at most five characters and the unit, so that the width of a key number
-// hardly changes.
+// "9,954", "12.4 k" or "2.42 M": at most five characters and the unit, so that the width hardly changes.
 export function short(n: number): string {
   if (!Number.isFinite(n)) return NONE;
   if (n < 0) return `−${short(-n)}`;
@@ -21,25 +17,22 @@ export function short(n: number): string {
   return `${(n / 1e9).toFixed(2)} G`;
 }
 
-// Formats as "12.4 k of 98.0 k"; exact if both would look equal after rounding.
+// "12.4 k of 98.0 k"; exact if rounding would show both as equal.
 export function outOf(part: number, whole: number): string {
   const rounded = short(part) === short(whole) && part !== whole;
   return rounded ? `${count(part)} of ${count(whole)}` : `${short(part)} of ${short(whole)}`;
 }
 
-// Chart ticks: "0", "20k", "1.5M".
 export function tick(n: number): string {
   const [unit, size] = n >= 1e9 ? ['G', 1e9] : n >= 1e6 ? ['M', 1e6] : n >= 1e3 ? ['k', 1e3] : ['', 1];
   return String(Math.round((n / (size as number)) * 100) / 100) + unit;
 }
 
-// Chart ticks of durations: "0", "200 ms", "30 s", "17 min", "3 h".
 export function timeTick(ms: number): string {
   const [unit, size] = ms >= 3_600_000 ? ['h', 3_600_000] : ms >= 60_000 ? ['min', 60_000] : ms >= 1000 ? ['s', 1000] : ['ms', 1];
   return ms === 0 ? '0' : `${Math.round((ms / (size as number)) * 10) / 10} ${unit}`;
 }
 
-// Steps of a duration axis in ms: whole numbers of each unit.
 export const TIME_STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 20, 30].map((s) => s * 1000),
@@ -79,7 +72,7 @@ export function duration(us: number): string {
 // The difference of two times in whole milliseconds; smaller differences look like 0.
 export const msSpan = (ms: number): string => (ms < 1 ? '< 1 ms' : age(ms));
 
-// Formats a configured duration without false precision: "5 s", "12.5 s", "250 ms".
+// Formats a configured duration without false precision: "5 s", "12.5 s".
 export function span(ms: number): string {
   return ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${Math.round(ms / 100) / 10} s` : age(ms);
 }
@@ -92,20 +85,19 @@ export function bytes(n: number): string {
   return `${unit === 0 ? n : n.toFixed(n < 9.95 ? 1 : 0)} ${units[unit]}`;
 }
 
-// The time zone of displayed times. zone.ts sets it; this file has no other state.
+// zone.ts sets this state.
 export type Zone = 'local' | 'UTC';
 let clockZone: Zone = 'local';
 export function setClockZone(next: Zone): void {
   clockZone = next;
 }
 
-// Returns a Date whose UTC fields contain the local time of the zone, and the zone's UTC offset in minutes.
+// The UTC fields of the Date contain the zone's local time; the offset from UTC is in minutes.
 function wall(ms: number): [at: Date, offset: number] {
   const offset = clockZone === 'UTC' ? 0 : -new Date(ms).getTimezoneOffset();
   return [new Date(ms + offset * 60_000), offset];
 }
 
-// Formats the local time as "02:27:33".
 export function clock(ms: number): string {
   const [at] = wall(ms);
   return `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
@@ -121,7 +113,7 @@ export function momentAt(text: string, now: number): number | null {
   return then <= now ? then : then - 86_400_000;
 }
 
-// Formats for `title` attributes, with date and zone: "2026-11-24 16:00:45 +01:00".
+// "2026-11-24 16:00:45 +01:00", for `title` attributes.
 export function moment(ms: number): string {
   const [at, offset] = wall(ms);
   return `${at.getUTCFullYear()}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())} ${clock(ms)} ${named(offset)}`;
@@ -132,21 +124,19 @@ function named(offset: number): string {
   return offset === 0 ? 'UTC' : `${offset < 0 ? '−' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }
 
-// Returns for example "UTC" or "+01:00".
 export const zoneOf = (ms: number): string => named(wall(ms)[1]);
 
-// Shortens the ID of an object without a name: "job_0000000000000a0b" becomes "job …0a0b".
+// Shortens "job_0000000000000a0b" to "job …0a0b", for objects without a name.
 export function shortId(id: string): string {
   const [, kind, digits] = /^([a-z]+)_([0-9a-f]{16})$/.exec(id) ?? [];
   return kind ? `${kind} …${digits!.slice(-4)}` : id;
 }
 
-// Returns for example "1 task" or "2 tasks".
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// Returns for example "worker:1207, worker:1208, worker:1209 and 2 more".
+// "worker:1207, worker:1208, worker:1209 and 2 more"
 export function some(names: readonly string[], shown = 3, total = names.length): string {
   const listed = names.slice(0, shown);
   const rest = total - listed.length;
@@ -154,7 +144,6 @@ export function some(names: readonly string[], shown = 3, total = names.length):
   return listed.length > 1 ? `${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}` : (listed[0] ?? '');
 }
 
-// Returns for example "gpu=2, memory=16".
 export const pairs = (of: Readonly<Record<string, string | number>> = {}): string =>
   Object.entries(of)
     .map(([name, value]) => `${name}=${value}`)

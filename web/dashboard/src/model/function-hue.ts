@@ -1,10 +1,9 @@
-// Function colours, the same on all pages: assigned in order of first occurrence on the server, repeated after twelve.
-// Grey is used for several or unknown functions.
+// Assigned in order of first occurrence on the server, repeated after twelve. Grey is used for several or unknown
+// functions.
 
 export const HUES = ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8', 'k9', 'k10', 'k11', 'other'] as const;
 export const OTHER = HUES.length - 1;
 
-// Returns positions in HUES.
 export function hueNumbers(functions: readonly { name: string }[]): Map<string, number> {
   return new Map(functions.map(({ name }, n) => [name, n % OTHER]));
 }

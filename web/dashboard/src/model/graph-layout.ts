@@ -42,8 +42,7 @@ export function graphLayout(nodes: number, edges: readonly (readonly number[])[]
   return { ...placed(nodes, order), order, before, after };
 }
 
-// Returns the length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the
-// first layer.
+// Length of the longest path to each node. Nodes on a cycle, which the server never produces, stay in the first layer.
 function layersOf(before: number[][], after: number[][]): number[] {
   const layers = new Array<number>(before.length).fill(0);
   const missing = before.map((list) => list.length);
@@ -90,7 +89,7 @@ function placed(nodes: number, order: readonly number[][]): Pick<GraphLayout, 'p
   return { places, columns: Math.max(1, left - LAYER_GAP), rows: Math.max(1, rows) };
 }
 
-// Handles arrow keys: left and right select the nearest neighbour by dependency; up and down move within the column.
+// Left and right select the nearest neighbour by dependency; up and down move within the column.
 export function nodeBeside(graph: GraphLayout, at: number, key: string): number {
   const here = graph.places[at]!;
   const nearest = (list: readonly number[]) => list.reduce<number>((best, node) => (best < 0 || Math.abs(graph.places[node]!.y - here.y) < Math.abs(graph.places[best]!.y - here.y) ? node : best), -1);

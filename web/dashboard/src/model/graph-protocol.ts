@@ -1,4 +1,4 @@
-// The response of GET /api/v1/jobs/{id}/graph: single closures up to 2,000, otherwise a group for each function.
+// GET /api/v1/jobs/{id}/graph: single closures up to 2,000, otherwise a group for each function.
 
 import type { Graph } from 'muster-rest';
 

@@ -1,4 +1,4 @@
-// The last five minutes, one point per second. Has a fixed size, because a page can stay open for weeks.
+// The last five minutes, one point per second. A page can stay open for weeks, so the size is fixed.
 
 import type { HistoryPoints } from './protocol';
 
@@ -17,7 +17,7 @@ export class History {
     ++this.version;
   }
 
-  // Skips points up to the newest point, because the server may repeat points after a resume.
+  // The server may repeat points after a resume.
   append(points: HistoryPoints): void {
     for (let n = 0; n < points.t.length; ++n) {
       const second = points.t[n]! / 1000;

@@ -1,5 +1,3 @@
-// Execution times of a job's closures, as a histogram and by function and worker. Pure.
-
 import type { JobDurations } from 'muster-rest';
 import { hasEnded, nameOf, ran, whereOf } from './rest/closures';
 import type { ClosureView } from './rest/views';
@@ -8,7 +6,7 @@ import { FAILED, ROWS_MAX, SUCCEEDED, type StreamBody } from './stream-protocol'
 export interface Ran {
   id: string;
   from: number; // Unix ms
-  us: number; // duration
+  us: number;
   failed: boolean;
   function: string; // displayed name
   called: string; // name for the server's filter
@@ -33,11 +31,11 @@ export interface Group {
   sum: number;
 }
 
-// All executions of a job as REST reports them; each retry counts.
+// Each retry counts as an execution.
 export type DurationsView = JobDurations;
 
 export interface Picture {
-  n: number; // executions
+  n: number;
   said: readonly (readonly [word: string, us: number])[];
   bins: Bin[];
   functions: Group[];
@@ -56,7 +54,7 @@ export function pictureOf(all: readonly Ran[]): Picture {
   return { n: all.length, said: SAID.map(([word, p]) => [word, percentile(sorted, p)]), bins: bins(all), functions: groups(all, 'function'), workers: groups(all, 'worker') };
 }
 
-// Converts the server's buckets, four per octave, to bins.
+// The server's buckets are four per octave.
 export function pictureIn(d: DurationsView): Picture {
   const binned = new Map<number, Bin>();
   for (const { up_to_us = d.max_us, executions: n, failed } of d.buckets) add(binned, up_to_us, n, failed);
@@ -88,8 +86,7 @@ export function percentile(sorted: readonly number[], p: number): number {
 const FIRST_US = 4; // end of the first bin
 const BINS_MOST = 16;
 
-// The first bin ends at 4 µs; every other bin ends at twice the end of the previous bin. Wide ranges are merged into
-// fewer bins.
+// The first bin ends at 4 µs; every other bin ends at twice the end of the previous bin. Wide ranges are merged.
 export function bins(all: readonly Ran[]): Bin[] {
   const found = new Map<number, Bin>();
   for (const { us, failed } of all) add(found, us, 1, Number(failed));
@@ -104,7 +101,6 @@ function add(to: Map<number, Bin>, us: number, n: number, failed: number): void 
   bin.failed += failed;
 }
 
-// Returns the bins in order, including empty bins.
 function without(found: ReadonlyMap<number, Bin>): Bin[] {
   if (found.size === 0) return [];
   const last = Math.max(...found.keys());
@@ -121,7 +117,6 @@ function without(found: ReadonlyMap<number, Bin>): Bin[] {
 
 const empty = (at: number, octaves: number): Bin => ({ from: at === 0 ? 0 : FIRST_US * 2 ** (at - 1), to: FIRST_US * 2 ** (at + octaves - 1), n: 0, failed: 0 });
 
-// Sorted by total time, longest first.
 export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] {
   const found = new Map<string, Ran[]>();
   for (const one of all) {
@@ -145,7 +140,7 @@ export function groups(all: readonly Ran[], by: 'function' | 'worker'): Group[] 
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
 }
 
-// Returns the closures in the format of the task stream, for jobs that the stream no longer contains. Bars are sorted
+// Converts the closures to the format of the task stream, for jobs that the stream no longer contains. Bars are sorted
 // by end.
 export function streamOf(all: readonly Ran[], job: string, cluster: string, now: number): StreamBody {
   const sorted = [...all].sort((a, b) => a.from + a.us / 1000 - b.from - b.us / 1000);

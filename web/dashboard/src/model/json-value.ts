@@ -1,5 +1,3 @@
-// A JSON value as a tree of rows, with special forms for bytes, pickles, blobs and remote values. Pure.
-
 import { bytes, count, plural } from './format';
 
 export interface Leaf {
@@ -11,7 +9,7 @@ export interface Branch {
   kind: 'list' | 'object';
   says: string; // for example "3 items"
   children: [name: string, value: unknown][];
-  more: number; // number of omitted children
+  more: number;
 }
 export type Node = Leaf | Branch;
 export const isBranch = (node: Node): node is Branch => 'children' in node;
@@ -19,7 +17,7 @@ export const isBranch = (node: Node): node is Branch => 'children' in node;
 const CHILDREN = 100;
 const base64Size = (text: string): number => Math.floor((text.length * 3) / 4) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 
-// Returns a readable form of {"$pickle": "…"} and similar values, instead of base64.
+// Shows {"$pickle": "…"} and similar values without base64.
 function standIn(value: object): Leaf | null {
   const [[name, of] = ['', ''], ...rest] = Object.entries(value) as [string, unknown][];
   if (typeof of !== 'string') return null;

@@ -1,5 +1,3 @@
-// The formats in which a value can be shown. Pure.
-
 export type Look = 'text' | 'json' | 'hex';
 
 const SHOWN_BYTES = 64 * 1024; // of hex and text; more would slow down the page
@@ -14,7 +12,7 @@ export function asJson(text: string): string | null {
   }
 }
 
-// Returns for example "00000000 68 65 6c 6c 6f … hello".
+// "00000000 68 65 6c 6c 6f … hello"
 export function asHex(bytes: Uint8Array): string {
   const lines: string[] = [];
   const end = Math.min(bytes.length, SHOWN_BYTES);
@@ -33,7 +31,6 @@ export function asText(text: string): string {
 
 const cut = (text: string, more: boolean): string => (more ? `${text}\n… cut here` : text);
 
-// Returns the possible formats, best first.
 export function looks(value: string | null): Look[] {
   if (value === null) return ['hex'];
   return asJson(value) === null ? ['text', 'hex'] : ['json', 'text', 'hex'];

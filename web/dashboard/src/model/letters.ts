@@ -1,8 +1,8 @@
-// Shortens texts for canvases. Elsewhere, the browser does this.
+// For canvases. Elsewhere, the browser shortens texts.
 
 const letters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-// Returns at most `most` visible characters. A combined emoji counts as one character and is never split.
+// Returns at most `most` visible characters, and never splits a combined emoji.
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const parts = Array.from(letters.segment(text.slice(0, 40 * most)), ({ segment }) => segment);

@@ -1,8 +1,5 @@
-// Log topics: see protocol.ts.
-
 import type { LogLines, Progress } from 'muster-rest';
 
-// The log topic of a closure (cl_…) or a job (job_…).
 export type LogTopic = `logs:${string}`;
 export const isLog = (topic: string): topic is LogTopic => topic.startsWith('logs:');
 

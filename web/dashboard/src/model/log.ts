@@ -1,5 +1,3 @@
-// The lines of a log, newest last, limited to the size of a page. Plain data.
-
 import { bare } from './ansi';
 import type { Progress } from 'muster-rest';
 import type { LogBody, LogLine } from './log-protocol';
@@ -45,7 +43,7 @@ export class Log {
   }
 }
 
-// Returns the lines that contain the text, and whether several writers wrote them.
+// Also returns whether several writers wrote the lines.
 export function shownLines(log: Log, wanted: string): { lines: readonly LogLine[]; several: boolean } {
   const words = wanted.trim().toLowerCase();
   const lines = words ? log.lines.filter((l) => bare(l.text).toLowerCase().includes(words) || l.worker.includes(words)) : log.lines;

@@ -7,15 +7,14 @@ export type { MachineView };
 type Machine = NonNullable<MachineView['machine']>;
 type Column = NonNullable<MachineView['samples']>['cpu'];
 
-// Returns the longest distance between joined samples. A larger gap means that the worker was disconnected. Samples
-// over days are minutes apart.
+// A larger gap than this means that the worker was disconnected. Samples over days are minutes apart.
 export function gapOf(seconds: readonly number[]): number {
   let least = Infinity;
   for (let n = 1; n < seconds.length; ++n) least = Math.min(least, seconds[n]! - seconds[n - 1]!);
   return least === Infinity ? 20 : Math.max(20, 2.5 * least);
 }
 
-// Returns the sample at a time (ms), or -1 if there is none nearby.
+// Returns -1 if there is no sample near the time (ms).
 export function sampleAt(seconds: readonly number[], at: number): number {
   let low = 0;
   let high = seconds.length;
@@ -42,7 +41,6 @@ export const cpuText = (m: Machine): string => (m.cpu === undefined ? NONE : `${
 
 export const memoryText = (m: Machine): string => (m.memory_bytes === undefined || !m.memory_total_bytes ? NONE : `${percent(m.memory_bytes, m.memory_total_bytes)} of ${bytes(m.memory_total_bytes)}`);
 
-// Averages over the GPUs that report utilization.
 export function gpuText(m: Machine): string {
   const busy = m.gpus.flatMap((g) => (g.busy === undefined ? [] : [g.busy]));
   if (busy.length === 0) return m.gpus.length > 0 ? `${m.gpus.length} there` : NONE;
@@ -53,8 +51,8 @@ export const rateText = (a?: number, b?: number): string => (a === undefined || 
 
 export const rangeOf = (seconds: readonly number[]): [number, number] => [seconds[0] ?? 0, seconds.at(-1) ?? 0];
 
-// Returns an SVG path of 100 x 20 that joins known neighbours. `most` is the upper limit, by default the largest value.
-// `range` is in seconds, by default that of all samples.
+// Returns an SVG path of 100 x 20 that joins known neighbours. `most` defaults to the largest value, `range` (seconds)
+// to that of all samples.
 export function sparkPath(seconds: readonly number[], values: Column, most?: number, range: readonly [number, number] = rangeOf(seconds)): string {
   const [begin, end] = range;
   const length = Math.max(end - begin, 1);

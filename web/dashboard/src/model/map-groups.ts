@@ -1,17 +1,15 @@
-// The groups of the cluster map: closure workers by job, and agents by cluster and job, for one cluster or all. Pure.
+// The groups of the cluster map: closure workers by job, and agents by cluster and job.
 
 import { plight, type Plight } from './agents';
 import type { MapGroup } from './order';
 import { TASK_STATES, type AgentRow, type ClusterRow, type TaskState } from './protocol';
 import type { Tasks } from './tasks';
 
-// A cell is a closure worker (a row of Tasks) or an agent.
 export interface CellGroup extends MapGroup {
   agents?: readonly AgentRow[]; // the IDs are then positions in this list
   devices: number;
 }
 
-// The states of closure workers, and one state that only agents have.
 export const CELL_STATES = [...TASK_STATES, 'UNHEARD'] as const;
 export type CellState = TaskState | 'UNHEARD';
 
@@ -30,11 +28,10 @@ const STATE_OF: Record<Plight, CellState> = {
 
 export const agentState = (agent: AgentRow): number => CELL_STATES.indexOf(STATE_OF[plight(agent)]);
 
-// Returns whether a cluster uses agents. A cluster with closure workers that never had an agent is declared only for
-// its port and size.
+// A cluster with closure workers that never had an agent is declared only for its port and size.
 export const hasAgents = (cluster: ClusterRow | undefined): boolean => cluster?.state !== 'WAITING' || !cluster.has_workers;
 
-// `of` restricts the groups to a cluster. With several clusters, labels contain the cluster.
+// With several clusters, labels contain the cluster.
 export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: readonly AgentRow[], clusters: readonly ClusterRow[], of: ClusterRow | undefined): CellGroup[] {
   const mine = (group: MapGroup): MapGroup => {
     if (!of) return group;
@@ -60,7 +57,7 @@ export function cellGroups(tasks: Tasks, workers: readonly MapGroup[], agents: r
   return groups;
 }
 
-// Memoises cellGroups, because the layout depends on the identity of its result.
+// Memoised, because the layout depends on the identity of the result.
 export function keptCellGroups(): typeof cellGroups {
   let of: readonly unknown[] = [];
   let groups: readonly CellGroup[] = [];
@@ -74,8 +71,8 @@ export function keptCellGroups(): typeof cellGroups {
   };
 }
 
-// Returns the number of cells in each state, in the order of CELL_STATES. For all clusters, uses the counts of Tasks
-// instead of reading ten thousand rows.
+// Returns counts in the order of CELL_STATES. For all clusters, uses the counts of Tasks instead of reading ten
+// thousand rows.
 export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: ClusterRow | undefined): number[] {
   const counts = of ? new Array<number>(CELL_STATES.length).fill(0) : [...tasks.counts, 0];
   for (const { ids, agents } of groups) {
@@ -91,7 +88,6 @@ export function countStates(tasks: Tasks, groups: readonly CellGroup[], of: Clus
 
 export const connectedOf = (agents: ClusterRow['agents']): number => agents.connected - (agents.unheard ?? 0);
 
-// Closure workers and agents of all clusters, by state.
 export interface TaskTotals {
   total: number;
   connected: number;

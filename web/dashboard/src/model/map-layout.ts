@@ -1,4 +1,4 @@
-// Positions of the cells of the cluster map, in whole device pixels, because fractional positions would cause moiré.
+// Positions are in whole device pixels, because fractional positions would cause moiré.
 
 interface Block {
   left: number;
@@ -11,7 +11,7 @@ interface Block {
 }
 
 export interface Layout {
-  pitch: number; // distance between two cells
+  pitch: number;
   cell: number; // size of a healthy cell
   width: number;
   height: number;
@@ -85,7 +85,7 @@ export function cellPlace(map: Layout, { group, n }: CellRef): { x: number; y: n
   return { x: block.left + (n % block.columns) * map.pitch, y: block.top + Math.floor(n / block.columns) * map.pitch };
 }
 
-// Returns the horizontally nearest cell in another line of groups, in its first or last row.
+// Returns the horizontally nearest cell in another line of groups.
 function across(map: Layout, labelTop: number, x: number, last: boolean): CellRef {
   let best: CellRef = { group: -1, n: 0 };
   let away = Infinity;
@@ -100,8 +100,7 @@ function across(map: Layout, labelTop: number, x: number, last: boolean): CellRe
   return best;
 }
 
-// Handles arrow keys: left and right move through all groups; up and down move by rows, and into the groups above and
-// below.
+// Left and right move through all groups; up and down move by rows, and into the groups above and below.
 export function cellBeside(map: Layout, at: CellRef, key: string): CellRef {
   const { group, n } = at;
   const block = map.blocks[group]!;

@@ -1,14 +1,12 @@
-// The named rows of a topic and their changes. Plain data.
-
 export interface NamedRows<Row> {
   rows: Record<string, Row>;
   gone: string[];
-  more: number; // number of omitted rows
+  more: number;
 }
 
 export class RowSet<Row> {
   version = 0; // counts all changes
-  more = 0; // number of rows that the server omitted
+  more = 0; // omitted by the server
   private byName = new Map<string, Row>();
   private list: readonly Row[] | null = null;
 

@@ -1,17 +1,17 @@
-// Selects alerts for browser notifications: new, persistent alerts that are stuck or errors and were not dismissed.
-// Pure; alerts/notices.ts uses the clock and the browser.
+// Selects new, persistent alerts that are stuck or errors and were not dismissed. alerts/notices.ts uses the clock and
+// the browser.
 
 import { nameOfItem, urgencyOf } from './alert-list';
 import type { AttentionRow } from './protocol';
 
 export const LASTS_MS = 10_000; // shorter alerts are not shown
-const KNOWN_MAX = 1000; // names
+const KNOWN_MAX = 1000;
 
 export class Notices {
   private first = new Map<string, number>(); // time of first occurrence, by name
-  private told = new Set<string>(); // alerts that were shown or existed before
+  private told = new Set<string>(); // shown, or existed before
 
-  // Marks alerts as known because they existed when the page was opened, or while it was visible.
+  // Marks alerts that existed when the page was opened, or appeared while it was visible.
   known(rows: readonly AttentionRow[]): void {
     for (const row of rows) this.told.add(nameOfItem(row));
     this.first.clear();

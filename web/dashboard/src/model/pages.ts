@@ -1,4 +1,4 @@
-// The pages: paths, titles, names in the rail, topics. Pure; route.ts applies them to the address.
+// The pages; route.ts applies them to the address.
 
 import type { Topic } from './protocol';
 
@@ -6,12 +6,12 @@ export const GROUPS = ['Work', 'Cluster', 'Agreement'] as const;
 export type Group = (typeof GROUPS)[number];
 
 interface PageRow {
-  path: string; // '*' is the path segment of the subject
+  path: string; // '*' is the segment of the subject
   title: string;
-  rail?: string; // name in the rail; a page without a name is reached through other pages
-  group?: Group; // section of the rail; if missing, above all sections
+  rail?: string; // missing if the page is reached through other pages
+  group?: Group; // if missing, above all sections
   key?: string; // pressed after "g"
-  find?: string; // label of the header's search field; if missing, there is no field
+  find?: string; // label of the search field; if missing, there is no field
   cluster?: boolean; // the page shows one selectable cluster
   topics: readonly Topic[];
 }
@@ -67,7 +67,7 @@ export function pageOf(path: string): Page {
   return PAGES[0];
 }
 
-// Returns the decoded subject: "a b" for "/jobs/a%20b/graph".
+// Returns "a b" for "/jobs/a%20b/graph".
 export function subjectOf(path: string): string {
   const at = parts(pageOf(path).path).indexOf('*');
   return at < 0 ? '' : unescaped(parts(path)[at]!);
@@ -81,7 +81,7 @@ function unescaped(text: string): string {
   }
 }
 
-// Returns the highlighted entry of the rail: the page or its parent.
+// Returns the page or its parent.
 export function railOf(page: Page): Path {
   if (page.rail) return page.path;
   return page.path.startsWith('/workers') ? '/tasks' : page.path.startsWith('/programs') ? '/programs' : '/jobs';
@@ -111,7 +111,7 @@ function moved(pathname: string, query: URLSearchParams, without: string): Place
   return { pathname, search: text ? `?${text}` : '' };
 }
 
-// Returns the tab title. The number of alerts and the subject come first, because tabs are narrow.
+// The number of alerts and the subject come first, because tabs are narrow.
 export function tabTitle(page: Page, name: string, alerts = 0): string {
   return `${alerts > 0 ? `(${alerts}) ` : ''}${name ? `${name} · ` : ''}${page.title} · Muster`;
 }

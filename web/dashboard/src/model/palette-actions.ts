@@ -1,4 +1,4 @@
-// Palette commands (ctrl-K) for named objects: "cordon worker:1", "cancel nightly". Pure.
+// Palette commands for named objects, such as "cordon worker:1".
 
 import type { TaskView } from './tasks';
 import { unfinished } from './protocol';
@@ -7,13 +7,13 @@ import type { ProgramView } from './rest/programs';
 import { splitTask } from './rest/commands';
 
 export interface Order {
-  title: string; // for example "Cordon worker:1"
+  title: string;
   detail: string;
   question: string;
-  says: string; // description of the effect
+  says: string;
   yes: string;
   danger: boolean;
-  path: string; // path of the POST request
+  path: string;
   done: string;
   leads?: 'job'; // opens the job in the response
 }
@@ -21,7 +21,6 @@ export interface Order {
 const VERBS = ['cordon', 'uncordon', 'drain', 'cancel', 'retry', 'restart'] as const;
 type Verb = (typeof VERBS)[number];
 
-// Returns the commands that start with the first typed word, and the remaining text.
 export function verbsIn(typed: string): { verbs: readonly Verb[]; rest: string } {
   const [first = '', ...rest] = typed.trim().toLowerCase().split(/\s+/);
   return { verbs: first.length < 3 ? [] : VERBS.filter((verb) => verb.startsWith(first)), rest: rest.join(' ') };

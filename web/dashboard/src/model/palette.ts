@@ -1,12 +1,10 @@
-// The palette's search (ctrl-K): matching names, best first. Pure.
-
 import type { Order } from './palette-actions';
 
 export interface Found {
-  kind: string; // for example "page", "job", "worker"
+  kind: string;
   title: string;
   detail: string;
-  href?: string; // target of the link; otherwise, an action is performed
+  href?: string; // if missing, an action is performed
   act?: () => void;
   asks?: Order; // requires confirmation
 }
@@ -14,7 +12,7 @@ export interface Found {
 const PER_KIND = 6;
 const ALL = 40;
 
-// Returns a rank, lower is better, or null without a match. Every word must occur in the title or the detail.
+// Lower is better; null without a match. Every word must occur in the title or the detail.
 export function rank({ title, detail, kind }: Found, words: readonly string[]): number | null {
   const name = title.toLowerCase();
   const all = `${name} ${detail.toLowerCase()} ${kind}`;

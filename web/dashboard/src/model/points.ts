@@ -1,4 +1,4 @@
-// Chart data: columns over time, from the live five minutes or from GET /api/v1/samples. Pure.
+// Chart data from the live five minutes or from GET /api/v1/samples.
 
 import type { Samples } from 'muster-rest';
 import type { History } from './history';
@@ -29,7 +29,7 @@ export function live(history: History): Points {
   return { seconds: history.seconds.slice(), columns: { queued: queued.slice(), running: running.slice(), finished: finished.slice(), failed: failed.slice() } };
 }
 
-// Leaves a gap in the line where samples are missing because the server was down.
+// The line has a gap where samples are missing because the server was down.
 export function fromSamples(body: SamplesBody): Points {
   const seconds: number[] = [];
   const columns: Points['columns'] = {};
@@ -48,7 +48,7 @@ export function fromSamples(body: SamplesBody): Points {
   return { seconds, columns };
 }
 
-// Joins the live points with older points from before the page was opened or the server was restarted.
+// The older points are from before the page was opened or the server was restarted.
 export function joined(before: Points | null, recent: Points): Points {
   const first = recent.seconds[0] ?? Infinity;
   const n = before?.seconds.findIndex((at) => at >= first) ?? 0;

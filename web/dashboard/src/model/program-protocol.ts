@@ -1,5 +1,4 @@
-// Topics about programs, see protocol.ts. `programs` has a row for each program; "program:prog_…" contains the details
-// of one program.
+// `programs` has a row for each program; "program:prog_…" contains the details of one program.
 
 import { bare } from './ansi';
 import type { NamedRows } from './named-rows';
@@ -11,7 +10,7 @@ export const isProgram = (topic: string): topic is ProgramTopic => topic.startsW
 // The address can contain anything, so the ID is checked.
 export const mayBeProgram = (id: string): boolean => /^prog_[0-9a-f]{16}$/.test(id);
 
-// A row of the list: the values that change while a program runs.
+// The values that change while a program runs.
 export type ProgramRow = Pick<
   ProgramView,
   'id' | 'cluster' | 'name' | 'state' | 'attempt' | 'restarts' | 'max_restarts' | 'ranks' | 'started' | 'alive' | 'created_ms' | 'finished_ms' | 'waits_for' | 'tasks'
@@ -19,7 +18,6 @@ export type ProgramRow = Pick<
   cause?: { text: string };
 };
 
-// A barrier at which some ranks have waited for a while.
 export interface Waiting {
   id: string;
   arrived: number;
@@ -27,7 +25,7 @@ export interface Waiting {
   started: number;
 }
 
-// A program as sent by the server. Unchanged rows keep their identity. Plain data.
+// Unchanged rows keep their identity.
 export class WatchedProgram {
   program: ProgramView | null = null; // null if unknown to the server
   attempts: readonly AttemptView[] = [];

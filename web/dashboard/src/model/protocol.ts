@@ -26,7 +26,7 @@ export const unfinished = (state: JobState): boolean => state === 'QUEUED' || st
 export interface Hello {
   t: 'hello';
   proto: string;
-  boot: string; // server process; if it changes, all sequence numbers have restarted
+  boot: string; // if it changes, all sequence numbers have restarted
   now: number;
   version: string;
   cluster: string;
@@ -77,7 +77,7 @@ export interface Job {
   failed: number;
   cancelled: number;
   created_ms: number;
-  finished_ms: number; // 0 while the job is running
+  finished_ms: number;
   error: string;
 }
 
@@ -88,7 +88,7 @@ type AgentState = (typeof AGENT_STATES)[number];
 export interface ClusterRow {
   name: string;
   main: boolean; // on the server's own port; its tasks include closure workers
-  address: string; // for agents; empty if there is none
+  address: string; // for agents; can be empty
   tasks: number;
   has_workers: boolean; // closure workers have connected
   failed_jobs?: number; // failed jobs and sessions, as in the list of jobs
@@ -96,22 +96,22 @@ export interface ClusterRow {
   ends?: boolean; // still running, but its program is ending or has ended
   generation: number;
   started: number;
-  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // unheard: connected, but no heartbeat since a server restart
+  agents: Record<Lowercase<AgentState>, number> & { unheard?: number }; // unheard: connected, without a heartbeat since a server restart
   barriers: number;
   keys: number;
   key_waits: number;
   cause?: { task: string; message: string; at: number };
 }
 
-// Heartbeat ages by cluster and job: one character per task, see takeAges.
+// By cluster and job, one character per task, see takeAges.
 export type HeartbeatAges = Record<string, { unit_ms: number; jobs: Record<string, string> }>;
 
-// The state of an agent. Missing members do not apply.
+// Missing members do not apply.
 interface AgentFares {
   state: AgentState;
   code?: string;
   error?: string;
-  casualty?: boolean; // the error is a consequence of another task's error
+  casualty?: boolean; // consequence of another task's error
   late_for?: string;
   late_since?: number;
   waits: string[];
@@ -124,17 +124,17 @@ export interface AgentRow extends AgentFares {
   incarnation: string;
   address: string;
   registered: number;
-  unheard?: boolean; // known from before a server restart, without a heartbeat since
-  // The last heartbeat if heartbeats have ended; otherwise from the ages column, with a precision of 1/48 of the
+  unheard?: boolean; // from before a server restart, without a heartbeat since
+  // The last heartbeat, if heartbeats have ended. Otherwise from the ages column, with a precision of 1/48 of the
   // heartbeat timeout.
   seen: number;
   devices: number;
-  device_names?: string[]; // the first names
+  device_names?: string[];
 }
 
-// A change of known rows, because thousands may change to the same state at once.
+// Thousands of rows may change to the same state at once.
 export interface AgentChange {
-  job: string; // CLUSTER/JOB; ":INDEX" is appended for the row's name
+  job: string; // CLUSTER/JOB
   tasks: number[]; // first and last index of each range, alternating
   set: AgentFares;
 }
@@ -151,10 +151,9 @@ export interface BarrierRow {
   deadline: number;
   first: string;
   error: string;
-  missing: { task: string; address: string; seen: number }[]; // the first missing tasks
+  missing: { task: string; address: string; seen: number }[];
 }
 
-// An alert, which disappears when its cause ends.
 export type AttentionRow = Attention['items'][number];
 export type EventRow = Events['events'][number];
 
@@ -257,7 +256,7 @@ function checkBody(topic: string, message: Fields): void {
   }
 }
 
-// Returns null for an unknown kind of message, because a newer server may send other kinds.
+// A newer server may send other kinds of messages.
 export function parse(text: string): ServerMessage | null {
   let json: unknown;
   try {

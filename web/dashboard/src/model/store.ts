@@ -1,4 +1,4 @@
-// The server's data by topic; decides whether a message can be applied. Uses no sockets, signals or clock.
+// Decides whether a message can be applied. Uses no sockets, signals or clock.
 
 import { bare } from './ansi';
 import { History } from './history';
@@ -46,7 +46,7 @@ export class Store {
     return this.watched.get(topic);
   }
 
-  // Drops topics that no page shows. When they are shown again, they start with a snapshot.
+  // A dropped topic starts with a snapshot when it is shown again.
   keepWatched(topics: readonly Topic[]): void {
     for (const held of [this.logs, this.watched])
       for (const topic of held.keys())
@@ -60,8 +60,8 @@ export class Store {
     return [...this.jobsById.values()].sort((a, b) => b.created_ms - a.created_ms || (a.id < b.id ? 1 : -1));
   }
 
-  // Returns whether the server process differs from that of the stored data. The data stays until snapshots replace it,
-  // because marked old data is better than an empty page.
+  // Returns whether the server process has changed. The data stays until snapshots replace it, because marked old data
+  // is better than an empty page.
   greet(hello: Hello): boolean {
     const other = this.hello !== null && this.hello.boot !== hello.boot;
     if (other) this.seqs.clear();
@@ -74,7 +74,7 @@ export class Store {
       const held = this.seqs.get(message.topic);
       if (held === undefined || message.from > held) return 'gap';
       if (message.seq <= held) return 'old';
-      // from < held < seq is allowed: rows are complete, so a delta that reaches further back only repeats rows.
+      // from < held < seq is allowed: rows are complete, so the delta only repeats rows.
     }
     if (isLog(message.topic)) this.applyLog(message as LogMessage);
     else if (isProgram(message.topic)) this.applyProgram(message as ProgramMessage);

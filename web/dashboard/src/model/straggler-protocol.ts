@@ -1,4 +1,4 @@
-// The response of GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
+// GET /api/v1/clusters/{c}/stragglers: last arrivals at the newest passed barriers.
 
 import type { Stragglers } from 'muster-rest';
 import { plural } from './format';
@@ -10,14 +10,13 @@ export type LateHost = Stragglers['hosts'][number];
 
 const TASKS_LISTED = 100; // limit of the server
 
-// Explains which tasks the list contains and omits.
 export function lateNote({ barriers, tasks }: Stragglers): string {
   if (tasks.length >= TASKS_LISTED) return `the ${TASKS_LISTED} latest tasks; late means after the median arrival`;
   const of = Math.max(...barriers.map((b) => b.participants));
   return `${tasks.length} of ${plural(of, 'task')} ${tasks.length === 1 ? 'was' : 'were'} late at least once, that is, later than half of the others${tasks.length < of ? '. All other tasks were always on time' : ''}`;
 }
 
-// Returns a sentence if a host or task is last far more often than by chance; otherwise an empty string.
+// Empty unless a host or task is last far more often than by chance.
 export function verdict({ barriers, tasks, hosts }: Stragglers): string {
   const all = barriers.length;
   if (all < 4) return '';

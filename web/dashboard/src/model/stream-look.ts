@@ -1,5 +1,3 @@
-// Queries on the visible bars: the bar under the pointer, the next bar, and a table of all.
-
 import { SUCCEEDED } from './stream-protocol';
 import type { Lane, Minute, Stream } from './stream';
 import type { View } from './time-view';
@@ -9,8 +7,7 @@ export type Hit =
   | { kind: 'running'; lane: Lane; n: number; start: number; end: number }
   | { kind: 'minute'; lane: Lane; minute: Minute; start: number; end: number };
 
-// Returns the best bar within `slack` ms of a time: the most severe state, then the shortest bar, which is hardest to
-// hit.
+// Prefers the most severe state, then the shortest bar, which is hardest to hit.
 export function hitAt(stream: Stream, lane: Lane, row: number, at: number, slack: number, now: number): Hit | null {
   let best: Hit | null = null;
   let rank = Infinity;
@@ -27,7 +24,7 @@ export function hitAt(stream: Stream, lane: Lane, row: number, at: number, slack
   return minute ? { kind: 'minute', lane, minute, start: minute.start, end: minute.start + 60_000 } : null;
 }
 
-// Returns the bar of the lane that begins next after or before a time, for keyboard navigation.
+// For keyboard navigation.
 export function nextHit(stream: Stream, lane: Lane, after: number, forwards: boolean, now: number): Hit | null {
   const { start, end } = stream.at;
   let best: Hit | null = null;
@@ -40,13 +37,12 @@ export function nextHit(stream: Stream, lane: Lane, after: number, forwards: boo
 export interface Sum {
   lane: Lane;
   function: number;
-  count: number; // closures
+  count: number;
   failed: number; // or lost
   busy: number; // ms within the view
   running: number;
 }
 
-// Returns a row for each worker and function with a visible bar, busiest first.
 export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: number): Sum[] {
   const { start, end, count, failed, busy, function: of } = stream.at;
   const rows: Sum[] = [];
@@ -63,7 +59,7 @@ export function sums(stream: Stream, lanes: readonly Lane[], view: View, now: nu
       const sum = row(of[bar]!);
       sum.count += count[bar]!;
       sum.failed += failed[bar]!;
-      // The times of the closures in a sum are unknown and assumed to be evenly distributed.
+      // The times of the closures in a sum are assumed to be evenly distributed.
       const length = end[bar]! - start[bar]!;
       sum.busy += length > 0 ? (busy[bar]! * within(start[bar]!, end[bar]!)) / length : 0;
     }

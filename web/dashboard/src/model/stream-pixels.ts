@@ -1,5 +1,5 @@
-// The bars of the task stream as pixels: a line of a lane is computed once and repeated over its height. Unlike the
-// cost of drawing rectangles, the cost does not depend on the number of bars. Pure; colours are parameters.
+// The bars of the task stream as pixels: a line of a lane is computed once and repeated over its height. The cost
+// therefore does not depend on the number of bars.
 
 import type { Lane, Stream } from './stream';
 import { BAD_CANCELLED, CODES, eachRun, fillRow } from './stream-runs';
@@ -11,7 +11,7 @@ export interface PixelPicture {
   hues: Uint8Array; // by function number
   view: View;
   now: number;
-  width: number; // device pixels, as all sizes here
+  width: number; // this and all sizes are in device pixels
   height: number;
   laneHeight: number;
   top: number; // of the first lane; negative if it is scrolled out of view
@@ -23,7 +23,7 @@ export interface Palette {
   line: number; // between lanes, and the marks of the axis
 }
 
-// Positions of failed, cancelled and lost bars, which are drawn as shapes over the pixels.
+// Failed, cancelled and lost bars are drawn as shapes over the pixels.
 export interface Bad {
   code: number;
   x: number;
@@ -76,7 +76,6 @@ export function fillPixels(pixels: Uint32Array, picture: PixelPicture, marks: re
   return { bad, runs };
 }
 
-// Converts "rgb(1, 2, 3)" to the memory format of a canvas.
 export function packed(rgb: string, alpha = 1): number {
   const [r = 0, g = 0, b = 0] = (rgb.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;

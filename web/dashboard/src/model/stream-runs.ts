@@ -1,5 +1,5 @@
-// Assigns colours to the pixels of a lane. Bars narrower than a pixel are merged, so a row has at most as many runs as
-// pixels. A failure among thousands of bars stays visible.
+// Assigns colours to the pixels of a lane. Bars narrower than a pixel are merged; a failure among thousands of bars
+// stays visible.
 
 import { CANCELLED, FAILED, LOST, SUCCEEDED } from './stream-protocol';
 import type { Lane, Stream } from './stream';
@@ -25,7 +25,7 @@ export const hueOf = (code: number): number => (code >= BAD_CANCELLED ? -1 : (co
 
 const badCode = (state: number): number => (state === FAILED ? BAD_FAILED : state === LOST ? BAD_LOST : state === CANCELLED ? BAD_CANCELLED : 0);
 
-// Fills `codes`, one entry per pixel, for a row of a lane. `hues` is indexed by function number.
+// `codes` has an entry for each pixel; `hues` is indexed by function number.
 export function fillRow(stream: Stream, lane: Lane, row: number, view: View, now: number, hues: Uint8Array, codes: Uint8Array): void {
   codes.fill(0);
   const width = codes.length;

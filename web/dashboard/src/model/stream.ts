@@ -7,7 +7,6 @@
 
 import { ROWS_MAX, FAILED, LOST, type StreamBody } from './stream-protocol';
 
-// The name for a sum in which no function took most of the time.
 export const SEVERAL = 'several functions';
 
 export interface Running {
@@ -25,7 +24,7 @@ export interface Minute {
   function: number;
 }
 export interface Lane {
-  number: number; // number in the column `lane`
+  number: number;
   task: string;
   cluster: string;
   bars: number[]; // positions in the columns
@@ -64,7 +63,7 @@ export class Stream {
   readonly functions: string[] = [];
   at: Columns = columns(1024);
   closures: string[] = [];
-  jobs: string[] = []; // of the bars, like closures
+  jobs: string[] = [];
 
   private byKey = new Map<string, Lane>();
   private laneList: Lane[] = []; // by number
@@ -74,7 +73,7 @@ export class Stream {
     return this.laneList[this.at.lane[bar]!]!;
   }
 
-  // `fresh` means that the request had no ?after=; the response replaces all data.
+  // `fresh` means that the request had no ?after=, so that the response replaces all data.
   apply(body: StreamBody, fresh: boolean): void {
     if (fresh) this.clear();
     const lanes = new Map(body.lanes.map(({ lane, task, cluster, slots }) => [lane, this.lane(cluster, task, slots)]));
@@ -114,7 +113,7 @@ export class Stream {
     ++this.version;
   }
 
-  // Also used separately, because a response for a past range lacks closures that began in it and are still running.
+  // A response for a past range lacks closures that began in it and are still running.
   takeRunning(body: StreamBody): void {
     const { running, base_ms } = body;
     const lanes = new Map(body.lanes.map((each) => [each.lane, each]));

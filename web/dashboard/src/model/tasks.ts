@@ -57,8 +57,8 @@ export interface TaskView {
 export class Tasks {
   size = 0;
   version = 0; // counts all changes
-  stateVersion = 0; // a state or the rows changed; affects the map and the order of the list
-  rowsVersion = 0; // rows were added, removed or renamed; affects the layout of the map
+  stateVersion = 0; // a state or the rows changed
+  rowsVersion = 0; // rows were added, removed or renamed
   jobNames: string[] = []; // with the cluster, except for the main cluster
   readonly counts = new Array<number>(TASK_STATES.length).fill(0);
   readonly problems = new Set<number>(); // IDs of rows that are not CONNECTED

@@ -1,5 +1,3 @@
-// The visible time range: zooming, panning and axis ticks. Pure arithmetic in Unix ms.
-
 import { clock } from './format';
 
 export interface View {
@@ -13,15 +11,14 @@ const EDGE = 0.02; // of the length
 
 export const spanOf = (view: View): number => view.to - view.from;
 
-// Returns the range from begin to end with margins. If the clock of the end is slightly behind that of the begin, the
-// length is 0.
+// Adds margins. If the clock of the end is slightly behind that of the begin, the length is 0.
 export function around(began: number, ended: number): View {
   const length = Math.max(0, ended - began);
   const room = Math.max(MIN_SPAN / 2, length * EDGE);
   return { from: began - room, to: began + length + room };
 }
 
-// Limits a range, so that it is never completely in the future.
+// The range is never completely in the future.
 export function clamped({ from, to }: View, now: number): View {
   const span = Math.min(MAX_SPAN, Math.max(MIN_SPAN, to - from));
   const start = Math.min(from, now - span * 0.1);
@@ -48,7 +45,7 @@ export interface Tick {
 
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 14_400_000, 21_600_000];
 
-// Returns as many ticks as fit, with `room` pixels each, at whole steps of local time.
+// At whole steps of local time, as many as fit with `room` pixels each.
 export function ticks(view: View, width: number, room = 90): Tick[] {
   const most = Math.max(1, Math.floor(width / room));
   const step = STEPS.find((s) => spanOf(view) / s <= most) ?? STEPS.at(-1)!;

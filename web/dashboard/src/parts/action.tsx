@@ -1,5 +1,3 @@
-// A button that changes something: asks for confirmation, shows progress, and reports failures.
-
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
@@ -7,20 +5,20 @@ import { announcement } from '../connection';
 import { link, stands } from '../page';
 
 interface Asked {
-  title: string; // the question: "Cancel this job?"
-  children: ComponentChildren; // description of the effect
-  yes: string; // the answer that confirms: "Cancel the job"
+  title: string; // "Cancel this job?"
+  children: ComponentChildren;
+  yes: string; // "Cancel the job"
   danger?: boolean;
   run(): Promise<unknown>;
-  done?: string; // shown afterwards: "The job was cancelled."
+  done?: string; // "The job was cancelled."
 }
 
 interface Props extends Asked {
-  label: string; // of the button: "Cancel job"
+  label: string; // "Cancel job"
   disabled?: boolean;
   why?: string; // reason why the button is disabled
   testid: string;
-  atOnce?: boolean; // no confirmation, for actions that one click can undo
+  atOnce?: boolean; // without confirmation, because one click can undo the action
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -60,8 +58,8 @@ export function Action(props: Props) {
   );
 }
 
-// The browser's own dialog: it keeps the focus inside, closes with Esc and restores the focus. `refusal` is the reason
-// why the first attempt failed.
+// The browser's dialog keeps the focus inside, closes with Esc and restores the focus. `refusal` is the reason why the
+// first attempt failed.
 export function Question({ title, children, yes, danger, run, done, refusal = '', close }: Asked & { refusal?: string; close(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const under = useSignal(false);

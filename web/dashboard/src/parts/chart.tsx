@@ -1,5 +1,4 @@
-// A time series chart. The only file that uses uPlot. Loaded with the first chart, because it is larger than everything
-// needed before.
+// The only file that uses uPlot. Loaded with the first chart, because it is larger than everything needed before.
 
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -9,7 +8,7 @@ import { LEAST_MS } from '../model/points';
 import { color, repaint } from '../theme';
 
 export const HEIGHT = 196;
-// Counts are whole numbers, and so are the steps of the axis: 1, 2, 5, 10…
+// Counts are whole numbers, and so are the steps of the axis.
 const STEPS = Array.from({ length: 30 }, (_, n) => [1, 2, 5][n % 3]! * 10 ** Math.floor(n / 3));
 
 export interface Line {
@@ -29,7 +28,7 @@ export interface ChartProps {
   from: number; // seconds
   end: number;
   times?: boolean; // values in ms on a logarithmic axis; constant
-  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of line numbers, from 0, with shading between the lines; constant
+  bands?: readonly (readonly [upper: number, lower: number])[]; // pairs of lines with shading between them; constant
   markers: readonly Marker[];
   onZoom(from: number, to: number): void; // seconds; equal values select the whole range
   onCursor(at: number | null): void;
@@ -105,13 +104,11 @@ function options(lines: readonly Line[], width: number, live: { current: Live },
   };
 }
 
-// Returns whole decades around the data.
 function decades(min: number, max: number): [number, number] {
   const low = 10 ** Math.floor(Math.log10(Math.max(LEAST_MS, min)));
   return [low, Math.max(low * 10, 10 ** Math.ceil(Math.log10(Math.max(LEAST_MS, max))))];
 }
 
-// Returns ticks such as 10 ms, 1 s and 1 min, as many as fit.
 function timeSplits(chart: uPlot): number[] {
   const { min = 1, max = 1000 } = chart.scales.y!;
   const within = [LEAST_MS, ...TIME_STEPS].filter((ms) => ms >= min! && ms <= max!);
@@ -119,7 +116,6 @@ function timeSplits(chart: uPlot): number[] {
   return within.filter((_, n) => n % every === 0);
 }
 
-// Returns values between gaps, which are drawn as points.
 function alone(values: ArrayLike<number | null | undefined>): number[] {
   const found: number[] = [];
   for (let n = 0; n < values.length; ++n) if (values[n] != null && values[n - 1] == null && values[n + 1] == null) found.push(n);

@@ -1,5 +1,3 @@
-// The closures of a job, up to a million, with filters by state, function, worker and text.
-
 import { bare } from '../model/ansi';
 import { CLOSURE_SHAPES, nameOf, ran, remark, stateFilters, waited, whereOf } from '../model/rest/closures';
 import { count } from '../model/format';

@@ -46,7 +46,6 @@ export function Copy({ text, what = '', label = 'Copy' }: { text: string | (() =
   );
 }
 
-// Command lines with the same effect as the page.
 export function Commands({ lines }: { lines: readonly (readonly [what: string, line: string])[] }) {
   return (
     <details

@@ -1,4 +1,4 @@
-// On an empty page of one cluster, lists the clusters that have content.
+// On an empty page, lists the clusters that have content.
 
 import { Fragment } from 'preact';
 import { count, plural } from '../model/format';

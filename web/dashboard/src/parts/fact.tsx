@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Ago } from './when';
 
-// An entry in <dl class="facts-line">.
 export function Fact({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) {
   return (
     <div title={title}>
@@ -13,7 +12,6 @@ export function Fact({ name, title, children }: { name: string; title?: string; 
   );
 }
 
-// An optional fact, omitted if it has no value.
 export const TextFact = ({ name, text, kind }: { name: string; text: string | undefined; kind?: string }) =>
   text ? (
     <Fact name={name}>

@@ -1,5 +1,3 @@
-// The graph on its canvas: panning, zooming, and selecting a node with pointer or keys.
-
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { nodeAt, nodeBeside, type GraphLayout } from '../model/graph-layout';

@@ -1,16 +1,14 @@
-// Draws the dependencies of a job: nodes from left to right, each with the shape and colour of its state.
-
 import { cut } from '../model/letters';
 import { color } from '../theme';
 import type { GraphLayout } from '../model/graph-layout';
 
 export interface Node {
-  title: string; // the function
+  title: string;
   more: string; // "#12", or the number of finished closures
   state: string;
 }
 export interface Camera {
-  x: number; // CSS pixels: the upper left corner of the graph
+  x: number; // CSS pixels: the upper left corner
   y: number;
   zoom: number;
 }
@@ -28,7 +26,7 @@ export interface GraphPicture {
 export interface Pitch {
   x: number;
   y: number;
-  box: number; // width of a node's box; 0 for only a shape
+  box: number; // of a node's box; 0 for only a shape
 }
 
 const RADIUS = 8;
@@ -54,7 +52,6 @@ export function paintGraph(pen: CanvasRenderingContext2D, picture: GraphPicture)
   }
 }
 
-// The edges of the selected node are drawn on top, in the accent colour.
 function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
   const { chosen, pitch } = picture;
   const reach = pitch.box > 0 ? pitch.box / 2 : RADIUS;
@@ -67,7 +64,7 @@ function edges(pen: CanvasRenderingContext2D, picture: GraphPicture): void {
       const [bx, by] = centre(picture, to!);
       pen.moveTo(ax + reach, ay);
       if (bx - ax > 2.5 * pitch.x) {
-        // If there are nodes in between, the edge runs between two rows, and turns next to the columns.
+        // Between other nodes, the edge runs between two rows, and turns next to the columns.
         const gap = (picture.graph.places[from!]!.y + (by >= ay ? 1 : 0)) * pitch.y;
         const d = Math.max(12, pitch.x - 2 * reach) / 2;
         pen.bezierCurveTo(ax + reach + d, ay, ax + reach + d, gap, ax + reach + 2 * d, gap);
@@ -169,7 +166,6 @@ function mark(pen: CanvasRenderingContext2D, x: number, y: number, state: string
   }
 }
 
-// Centres the whole graph, with limited magnification.
 export const MOST_ZOOM = 1.2;
 export function fitting(graph: GraphLayout, pitch: Pitch, width: number, height: number): Camera {
   const [w, h] = [graph.columns * pitch.x, graph.rows * pitch.y];

@@ -12,17 +12,17 @@ import { useSize } from './size';
 
 const ROW = 30; // height of a row and of the header; the CSS has the same number
 const NARROW_ROW = { plain: 54, long: 84 }; // two lines; with an additional text of two lines
-const MANY = 1000; // rows
+const MANY = 1000;
 const SPARE = 3; // rows kept beyond each edge
 
 export interface Column<Row> {
   title: string;
   width: string; // of a CSS grid
   right?: boolean;
-  narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns over two lines
-  sort?: string; // name for the server, if rows can be sorted by the column
+  narrow?: 'hide' | 'long'; // on a phone: hidden, or below the other columns
+  sort?: string; // the server's name of the column, if rows can be sorted by it
   largest?: boolean; // the first click sorts in descending order
-  says?(row: Row): string; // content of a long column; if it is empty for all rows, the column is hidden
+  says?(row: Row): string; // hidden if the content is empty for all rows
   cell(row: Row): ComponentChildren;
 }
 
@@ -38,7 +38,7 @@ export interface GridProps<Row> {
   columns: readonly Column<Row>[];
   rows: ArrayLike<Row>;
   name(row: Row): string;
-  kind?(row: Row): string; // CSS class of the row
+  kind?(row: Row): string;
   data?(row: Row): Record<`data-${string}`, string>;
   href?(row: Row): string; // target of Enter and of a click
   open?(row: Row): string; // target of Enter only: a click selects
@@ -47,7 +47,7 @@ export interface GridProps<Row> {
   seen?(rows: Row[]): void; // called with the visible rows
   sorting?: Sorting;
   old?: boolean; // the rows answer an earlier request
-  least?: number; // width in px below which the list scrolls sideways; not on a phone
+  least?: number; // px; below this width, the list scrolls sideways, except on a phone
   empty: ComponentChildren;
 }
 
@@ -64,7 +64,7 @@ export function Grid<Row>(props: GridProps<Row>) {
   const at = chosen === null ? -1 : placeOf(rows, (other) => name(other) === chosen);
   const mounted = Array.from({ length: Math.max(0, last - first) }, (_, n) => first + n);
   const visible = mounted.map((n) => rows[n]!);
-  // The selected row stays mounted when scrolled away, because aria-activedescendant must refer to an existing element.
+  // aria-activedescendant must refer to an existing element.
   if (at >= 0 && (at < first || at >= last)) mounted.push(at);
   const template = narrow ? undefined : { gridTemplateColumns: shown.map((column) => column.width).join(' ') };
   const least = narrow || !props.least ? undefined : { minWidth: `${props.least}px` };
@@ -209,7 +209,6 @@ function reveal(box: HTMLElement, at: number, row: number, head: number): void {
   else if (top + row > box.scrollTop + room) box.scrollTop = top + row - room;
 }
 
-// The title shows text that the cell cuts off.
 function whole({ currentTarget: cell }: { currentTarget: HTMLElement }): void {
   cell.title = cell.scrollWidth > cell.clientWidth && !cell.querySelector('[title]') ? cell.textContent! : '';
 }

@@ -1,7 +1,6 @@
 import { viewNow } from '../page';
 import { address, follow } from '../route';
 
-// A link to the time of an attempt in the task stream, with an equal margin before and after it.
 export function InStream({ attempt: a }: { attempt: { worker: string; started_ms: number; ended_ms: number } }) {
   if (!a.started_ms) return null;
   const end = a.ended_ms || viewNow();

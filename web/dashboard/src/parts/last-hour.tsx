@@ -1,5 +1,3 @@
-// The last hour of a worker, with a bar for each minute.
-
 import { count } from '../model/format';
 import type { TaskHistory } from 'muster-rest';
 import { minuteBars } from '../model/rest/worker';

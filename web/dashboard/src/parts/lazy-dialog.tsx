@@ -1,5 +1,3 @@
-// The ctrl-K dialog; its script is loaded when it is first opened.
-
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { announcement } from '../connection';

@@ -1,4 +1,4 @@
-// A component whose script is loaded after the first rendering; a placeholder is shown until then.
+// The script of the component is loaded after the first rendering.
 
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';

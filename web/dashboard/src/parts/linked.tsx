@@ -2,7 +2,7 @@ import { bare } from '../model/ansi';
 import { closureIn, pieces } from '../model/rest/links';
 import { closureAddress, follow, jobAddress, workerAddress } from '../route';
 
-// A server sentence whose closures, jobs and workers are links. `job` helps to find ended closures.
+// Makes closures, jobs and workers in a server sentence links. `job` helps to find ended closures.
 export function Linked({ text, tasks, job }: { text: string; tasks?: readonly string[]; job?: string }) {
   return (
     <bdi class="wrap">

@@ -22,12 +22,11 @@ interface Body {
 
 interface Options {
   every?: number;
-  over?(): boolean; // whether the list is final
+  over?(): boolean;
   heard?(body: never): void; // called with the rest of the response
 }
 
-// `path` does not contain the page token; an empty path sends no request. `rows` is the field of the response that
-// contains the rows.
+// `path` excludes the page token; an empty path sends no request. `rows` is the response field with the rows.
 export function useListing<Row>(path: string, limit: number, rows: string, { every = 2000, over = () => false, heard }: Options = {}): Looked<Listing<Row>> {
   const token = chosen('page').value;
   const join = path.includes('?') ? '&' : '?';
@@ -39,25 +38,23 @@ export function useListing<Row>(path: string, limit: number, rows: string, { eve
       return { rows: body[rows] as Row[], next: body.next_page_token ?? '', lookedAt: body.looked_at ?? 0, of: body.of ?? 0 } satisfies Page<Row>;
     });
   const asked = path && `${path}${join}limit=${limit}`;
-  // The token is part of the request, although `read` adds it, because another page is another request.
+  // Another page is another request, although `read` adds the token.
   return useLooked<Listing<Row>>(asked && `${asked}#${token}`, { every, over, keep: true, read: (question) => read(question.slice(0, question.lastIndexOf('#'))) });
 }
 
-// Returns the chosen filters with these names, as the server expects them.
 export const filters = (names: readonly string[]): Record<string, string> => Object.fromEntries(names.map((name) => [name, chosen(name).value.trim()]));
 
 interface ListProps<Row> extends Omit<GridProps<Row>, 'rows' | 'old' | 'empty' | 'chosen' | 'choose'>, Partial<Pick<GridProps<Row>, 'empty' | 'chosen' | 'choose'>> {
   title: string;
   note?: string;
   what: string; // plural noun for the rows
-  filters: readonly string[]; // filter names in the address
+  filters: readonly string[]; // names in the address
   looked: Looked<Listing<Row>>;
-  none: ComponentChildren; // shown if there are no rows at all; `empty` overrides it
+  none: ComponentChildren; // shown if there are no rows at all
   below?: ComponentChildren;
-  children: ComponentChildren; // the filters
+  children: ComponentChildren;
 }
 
-// A list from the server: filters, a page of rows, and links to other pages.
 export function ListPanel<Row>({ title, note, what, filters: names, looked, none, below, children, ...grid }: ListProps<Row>) {
   const row = useSignal<string | null>(null);
   const filtered = Object.values(filters(names)).some(Boolean);
@@ -75,12 +72,11 @@ export function ListPanel<Row>({ title, note, what, filters: names, looked, none
   );
 }
 
-// Changes filters or the sort order, and returns the list to its first page.
+// Returns the list to its first page.
 export function filter(changes: Readonly<Record<string, string>>, how: 'push' | 'replace' = 'push'): void {
   choose({ ...changes, page: '', at: '' }, how);
 }
 
-// Returns the sort order of a list, also as request parameters.
 export function useSorting(usual: string): Sorting & { asked: Record<string, string> } {
   const by = chosen('sort').value || usual;
   const descending = chosen('order').value === 'desc';
@@ -88,7 +84,6 @@ export function useSorting(usual: string): Sorting & { asked: Record<string, str
   return { by, descending, sort, asked: by !== usual || descending ? { sort: by, order: descending ? 'desc' : 'asc' } : {} };
 }
 
-// The filters of a list, a button to clear them, and the list's error.
 export function Filters({ names, problem, children }: { names: readonly string[]; problem: string; children: ComponentChildren }) {
   const any = names.map((name) => chosen(name).value).some(Boolean);
   return (
@@ -125,7 +120,7 @@ function SavedHere() {
   );
 }
 
-// Saves a filter, which ctrl-K then finds by its page and parameters.
+// Ctrl-K finds a saved filter by its page and parameters.
 function Save() {
   const [pathname, search] = addressNow.value.split('?');
   const query = new URLSearchParams(search);
@@ -148,7 +143,6 @@ export function Problem({ text }: { text: string }) {
   ) : null;
 }
 
-// The position in the list, and links to other pages.
 export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<Row>>; what: string; filtered: boolean }) {
   const listing = looked.value;
   if (!listing) return null;
@@ -173,7 +167,7 @@ export function Pages<Row>({ looked, what, filtered }: { looked: Looked<Listing<
   );
 }
 
-// A text field of a filter, applied after a pause in typing.
+// Applied after a pause in typing.
 export function FilterField({ name, label, list }: { name: string; label: string; list?: readonly string[] }) {
   const value = chosen(name).value;
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -1,4 +1,4 @@
-// The newest lines of a closure's or job's log, live. Stays at the end unless the user scrolls away.
+// Stays at the end unless the user scrolls away.
 
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';

@@ -1,5 +1,5 @@
-// Draws the cluster map. Healthy cells are one path and one fill, so that ten thousand are cheap and inconspicuous.
-// Cells with problems are larger, in strong colours, with a halo.
+// Healthy cells are one path and one fill, so that ten thousand are cheap and inconspicuous. Cells with problems are
+// larger, in strong colours, with a halo.
 
 import { cellPlace, type CellRef, type Layout } from '../model/map-layout';
 import { agentState, CELL_STATES, type CellGroup } from '../model/map-groups';
@@ -24,7 +24,7 @@ export interface Picture {
 const LABEL_FROM = 24; // CSS pixels; smaller cells have no room for a number
 const GLYPH_FROM = 13; // device pixels; smaller cells have no room for a shape
 
-// Shades from weak to strong; the mode selects the shade of a healthy cell.
+// From weak to strong; the mode selects the shade of a healthy cell.
 const SHADES: Record<MapMode, readonly string[]> = {
   state: ['ok-cell'],
   age: ['heat0', 'heat1', 'heat2', 'heat3'],
@@ -81,7 +81,7 @@ export function paint(pen: CanvasRenderingContext2D, picture: Picture): void {
   pen.textBaseline = 'middle';
   pen.fillStyle = color('text');
   if (picture.mode === 'state') for (const [label, x, y] of quiet) pen.fillText(label, x, y, map.cell);
-  // More severe states have higher numbers and are drawn on top where halos overlap; unknown states are below.
+  // More severe states are drawn on top where halos overlap; unknown states are below.
   const rank = (cell: Cell) => (CELL_STATES[cell.state] === 'UNHEARD' ? -1 : cell.state);
   loud.sort((a, b) => rank(a) - rank(b));
   for (const cell of loud) problem(pen, map, cell);
@@ -98,10 +98,9 @@ interface Cell {
   y: number;
   state: number;
   hollow: boolean; // failed as a consequence; the cause is filled
-  label: string; // below the shape; empty if there is no room
+  label: string; // empty if there is no room
 }
 
-// Tokens of tokens.css, by state.
 const FILLS: Partial<Record<string, string>> = { REGISTERING: 'restarting', UNHEARD: 'waiting' };
 
 function problem(pen: CanvasRenderingContext2D, map: Layout, { x, y, state, hollow, label }: Cell): void {

@@ -1,5 +1,3 @@
-// The tooltip of a map cell: a closure worker or an agent.
-
 import { agentName, hostOf, plight, PLIGHT_SHAPES, PLIGHT_WORDS, remark } from '../model/agents';
 import { age, plural } from '../model/format';
 import type { AgentRow } from '../model/protocol';
@@ -30,7 +28,7 @@ export function WorkerFacts({ id }: { id: number }) {
   );
 }
 
-// Shows the devices that the agent declared when it registered.
+// The agent declared these devices when it registered.
 export function AgentFacts({ agent }: { agent: AgentRow }) {
   const state = plight(agent);
   const said = remark(agent);

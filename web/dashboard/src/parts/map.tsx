@@ -1,5 +1,4 @@
-// The cluster map: a cell for each task, grouped by job. The only view that shows both 10,000 tasks and a single bad
-// host.
+// The only view that shows both 10,000 tasks and a single bad host.
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
@@ -28,7 +27,6 @@ const MAP_HEIGHT = 340; // CSS pixels at most
 
 const mode = signal<MapMode>('state');
 
-// The displayed closure workers and agents: of all clusters, or of the cluster in the address.
 const groupsOf = keptCellGroups();
 const shown = computed(() => {
   void [slow.value, fast.value];
@@ -50,7 +48,6 @@ export function ClusterMap() {
 
 const Modes = () => <Segments label="Colour cells by" options={MODES} now={mode.value} choose={(next) => (mode.value = next)} />;
 
-// Instructions while no task is connected.
 function Join() {
   if (stands.value) return <p class="calm">Workers of a stopped server are not shown; their past work is in the task stream.</p>;
   return (
@@ -83,7 +80,7 @@ function Canvas() {
   const latest = useSignal(map);
   if (latest.peek() !== map) latest.value = map;
 
-  // Draws a frame when a state, the size or a colour changes, and twice a second only in modes that show time.
+  // Draws when a state, the size or a colour changes, and twice a second only in modes that show time.
   useSignalEffect(() => {
     fast.value;
     repaint.value;

@@ -1,4 +1,4 @@
-// Whether the window is as narrow as a phone; the CSS has the same number.
+// The CSS has the same number.
 
 import { signal } from '@preact/signals';
 

@@ -6,7 +6,7 @@ import { page } from '../route';
 interface Props {
   id: string;
   title: string;
-  note?: ComponentChildren; // after the title
+  note?: ComponentChildren;
   aside?: ComponentChildren; // on the right
   span: 4 | 8 | 12; // of twelve columns
   children: ComponentChildren;

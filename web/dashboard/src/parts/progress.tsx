@@ -111,7 +111,6 @@ function FunctionRow({ f }: { f: ShownFunction }) {
   );
 }
 
-// Counts all ended closures with any result, as on every page.
 function fraction(ended: number, total: number): ComponentChildren {
   return total === 0 ? 'empty' : `${outOf(ended, total)} ended · ${percent(ended, total)}`;
 }

@@ -1,5 +1,4 @@
-// The ranks of a program, with a cell for each: few as cards, many as small cells. One tab stop; arrow keys move within
-// it.
+// Few ranks are cards, many are small cells. One tab stop; arrow keys move within the grid.
 
 import { Component } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -30,7 +29,6 @@ interface CellProps {
   choose(rank: number): void;
 }
 
-// Redraws only cells whose data changed.
 class Cell extends Component<CellProps> {
   override shouldComponentUpdate(next: CellProps): boolean {
     const { r, card, pressed, stop } = this.props;

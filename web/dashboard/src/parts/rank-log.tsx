@@ -1,5 +1,3 @@
-// The newest output of a rank in an attempt, followed while more can arrive.
-
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { followed, type RankLog as Piece, type Tail } from '../model/rest/programs';

@@ -11,7 +11,6 @@ interface Props<Value> {
   wide?: boolean; // wraps over several lines
 }
 
-// A choice between a few words, side by side.
 export function Segments<Value extends string | number>({ label, options, now, choose, testid, wide }: Props<Value>) {
   return (
     <div class={wide ? 'segments wide' : 'segments'} role="group" aria-label={label}>

@@ -43,13 +43,12 @@ export function Mark({ shape }: { shape: Shape }) {
 
 interface ChipProps {
   shape: Shape;
-  colour?: string; // CSS class
+  colour?: string;
   title?: string | undefined;
   children: ComponentChildren;
   [data: `data-${string}`]: string;
 }
 
-// A state: its shape and its word.
 export function Chip({ shape, colour = `text-${shape}`, children, ...rest }: ChipProps) {
   return (
     <span class={`chip ${colour}`} {...rest}>

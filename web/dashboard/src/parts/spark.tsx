@@ -1,5 +1,3 @@
-// A line as small as a word: only a shape, with the number next to it.
-
 import { useSignalEffect } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { slow, store } from '../page';

@@ -1,4 +1,4 @@
-// The task stream: a canvas of the visible lanes next to their names, with pointer and keyboard control.
+// A canvas of the visible lanes next to their names, with pointer and keyboard control.
 
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -21,12 +21,12 @@ const NAMES = 132; // width of the lanes' names; the CSS has the same number
 
 interface Props {
   stream: Stream;
-  version: number; // of the stream
+  version: number;
   lanes: readonly Lane[];
   hues: Uint8Array;
   job: string;
   sentence: string;
-  most?: number; // maximum height in pixels
+  most?: number;
 }
 
 export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most = MOST_HIGH }: Props) {
@@ -42,11 +42,11 @@ export function StreamCanvas({ stream, version, lanes, hues, job, sentence, most
   const latest = useRef({ stream, lanes, hues, laneHeight, width, height, job });
   latest.current = { stream, lanes, hues, laneHeight, width, height, job };
   const dirty = useRef(true);
-  dirty.current = true; // redraw after each render
+  dirty.current = true;
 
   useFrames(canvas, latest, top, focus, dirty);
   useEffect(() => {
-    focus.value = null; // it referred to a bar by position
+    focus.value = null; // referred to a bar by position
   }, [stream.epoch]);
 
   const pointed = (event: { clientX: number; clientY: number }): Pointed | null => {
@@ -137,7 +137,7 @@ function visible(lanes: readonly Lane[], top: number, height: number, laneHeight
 
 type Latest = { stream: Stream; lanes: readonly Lane[]; hues: Uint8Array; laneHeight: number; width: number; height: number };
 
-// Runs a frame loop that draws when something changed or time moved by a pixel.
+// Draws when something changed or time moved by a pixel.
 function useFrames(
   canvas: { current: HTMLCanvasElement | null },
   latest: { current: Latest },
@@ -209,7 +209,7 @@ function useWheel(canvas: { current: HTMLCanvasElement | null }, width: number, 
   }, [width]);
 }
 
-const LETTER = 6.5; // px of a digit of the axis
+const LETTER = 6.5; // px of a digit
 
 function Axis({ width, left }: { width: number; left: number }) {
   slow.value;

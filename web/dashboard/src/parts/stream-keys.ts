@@ -1,5 +1,3 @@
-// Keyboard control of the stream: the selected lane and bar, and how keys move them.
-
 import type { Lane, Stream } from '../model/stream';
 import { nextHit, type Hit } from '../model/stream-look';
 import { spanOf } from '../model/time-view';

@@ -33,7 +33,6 @@ function colours(): Palette {
   return next;
 }
 
-// Returns the number of runs of equal pixels.
 export function paintStream(pen: CanvasRenderingContext2D, picture: StreamPicture): number {
   const { stream, lanes, view, width, height, laneHeight, top, scale } = picture;
   if (image?.width !== width || image.height !== height) image = pen.createImageData(width, height);
@@ -125,7 +124,6 @@ function minutes(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: La
   }
 }
 
-// Writes the number of closures on sums that are wide enough.
 function counts(pen: CanvasRenderingContext2D, picture: StreamPicture, lane: Lane, y: number, high: number): void {
   const { stream, view, width, scale } = picture;
   if (high < 10 * scale) return;

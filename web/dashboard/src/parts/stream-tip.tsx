@@ -1,5 +1,3 @@
-// The tooltip of the bar under the pointer or the keyboard focus.
-
 import { age, clock, count, moment, plural } from '../model/format';
 import type { Stream } from '../model/stream';
 import type { Hit } from '../model/stream-look';
@@ -63,7 +61,6 @@ function Facts({ stream, hit }: { stream: Stream; hit: Hit }) {
   );
 }
 
-// Bars can be far shorter than a millisecond.
 function length(ms: number): string {
   return ms >= 10 ? age(ms) : ms >= 1 ? `${ms.toFixed(1)} ms` : `${Math.round(ms * 1000)} µs`;
 }

@@ -3,9 +3,9 @@ import type { ComponentChildren } from 'preact';
 interface Props {
   heads?: readonly ComponentChildren[];
   right?: number; // first column with right-aligned headings, above numbers
-  kind?: string; // additional CSS class
+  kind?: string;
   testid?: string;
-  children: ComponentChildren; // the rows
+  children: ComponentChildren;
 }
 
 export function Table({ heads, right = Infinity, kind, testid, children }: Props) {

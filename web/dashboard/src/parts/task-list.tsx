@@ -1,4 +1,4 @@
-// The task list: any number of tasks, of which only the visible rows exist in the DOM. Problems come first.
+// Only the visible rows exist in the DOM. Problems come first.
 
 import { age, clock, count, moment, plural } from '../model/format';
 import { fast, order, query, selected, setQuery, slow, store, viewNow, watchRows } from '../page';
@@ -10,7 +10,7 @@ import { Panel } from './panel';
 import { Chip, SHAPES, WORDS } from './shape';
 import { Clipped } from './text';
 
-// A row is the ID of a task, whose data is read from the store when the row is drawn.
+// A row is the ID of a task, whose data is read when the row is drawn.
 const shown = (cell: (task: TaskView, id: number) => preact.ComponentChildren) => (id: number) => {
   const task = store.tasks.view(id);
   return task ? cell(task, id) : null;
@@ -142,7 +142,7 @@ function ClearFilter() {
   );
 }
 
-// All data of the selected task, because a reason is often longer than its cell.
+// A reason is often longer than its cell.
 function Detail() {
   slow.value;
   fast.value;

@@ -1,5 +1,3 @@
-// The value of a closure: location, size and beginning.
-
 import { bytes, count } from '../model/format';
 import { blobIn, previewText, treeOf, whereItLies, type Preview } from '../model/rest/preview';
 import type { ClosureView } from '../model/rest/views';

@@ -1,5 +1,3 @@
-// An icon for each page of the rail: strokes of one width, in the text colour.
-
 import type { Path } from '../model/pages';
 
 const DRAWN: Partial<Record<Path, string>> = {

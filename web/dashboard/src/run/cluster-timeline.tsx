@@ -1,4 +1,4 @@
-// The timeline of a cluster of agents that Muster did not start: runs, agents, late arrivals at barriers.
+// For a cluster of agents that Muster did not start: runs, agents, late arrivals at barriers.
 
 import { useMemo } from 'preact/hooks';
 import { agentName } from '../model/agents';
@@ -15,7 +15,7 @@ interface Known {
   runs: readonly RunView[];
   late: Stragglers;
 }
-const RUNS = 12; // the newest; more would be too narrow to see
+const RUNS = 12; // more would be too narrow to see
 const EVERY = 5000; // ms
 
 export function ClusterTimeline({ of }: { of: ClusterRow }) {

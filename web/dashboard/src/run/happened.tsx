@@ -1,4 +1,4 @@
-// The events within the range of the timeline as a list, for users who cannot see the canvas.
+// For users who cannot see the canvas.
 
 import { clock, count, moment, plural } from '../model/format';
 import { Table } from '../parts/table';

@@ -1,5 +1,5 @@
-// The timeline of an active run, recomputed only if its data changed or time moved by about a pixel. It excludes rank
-// output, which changes many times a second.
+// Recomputed only if the data changed or time moved by about a pixel. Excludes rank output, which changes many times a
+// second.
 
 import { useMemo } from 'preact/hooks';
 import { runTimeline, steady, type RunTimeline, type Seen } from '../model/run/timeline';

@@ -23,7 +23,7 @@ export interface Sheet {
   view: Range;
 }
 
-// Drawn over the lanes, and under barriers and marks.
+// Drawn under barriers and marks.
 export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps, layout: { each, tops }, laneOf, view }: Sheet): void {
   if (steps.cells.length === 0) return;
   const ratio = devicePixelRatio || 1;
@@ -37,7 +37,7 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
   const [shade, slow, edge, wait] = [pixelOf(color('late'), 0.45), pixelOf(color('late'), 1), pixelOf(color('surface'), 0.7), pixelOf(color('text'), 0.55)];
   const thick = each > 3 ? each - 1 : each;
   const px = (view.to - view.from) / width; // ms
-  // Slow steps are drawn over other steps that share their pixels.
+  // Slow steps are drawn over steps that share their pixels.
   for (const loud of [false, true])
     for (const c of steps.cells) {
       const late = steps.usual > 0 && c.median > LATE * steps.usual;
@@ -62,9 +62,9 @@ export function paintSteps(pen: CanvasRenderingContext2D, { width, height, steps
   pen.drawImage(sheet, 0, 0, width, height);
 }
 
-export const POINT_PX = 3; // of the curve
+export const POINT_PX = 3;
 
-// Draws the median of all ranks as an area, and the longest step of any rank as a line.
+// The median is an area, the longest step of any rank a line.
 export function paintCurve(pen: CanvasRenderingContext2D, width: number, { median, longest, top: most }: StepCurve, top: number): void {
   const each = width / Math.max(1, median.length);
   const y = (ms: number) => top + CHART - 1 - (CHART - 12) * Math.min(1, ms / most);

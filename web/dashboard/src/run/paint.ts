@@ -6,7 +6,7 @@ import { ticks } from '../model/time-view';
 import { color } from '../theme';
 import { paintCurve, paintSteps } from './paint-steps';
 
-// Prepares a canvas of this height at screen resolution. Returns null before the canvas is laid out.
+// Returns null before the canvas is laid out.
 export function fresh(canvas: HTMLCanvasElement | null, height: number): [CanvasRenderingContext2D, number] | null {
   const pen = canvas?.getContext('2d');
   const width = canvas?.clientWidth ?? 0;
@@ -52,7 +52,6 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
   for (const { top } of strips) pen.fillRect(0, top, width, STRIP);
   for (const { top, machine } of strips) paintStrip(pen, width, top, machine, at);
   if (chart >= 0 && curve) paintCurve(pen, width, curve, chart);
-  // Late barriers are drawn on top.
   for (const late of [false, true])
     for (const b of t.barriers) {
       if (b.late !== late || !inView(b)) continue;
@@ -88,7 +87,7 @@ export function paintRun(pen: CanvasRenderingContext2D, width: number, t: RunTim
   }
 }
 
-// Diagonal stripes over a lane; the CSS draws the same pattern in the legend.
+// The CSS draws the same stripes in the legend.
 function hatched(pen: CanvasRenderingContext2D): CanvasPattern | string {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 6;
@@ -106,7 +105,7 @@ function hatched(pen: CanvasRenderingContext2D): CanvasPattern | string {
   return pen.createPattern(tile, 'repeat') ?? color('waiting');
 }
 
-// Draws core load as an area and memory as a line above it, each relative to its limit.
+// Core load is an area, memory a line above it, each relative to its limit.
 function paintStrip(pen: CanvasRenderingContext2D, width: number, top: number, { machine, samples }: Layout['strips'][number]['machine'], at: (ms: number) => number): void {
   if (!samples) return;
   const { seconds, cpu, memory_bytes } = samples;

@@ -1,11 +1,11 @@
-// The visible time range, and the time under the pointer. The range is in the address. Timeline, charts, machines and
-// tables of the page use it and show each other's crosshair.
+// Timeline, charts, machines and tables of the page use the same range, which is in the address, and show each other's
+// crosshair.
 
 import { signal } from '@preact/signals';
 import type { Range } from '../model/run/timeline';
 import { choose, chosen } from '../route';
 
-// Returns the visible range, for example "1795764980123-1795765000456" in ms, or null for the whole range.
+// Parses "1795764980123-1795765000456" in ms; null for the whole range.
 export function lookedAt(): Range | null {
   const [from, to] = chosen('zoom').value.split('-').map(Number);
   return from && to && from < to ? { from, to } : null;

@@ -1,5 +1,5 @@
-// The timeline of a run: a lane for each rank below a strip of its machine, on one canvas. The data under the crosshair
-// and the events within the range are shown below as text. The range is in the address.
+// A lane for each rank below a strip of its machine, on one canvas. The data under the crosshair and the events within
+// the range are shown below as text.
 
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -58,12 +58,11 @@ interface Timeline {
   steps?: RunSteps;
 }
 
-// For any object with attempts and ranks.
 export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACHINES, steps = NO_STEPS }: Timeline) {
   slow.value;
   const base = useRef<HTMLCanvasElement>(null);
   const cross = useSignal<Cross | null>(null);
-  const drag = useSignal<number | null>(null); // start of the drag
+  const drag = useSignal<number | null>(null);
   const wide = useSignal(0);
   const t = useRunTimeline(ended, attempts, ranks, seen, wide.value);
   const view = lookedAt() ?? t;
@@ -122,7 +121,6 @@ export function TimelinePanel({ attempts, ranks, seen, ended, machines = NO_MACH
   );
 }
 
-// Lists only entries that occur in this run.
 function legend(t: RunTimeline, layout: Layout, steps: RunSteps): (readonly [token: string, word: string, look?: 'outlined' | 'hatched'])[] {
   const kinds = [...new Set(t.marks.map((m) => m.kind))].map((kind: MarkKind) => MARKS[kind]);
   const late = t.barriers.filter((b) => b.late).length;
@@ -257,7 +255,7 @@ function Lanes({ t, layout, view, cross, drag, canvas }: LanesProps) {
   );
 }
 
-// Two elements above the canvas, so that moving them repaints nothing.
+// Moving these two elements repaints nothing.
 function Crosshair({ cross, drag, view }: Pick<LanesProps, 'cross' | 'drag' | 'view'>) {
   const elsewhere = crosshair.value; // of another chart
   const began = drag.value;
@@ -278,11 +276,10 @@ interface AtProps {
   cross: Signal<Cross | null>;
   layout: Layout;
   attempts: readonly AttemptView[];
-  known: number; // number of attempts whose records are loaded
+  known: number;
   steps: RunSteps;
 }
 
-// Shows the data under the crosshair, otherwise the range.
 function At({ t, view, cross, layout, attempts, known, steps }: AtProps) {
   const at = cross.value;
   let text = `${moment(view.from)} to ${moment(view.to)} (${age(view.to - view.from)}). Drag or pinch to zoom.`;

@@ -1,4 +1,4 @@
-// Timeline data that the WebSocket does not send: attempt records and machines.
+// Timeline data that the WebSocket does not send.
 
 import { useRef } from 'preact/hooks';
 import { useLooked } from '../looked';
@@ -10,9 +10,9 @@ import type { Range } from '../model/run/timeline';
 import { keepsHistory } from '../page';
 import { api, get, Gone } from '../rest';
 
-const DETAILS = 12; // newest attempts; for earlier attempts, only their times are drawn
+const DETAILS = 12; // for earlier attempts, only their times are drawn
 export const SAMPLES = 720; // an hour
-export const SAMPLES_OF_MANY = 240; // for many machines, to limit the size of a response
+export const SAMPLES_OF_MANY = 240; // limits the size of a response
 const EVERY = 5000; // ms
 
 export type Details = ReadonlyMap<number, AttemptDetail>;
@@ -33,7 +33,7 @@ export function useDetails(p: ProgramView, attempts: readonly AttemptView[]): De
         try {
           kept.current.set(attempt, await get<AttemptDetail>(`${path.split('#')[0]}/${attempt}`));
         } catch (error) {
-          if (!(error instanceof Gone)) throw error; // the record is no longer kept
+          if (!(error instanceof Gone)) throw error;
         }
       }
       return new Map(kept.current);
@@ -48,18 +48,16 @@ export interface Machines {
 }
 const NONE: Machines = { machines: [] };
 
-const BUCKETS = 300; // samples of a range
+const BUCKETS = 300;
 
-// The machines of the program's ranks. For an ended program, covers the time in which it ran, if the server keeps
-// history.
+// For an ended program, covers the time in which it ran, if the server keeps history.
 export function useMachines(p: ProgramView, ranks: readonly RankView[], range: Range | null): Machines {
   const few = hostsOf(ranks) <= STRIPS_MAX;
   const ran = over(p) ? { from: p.created_ms, to: p.finished_ms ?? 0 } : null;
   return useMachinesOf(ranks.length > 0 ? { cluster: p.cluster, program: p.id } : null, range ?? ran, few ? SAMPLES : SAMPLES_OF_MANY);
 }
 
-// The machines of a cluster, task or program: from history within the range, else the newest samples, which every
-// server has.
+// Within the range from history, else the newest samples, which every server has.
 export function useMachinesOf(of: Readonly<Record<string, string>> | null, range: Range | null, samples: number): Machines {
   const newest: Record<string, string | number> = { ...of, samples };
   const past: Record<string, string | number> = range && keepsHistory() ? { ...of, from_ms: Math.floor(range.from), to_ms: Math.ceil(range.to), samples: BUCKETS } : newest;

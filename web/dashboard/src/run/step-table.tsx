@@ -1,5 +1,3 @@
-// The steps in the range by rank, as a table that shows slow ranks.
-
 import { useMemo } from 'preact/hooks';
 import { count, plural } from '../model/format';
 import { stepRows, took, type RunSteps } from '../model/run/steps';

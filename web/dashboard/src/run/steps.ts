@@ -1,4 +1,4 @@
-// Reads the steps of the ranks within the visible range, in as many buckets as users can distinguish.
+// Uses as many buckets as users can distinguish.
 
 import { useLooked } from '../looked';
 import { bucketsFor, joinedSteps, NO_STEPS, RANKS_MAX, type RunSteps, type TimelineBody } from '../model/run/steps';
@@ -28,7 +28,7 @@ export function useSteps(p: ProgramView, ranks: number, range: Range | null): Ru
           all = joinedSteps(all, body);
           if (body.until_ms >= end || body.until_ms <= body.from_ms) break;
         } catch (error) {
-          if (error instanceof Gone) break; // the server kept no steps
+          if (error instanceof Gone) break;
           throw error;
         }
       }

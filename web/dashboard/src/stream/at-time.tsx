@@ -1,5 +1,3 @@
-// Moves the task stream to the most recent occurrence of a local time.
-
 import { clock, momentAt } from '../model/format';
 import { viewNow } from '../page';
 import { currentView, show } from '../stream-state';

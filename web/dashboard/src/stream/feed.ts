@@ -1,5 +1,3 @@
-// Keeps a stream filled for the visible range while the page shows it.
-
 import type { Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { frozen, store, viewNow } from '../page';
@@ -9,7 +7,7 @@ import { currentView, looking } from '../stream-state';
 const LOOK_MS = 1000;
 const SETTLE_MS = 150; // after a move, before missing data is read
 
-// Reads missing bars and, while following, new bars. `version` counts the responses.
+// Also reads new bars while following. `version` counts the responses.
 export function useFeed(feed: StreamFeed, filter: Pick<Wanted, 'tasks' | 'job' | 'cluster' | 'until'>, version: Signal<number>, problem: Signal<string>): void {
   const key = JSON.stringify(filter);
   const boot = store.hello?.boot;

@@ -4,7 +4,6 @@ import { count, plural } from '../model/format';
 import type { Stream } from '../model/stream';
 import { store } from '../page';
 
-// Returns hues by function number.
 export function useHues(stream: Stream): Uint8Array {
   const known = store.counters?.functions ?? [];
   return useMemo(() => {
@@ -21,7 +20,7 @@ const SHAPES = [
   ['cancelled', 'cancelled'],
 ] as const;
 
-const LEGEND_MAX = 24; // functions
+const LEGEND_MAX = 24;
 
 export function Legend({ stream, hues }: { stream: Stream; hues: Uint8Array }) {
   const named = stream.functions

@@ -1,5 +1,3 @@
-// A closure: reason for its state, attempts, arguments, value and log.
-
 import { closureCommands } from '../model/rest/commands';
 import { failureLine, hasEnded, nameOf, ran, waited } from '../model/rest/closures';
 import { count, pairs, percent, plural, shortId } from '../model/format';
@@ -28,7 +26,7 @@ import { api, get, Gone as NotThere, send } from '../rest';
 import { chosen, jobAddress, subject } from '../route';
 
 const over = (c: { state: string }): boolean => ENDED.includes(c.state);
-// An ended closure of a session is found only through its session. A link with a wrong job still finds it.
+// An ended closure is found only through its session. A link with a wrong job still works.
 async function hinted<T>(path: string, job: string): Promise<T> {
   if (!job) return get<T>(path);
   try {

@@ -1,4 +1,4 @@
-// Closures that may wait forever: gangs that need capacity at the same time, and unmet demand for workers.
+// Closures that may wait forever.
 
 import { count, plural } from '../model/format';
 import { needsText, type Gang, type Demand } from '../model/rest/demand';

@@ -1,5 +1,3 @@
-// The arguments of a closure, and the closures that need its value.
-
 import { JsonTree } from '../json/json-tree';
 import { count } from '../model/format';
 import { hasEnded } from '../model/rest/closures';
@@ -9,7 +7,6 @@ import { Link } from '../parts/link';
 import { Panel } from '../parts/panel';
 import { closureAddress } from '../route';
 
-// Returns false if the panel would be empty.
 export const given = (c: ClosureView): boolean => c.args !== undefined || !!(c.inputs?.length || c.dependents?.length || c.per_worker?.length) || !hasEnded(c);
 
 export function Given({ c }: { c: ClosureView }) {

@@ -1,5 +1,3 @@
-// A job: progress, closures, log and actions.
-
 import { useEffect, useRef } from 'preact/hooks';
 import { Retry } from '../alerts/retry';
 import { Span } from '../parts/when';
@@ -34,7 +32,7 @@ export function JobPage() {
   const looked = useLooked<JobView>(path, { every: 1000, over: (job) => ENDED.includes(job.state) });
   const job = looked.value;
   useHeading(job ? job.name || job.id : id);
-  // The job's workers belong to its cluster, so links to them must contain the cluster.
+  // Links to workers of another cluster must contain the cluster.
   const home = job?.cluster && store.clusters.all().find((c) => c.name === job.cluster && !c.main) ? job.cluster : '';
   useEffect(() => {
     if (home && !picked.value) choose({ cluster: home }, 'replace');
@@ -145,7 +143,7 @@ function Summary({ job, again }: { job: JobView; again(): void }) {
   );
 }
 
-// If nothing is running, shows the reason why the first closure is waiting.
+// Shows why the first closure is waiting, if nothing is running.
 function Waits({ job }: { job: JobView }) {
   const first = useLooked<{ closures: ClosureView[] }>(api(`jobs/${encodeURIComponent(job.id)}/closures`, { state: job.counts.queued > 0 ? 'QUEUED' : 'BLOCKED', limit: 1 }));
   const id = first.value?.closures[0]?.id ?? '';

@@ -1,5 +1,3 @@
-// All jobs of a cluster, with filters by state and text, in pages.
-
 import { count, outOf, percent, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';
 import { bare } from '../model/ansi';
@@ -67,7 +65,6 @@ const KINDS = [
   ['true', 'sessions'],
 ] as const;
 
-// Returns the number of jobs in a state, or undefined if it is unknown.
 function countOf(counts: JobCounts | undefined, state: string, streaming: string): string | undefined {
   if (!counts || !state) return undefined;
   const of = (all: StateCounts) => (state === 'UNFINISHED' ? (all.queued ?? 0) + all.running : (all[state.toLowerCase() as keyof StateCounts] ?? 0));

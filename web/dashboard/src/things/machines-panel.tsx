@@ -1,5 +1,4 @@
-// Machines as workers report them: of a worker, a cluster or a program, over the last hour or a selected range. All
-// charts of the page share one crosshair.
+// All charts of the page share one crosshair.
 
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
@@ -22,7 +21,7 @@ const SPANS = [
   ['7d', '7 d'],
 ] as const;
 const SPAN_MS: Record<string, number> = { '24h': 86_400_000, '7d': 604_800_000 };
-const ROUND = 60_000; // ms; the range moves in steps of this size, to limit the number of requests
+const ROUND = 60_000; // ms; the range moves in steps, to limit the number of requests
 
 export function Machines({ cluster, task = '' }: { cluster: string; task?: string }) {
   slow.value;

@@ -1,5 +1,3 @@
-// Objects on tasks: states, holders and waiting calls.
-
 import { mayOnlyLook } from '../access/session';
 import { count } from '../model/format';
 import type { ObjectView } from '../model/rest/views';

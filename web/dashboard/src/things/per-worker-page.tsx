@@ -1,5 +1,3 @@
-// Per-worker values: which workers have their component, which do not, and why; by value or by worker.
-
 import { useSignal } from '@preact/signals';
 import { age, count, plural } from '../model/format';
 import { byWorker, ready, standing, worstFirst } from '../model/rest/per-worker';

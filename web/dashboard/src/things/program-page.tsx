@@ -1,5 +1,3 @@
-// A program: its verdict, ranks, the log of a rank, attempts and actions.
-
 import { mayOnlyLook } from '../access/session';
 import { count, plural, span } from '../model/format';
 import { mayBeProgram, type WatchedProgram } from '../model/program-protocol';
@@ -96,7 +94,6 @@ function Summary({ p, ranks }: { p: ProgramView; ranks: readonly RankView[] }) {
   );
 }
 
-// The first failure, and its last output.
 function Why({ cause }: { cause: Cause }) {
   return (
     <div data-testid="program-cause" data-kind={cause.kind}>

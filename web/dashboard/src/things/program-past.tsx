@@ -1,5 +1,3 @@
-// The submission of a program, and its attempts.
-
 import { useSignal } from '@preact/signals';
 import { count, moment, pairs, plural, span } from '../model/format';
 import { seenText, type AttemptDetail } from '../model/rest/attempt';
@@ -25,7 +23,7 @@ const ENDS: Record<AttemptView['end'], string> = {
 
 export function Attempts({ program, all }: { program: string; all: readonly AttemptView[] }) {
   const looked = useSignal(0); // an attempt; 0 if none
-  const range = lookedAt(); // of the timeline above
+  const range = lookedAt();
   const shown = range ? all.filter((a) => a.begun_ms <= range.to && (a.ended_ms ?? Infinity) >= range.from) : all;
   return (
     <Panel id="attempts" title="Attempts" note="newest first" span={8}>
@@ -73,7 +71,6 @@ export function Attempts({ program, all }: { program: string; all: readonly Atte
   );
 }
 
-// Failures, stacks of killed ranks, late barriers, last lines.
 function Seen({ program, attempt }: { program: string; attempt: number }) {
   const seen = useLooked<AttemptDetail>(api(`programs/${encodeURIComponent(program)}/attempts/${attempt}`), { over: (a) => a.end !== 'NONE' });
   if (!seen.value) return <p class="calm">{seen.problem || 'Loading…'}</p>;

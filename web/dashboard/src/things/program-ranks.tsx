@@ -1,5 +1,3 @@
-// The ranks of a program: counts by state, awaited ranks, each rank, and the log of one.
-
 import { count, plural } from '../model/format';
 import type { Waiting } from '../model/program-protocol';
 import { byState, chronic, endOf, lateFor, lookOf, RANK_LOOKS, rankLabel, resourcesOf, slowText, stepOf, wanted, type ProgramView, type RankView } from '../model/rest/programs';
@@ -12,9 +10,9 @@ import { Choices } from '../parts/listing';
 import { Span } from '../parts/when';
 import { address, choose, chosen, follow, workerAddress } from '../route';
 
-const MISSING_SHOWN = 8; // names for a barrier
+const MISSING_SHOWN = 8;
 
-// Redrawn only if its lists changed: a component with identical properties is not redrawn.
+// Redrawn only if its lists changed, because its properties are then identical.
 export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: readonly RankView[]; barriers: readonly Waiting[] }) {
   const at = Number(chosen('rank').value || -1);
   const list = chosen('ranks').value === 'list';
@@ -66,7 +64,6 @@ export function Ranks({ p, ranks: all, barriers }: { p: ProgramView; ranks: read
   );
 }
 
-// A barrier of the coordination cluster at which ranks have waited for a while, and the missing ranks.
 function Late({ b, p, ranks, show }: { b: Waiting; p: ProgramView; ranks: readonly RankView[]; show(rank: number): void }) {
   const missing = ranks.filter((r) => lateFor(r) === b.id);
   return (

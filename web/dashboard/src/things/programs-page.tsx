@@ -1,5 +1,3 @@
-// The programs of a cluster, with filters by state and text.
-
 import { count, outOf } from '../model/format';
 import type { ProgramRow } from '../model/program-protocol';
 import { fitting, over, reason, wanted } from '../model/rest/programs';
@@ -54,7 +52,7 @@ export function ProgramsPage() {
   slow.value;
   const of = cluster();
   const asked = filters(FILTERS);
-  // The list is live while the server sends all programs; otherwise it is read in pages.
+  // Read in pages if the server does not send all programs.
   const live = store.programs.version > 0 && store.programs.more === 0 && of;
   const paged = useListing<ProgramRow>(live ? '' : api('programs', { cluster: clusterQuery.value, ...asked }), LIMIT, 'programs');
   const rows = live ? fitting(store.programs.all(), poolOf(of), asked.state!, asked.q!) : [];

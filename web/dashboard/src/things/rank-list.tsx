@@ -1,5 +1,3 @@
-// The ranks of a program as a list, of which only the visible rows exist in the DOM.
-
 import { endOf, lateFor, rankLabel, resourcesOf, stepOf, type RankView } from '../model/rest/programs';
 import { Grid, type Column } from '../parts/grid';
 import { RankChip } from '../parts/program-state';

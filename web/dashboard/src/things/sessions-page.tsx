@@ -1,5 +1,3 @@
-// Sessions: owners, stored values, and a button to end a session.
-
 import { bytes, count, short, shortId } from '../model/format';
 import { doneOf } from '../model/rest/rate';
 import { heldBy } from '../model/rest/sessions';

@@ -1,5 +1,4 @@
-// Current stacks of a worker's process, or of each rank of a program. Read only on request, because sampling takes the
-// worker's time.
+// Read only on request, because sampling takes the worker's time.
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,7 +7,6 @@ import { whoStands, whyNotWhole, type ProgramStacks, type StackGroup, type TaskS
 import { api, get } from '../rest';
 import { Panel } from '../parts/panel';
 
-// For a worker, or the worker that runs a closure.
 export function StacksPanel({ path }: { path: string }) {
   return (
     <Looked<TaskStacks> path={path} title="Current stack" note={(it) => `${it.worker}${it.pid ? `, process ${it.pid}` : ''}${it.process ? `, ${it.process}` : ''}`}>
@@ -17,7 +15,6 @@ export function StacksPanel({ path }: { path: string }) {
   );
 }
 
-// The rarest stacks come first.
 export function RankStacksPanel({ path }: { path: string }) {
   return (
     <Looked<ProgramStacks> path={path} title="Current stacks of ranks" note={(it) => `attempt ${it.attempt}, grouped by stack`}>

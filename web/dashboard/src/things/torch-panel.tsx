@@ -1,5 +1,3 @@
-// The TCPStore of a cluster: clients, missing ranks, and awaited keys.
-
 import type { TorchStore } from 'muster-rest';
 import { age, bytes, count, NONE, plural } from '../model/format';
 import { useLooked } from '../looked';
@@ -10,7 +8,6 @@ import { Table } from '../parts/table';
 
 const path = (cluster: string) => `clusters/${encodeURIComponent(cluster)}`;
 
-// Clusters without a store show nothing; the check is infrequent.
 export function TorchPanel({ cluster }: { cluster: string }) {
   const of = useLooked<{ torch_store?: boolean }>(api(path(cluster)), { every: 30_000 }).value;
   return of?.torch_store ? <Shown cluster={cluster} /> : null;

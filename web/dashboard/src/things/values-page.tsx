@@ -1,5 +1,3 @@
-// RemoteValues: the largest holders, and each value by status, location, age and size.
-
 import { session } from '../access/session';
 import { bytes, count, plural, short, shortId, some } from '../model/format';
 import type { BlobCounts, Holder, JobView, ValueRow } from '../model/rest/views';
@@ -128,13 +126,11 @@ function Holders() {
 
 const heldBytes = (h: Holder): number => h.value_bytes + h.spilled_bytes + (h.blob_bytes ?? 0);
 
-// Returns the part that is not in memory.
 function heldElsewhere({ spilled_bytes, blob_bytes = 0 }: Holder): string {
   const parts = [...(blob_bytes > 0 ? [`${bytes(blob_bytes)} as blobs`] : []), ...(spilled_bytes > 0 ? [`${bytes(spilled_bytes)} on disk`] : [])];
   return parts.length > 0 ? `, of which ${parts.join(' and ')}` : '';
 }
 
-// Large arguments and values of Python programs.
 function Blobs() {
   const b = useLooked<BlobCounts>(session.value?.clusters?.length ? '' : api('blobs', {}), { every: 5000 }).value;
   if (!b || b.blobs === 0) return null;

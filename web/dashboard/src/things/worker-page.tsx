@@ -1,5 +1,3 @@
-// A worker: resources, running closures, last hour and actions.
-
 import type { AgentView, WorkerClosures, WorkerView } from 'muster-rest';
 import { workerCommands, splitTask } from '../model/rest/commands';
 import { hostOf } from '../model/agents';
@@ -24,7 +22,7 @@ import { address, closureAddress, follow, subject } from '../route';
 import { Machines } from './machines-panel';
 import { StacksPanel } from './stacks-panel';
 
-// A task can be both a worker and an agent; this page prefers the worker.
+// A task can be both a worker and an agent; the worker takes precedence.
 async function workerOrAgent(path: string): Promise<WorkerView | AgentView> {
   try {
     return await get<WorkerView>(`${path}?kind=worker`);

@@ -1,5 +1,3 @@
-// The record of an attempt, from REST. Pure.
-
 import type { AttemptDetail as Told } from 'muster-rest';
 import { count, span } from '../format';
 import { rankLabel } from './programs';
@@ -8,10 +6,8 @@ import { whoStands, whyNotWhole } from './stacks';
 // Cluster events have other kinds than program events.
 export type AttemptDetail = Omit<Told, 'events'> & { events: (Omit<Told['events'][number], 'kind'> & { kind: string })[] };
 
-// Returns the label of a task by rank, if the server knows the rank.
 export const taskLabel = (task: string, rank: number | undefined): string => (rank === undefined ? task : rankLabel({ rank, task }));
 
-// Returns the whole record as text.
 export function seenText(a: AttemptDetail): string {
   const after = (ms: number) => span(ms - a.begun_ms);
   const parts: string[] = [];

@@ -1,5 +1,3 @@
-// Texts about a closure for list rows.
-
 import { bare } from '../ansi';
 import { percent, plural } from '../format';
 import type { ClosureState, ClosureView, Counts, Failure } from './views';
@@ -53,7 +51,7 @@ export function lineOf(message: string): string {
   return (lines[0]?.startsWith('Traceback (') ? lines.at(-1) : lines[0]) ?? '';
 }
 
-// Returns a one-line remark; the most severe reason takes precedence.
+// The most severe reason takes precedence.
 export function remark(c: ClosureView): string {
   if (c.error) return failureLine(c.error);
   if (c.cancel_requested && !hasEnded(c)) return 'asked to stop';
@@ -75,7 +73,7 @@ const FILTERS = [
   ['CANCELLED', 'cancelled', (c: Counts) => c.cancelled],
 ] as const;
 
-// Returns the state filters that match closures, with counts; includes the selected filter.
+// Returns filters that match closures, and the selected filter.
 export function stateFilters(counts: Counts, now: string): [value: string, word: string, n: number][] {
   const found = FILTERS.map(([value, word, n]) => [value, word, n(counts)] as [string, string, number]);
   if (now === 'ENDED_BADLY') found.push(['ENDED_BADLY', 'failed or cancelled', counts.failed + counts.cancelled]);

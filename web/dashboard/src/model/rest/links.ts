@@ -1,12 +1,10 @@
-// Finds the names of objects in a server text, to make them links.
-
 import { closureOf } from './views';
 
 export type Piece = { text: string; kind: 'text' | 'job' | 'closure' | 'task' };
 
 const IDS = /\b(?:job|cl|rv)_[0-9a-f]{16}\b/g;
 
-// `tasks` contains the names of workers known to occur in the text, because "worker:3" alone is ambiguous.
+// `tasks` contains workers known to occur in the text, because "worker:3" alone is ambiguous.
 export function pieces(text: string, tasks: readonly string[] = []): Piece[] {
   const found: { at: number; piece: Piece }[] = [];
   for (const match of text.matchAll(IDS)) found.push({ at: match.index, piece: { text: match[0], kind: match[0].startsWith('job_') ? 'job' : 'closure' } });

@@ -1,5 +1,3 @@
-// Log search: sources, collection of responses, and the visible part of a line. Pure.
-
 import type { LogMatches } from 'muster-rest';
 import { bare } from '../ansi';
 
@@ -7,7 +5,6 @@ export type { LogMatches };
 export type ClosureLine = LogMatches['lines'][number];
 export type RankLine = LogMatches['rank_lines'][number];
 
-// The parameters of a search; empty parameters are omitted.
 export interface Wanted {
   text: string;
   exact: boolean; // case-sensitive
@@ -21,7 +18,7 @@ export interface Wanted {
   to: number;
 }
 
-// The unit that one request searches: the closures of a cluster, or a program.
+// The closures of a cluster, or a program.
 export interface Source {
   key: string;
   title: string;
@@ -41,7 +38,7 @@ export const isId = (text: string): boolean => /^(job|prog)_[0-9a-f]{16}$/.test(
 // A search without a text needs a job, a program or a time.
 export const isAsked = (w: Wanted): boolean => w.text !== '' || w.job !== '' || w.program !== '' || w.from > 0 || w.to > 0;
 
-// Rank output has no time and no job, so these parameters restrict the search to closures.
+// Rank output has no time and no job.
 export const looksInPrograms = (w: Wanted): boolean => w.where !== 'closures' && !w.job && !w.from && !w.to;
 export const looksInClosures = (w: Wanted): boolean => w.where !== 'programs' && !w.program && !w.rank && !w.attempt;
 
@@ -59,24 +56,23 @@ export function sourcesOf(w: Wanted, jobs: readonly Named[], programs: readonly 
   return found;
 }
 
-// The lines read from one source so far.
 export interface Found {
   lines: readonly ClosureLine[];
   ranks: readonly RankLine[];
   unread: readonly string[];
-  next: string; // page token
+  next: string;
   state: 'waits' | 'reads' | 'done';
   problem: string;
 }
 export const nothingFound: Found = { lines: [], ranks: [], unread: [], next: '', state: 'waits', problem: '' };
 
 export const LINES_MAX = 2000; // for each source
-const STEP = 100; // enough lines for one step
+const STEP = 100;
 const PAGES_MAX = 20; // per step; pages can be empty
 
 export const sizeOf = ({ lines, ranks }: Found): number => lines.length + ranks.length;
 
-// Reads until there are enough new lines or enough pages were read. Calls `told` after each page.
+// Calls `told` after each page.
 export async function gather(held: Found, read: (token: string) => Promise<LogMatches>, told: (now: Found) => void): Promise<Found> {
   const before = sizeOf(held);
   let now: Found = { ...held, state: 'reads', problem: '' };
@@ -100,13 +96,13 @@ export interface Piece {
   text: string;
   marked: boolean;
 }
-const SHOWN = 600; // characters of a line
+const SHOWN = 600;
 const BEFORE = 120; // characters before the first match in a longer line
 const MARKS_MAX = 50;
 
 const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase()); // as the server compares
 
-// Returns a line with the matches marked, or the part of a long line around the first match.
+// Marks the matches; of a long line, returns the part around the first match.
 export function pieces(printed: string, wanted: string, exact: boolean): Piece[] {
   const line = bare(printed);
   const fold = exact ? (text: string) => text : lower;

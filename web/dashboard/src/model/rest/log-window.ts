@@ -1,5 +1,3 @@
-// The part of a rank's output around a line. Pure.
-
 import type { RankLog } from './programs';
 
 export interface LogWindow {
@@ -19,7 +17,6 @@ export const nothingRead = (line: number): LogWindow => ({ from: line, before: '
 export const mayGoBack = (w: LogWindow): boolean => w.known && w.from > 0 && w.before.length + w.after.length < WINDOW_MAX;
 export const mayGoOn = (w: LogWindow): boolean => w.known && w.to < w.size && w.before.length + w.after.length < WINDOW_MAX;
 
-// Returns the request for earlier output.
 export const above = (w: LogWindow): [offset: number, bytes: number] => [Math.max(0, w.from - PIECE), Math.min(PIECE, w.from)];
 
 // If the worker has dropped the requested output, the piece is longer than requested or begins later.
@@ -34,7 +31,7 @@ export function withBelow(w: LogWindow, piece: RankLog): LogWindow {
   return { ...w, after: kept ? w.after + piece.data : w.after, to: kept ? piece.next_offset : w.to, size: piece.size, known: kept || w.after !== '' };
 }
 
-// Returns the earlier lines without an incomplete first line, the line itself, and the later lines.
+// Omits an incomplete first line.
 export function parts({ from, before, after }: LogWindow): { before: string; line: string; after: string } {
   const end = after.indexOf('\n');
   return {

@@ -1,19 +1,17 @@
-// The state of a polled resource, and when to request it again. Pure; looked.ts has the clock.
-
 export interface Look<T> {
   of: string; // current request; empty if there is none
-  value: T | null; // newest response; kept when a later request fails
+  value: T | null; // kept when a later request fails
   stale: boolean; // the value answers an earlier request
-  problem: string; // error of the last request
-  gone: boolean; // the resource does not exist
-  failures: number; // consecutive failures
+  problem: string;
+  gone: boolean;
+  failures: number;
 }
 
 export function nothing<T>(of = ''): Look<T> {
   return { of, value: null, stale: false, problem: '', gone: false, failures: 0 };
 }
 
-// Starts another request. A list whose filter changed keeps its rows until the new rows arrive.
+// A list whose filter changed keeps its rows until the new rows arrive.
 export function asked<T>(held: Look<T>, of: string, keep: boolean): Look<T> {
   if (held.of === of) return held;
   return keep && of !== '' && held.value !== null ? { ...nothing<T>(of), value: held.value, stale: true } : nothing(of);
@@ -30,7 +28,7 @@ export function failed<T>(held: Look<T>, problem: string, gone: boolean): Look<T
 
 const MOST_MS = 15_000;
 
-// Returns the delay until the next request, or null if the value is final.
+// Returns null if the value is final.
 export function nextLook<T>(held: Look<T>, every: number, over: (value: T) => boolean): number | null {
   if (held.of === '' || held.gone) return null;
   if (held.failures > 0) return Math.min(MOST_MS, every * 2 ** Math.min(held.failures - 1, 10));

@@ -1,4 +1,4 @@
-// Converts server sentences, which the command line shows as well, to the style of the dashboard.
+// The server's sentences are also shown on the command line.
 
 import { age } from '../format';
 
@@ -13,5 +13,4 @@ export function plain(text: string): string {
     .replace(/\b(\d{2,}) s ago\b/g, (_, s: string) => `${age(Number(s) * 1000)} ago`);
 }
 
-// Converts the first letter to lower case, for use within a sentence.
 export const within = (text: string): string => plain(text).replace(/^[A-Z]/, (letter) => letter.toLowerCase());

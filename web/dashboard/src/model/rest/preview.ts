@@ -25,7 +25,7 @@ export function whereItLies(p: Preview): string {
   return p.at_server === false ? 'and the server does not have its bytes' : 'as a blob';
 }
 
-// Returns the value for a tree if it is complete.
+// Only complete values are shown as a tree.
 export function treeOf(p: Preview): unknown {
   if (p.error || p.encoding !== 'json' || p.truncated || !p.text) return undefined;
   try {
@@ -49,7 +49,6 @@ function pretty(text: string): string {
   }
 }
 
-// Returns for example "00000000 68 65 6c 6c 6f hello".
 function dump(hex: string): string {
   const lines = [];
   for (let at = 0; at < hex.length; at += 32) {

@@ -1,5 +1,3 @@
-// Programs as REST reports them, and one-line texts about them. Pure.
-
 import type { AttemptList, ProgramView, RankList, RankLog as RankLogBody } from 'muster-rest';
 import { count, plural } from '../format';
 import type { Shape } from '../shape';
@@ -42,7 +40,6 @@ export const lookOf = (looks: Readonly<Record<string, Look>>, state: string): Lo
 
 export const over = ({ state }: Pick<ProgramView, 'state'>): boolean => state === 'SUCCEEDED' || state === 'FAILED' || state === 'CANCELLED';
 
-// Returns for example "8" or "4 to 8".
 export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
   const all = Object.values(tasks);
   const [least, most] = [all.reduce((n, t) => n + t.min, 0), all.reduce((n, t) => n + t.max, 0)];
@@ -52,14 +49,13 @@ export function wanted({ tasks }: Pick<ProgramView, 'tasks'>): string {
 // Returns the reason for the state; empty if the state needs no explanation.
 export const reason = (p: { waits_for?: string; cause?: { text: string } }): string => p.waits_for || p.cause?.text || '';
 
-// Returns the rows of a cluster that match a search, newest first. Uses the same rules as the server.
+// Applies the rules of the server; newest first.
 export function fitting<Row extends Pick<ProgramView, 'id' | 'cluster' | 'name' | 'state'>>(all: readonly Row[], cluster: string, state: string, text: string): Row[] {
   const wanted = text.toLowerCase();
   const fits = (p: Row) => p.cluster === cluster && (!state || p.state === state) && (p.name.toLowerCase().includes(wanted) || p.id.includes(wanted));
   return all.filter(fits).sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-// The first sentence on a program's page.
 export function verdict(p: ProgramView): string {
   const lost = p.lost_workers?.map((l) => `${l.text}.`).join(' ');
   if (lost) return lost;
@@ -86,8 +82,7 @@ export function verdict(p: ProgramView): string {
   }
 }
 
-// Returns how a rank ended: "exit 1", "signal 9, out of memory", or that its worker is lost. Empty while the rank is
-// running.
+// Returns "exit 1" or "signal 9, out of memory". Empty while the rank is running.
 export function endOf(r: RankView): string {
   if (r.not_started) return `not started: ${r.not_started}`;
   if (!r.ended_ms) return r.worker_lost ? `${r.worker} is lost` : '';
@@ -95,25 +90,23 @@ export function endOf(r: RankView): string {
   return r.out_of_memory ? `${how}, out of memory` : how;
 }
 
-// Returns the barrier at which other ranks wait for this rank; empty if there is none or the rank has ended.
+// Returns the barrier at which other ranks wait for this rank, or an empty string.
 export const lateFor = (r: RankView): string => (r.ended_ms ? '' : (r.agent?.late_for ?? ''));
 
-// Returns for example "step 120, 35 ms each"; empty if the rank reports no steps.
+// "step 120, 35 ms each"; empty if the rank reports no steps.
 export const stepOf = ({ step, step_ms: each }: Pick<RankView, 'step' | 'step_ms'>): string => (step === undefined ? '' : `step ${count(step)}${each ? `, ${each} ms each` : ''}`);
 
-// Returns the ranks that are repeatedly slow.
 export const chronic = (steps: ProgramSteps | undefined): SlowRank[] => (steps?.slow ?? []).filter((s) => s.chronic);
 
 export const slowText = (s: SlowRank): string =>
   `rank ${s.rank} on ${s.host} is ${s.percent ?? 0}% slower in every step${(s.attempts ?? 0) > 1 ? `, its host in ${s.attempts} attempts` : ''}${(s.runs ?? 0) > 1 ? `, in ${s.runs} runs` : ''}`;
 
-// Returns for example "2 gpu, 1 tpu".
 export const resourcesOf = (r: Readonly<Record<string, number>> = {}): string =>
   Object.entries(r)
     .map(([name, n]) => `${count(n)} ${name}`)
     .join(', ');
 
-// Counts the ranks in each state; failures come first.
+// Failures come first.
 const ORDER: readonly RankState[] = ['FAILED', 'STARTING', 'RUNNING', 'STOPPED', 'SUCCEEDED'];
 export function byState(ranks: readonly RankView[]): [state: RankState, n: number][] {
   const n = new Map<RankState, number>();
@@ -121,19 +114,18 @@ export function byState(ranks: readonly RankView[]): [state: RankState, n: numbe
   return [...n].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
 }
 
-// Includes the rank, because "worker:3" alone would look like the worker of that name.
+// "worker:3" alone would look like the worker of that name.
 export const rankLabel = ({ rank, task }: { rank: number; task: string }): string => (!task || task === `worker:${rank}` ? `rank ${rank}` : `rank ${rank} (${task})`);
 
 export const hostsOf = (ranks: readonly RankView[]): number => new Set(ranks.map((r) => r.host)).size;
 
-// Returns the cell that a key selects in a grid with `across` cells in a row; null for other keys.
+// Returns null for other keys. `across` is the number of cells in a row.
 export function stepTo(key: string, at: number, n: number, across: number): number | null {
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - across, ArrowDown: at + across, Home: 0, End: n - 1 }[key];
   if (to === undefined) return null;
   return to < 0 || to >= n ? at : to;
 }
 
-// The newest part of a rank's log.
 export interface Tail {
   text: string;
   cut: boolean; // earlier output exists

@@ -1,10 +1,8 @@
-// The rate of a job and its remaining time, from its counts.
-
 import type { Counts } from './views';
 import { age, count, plural, short } from '../format';
 
 export interface Sample {
-  at: number; // ms
+  at: number;
   done: number;
 }
 
@@ -12,17 +10,16 @@ const WINDOW_MS = 30_000;
 const LEAST_MS = 3000; // a shorter window would show bursts
 const LEAST_DONE = 3;
 
-// Counts ended closures with any result.
 export const doneOf = (counts: Pick<Counts, 'succeeded' | 'failed' | 'cancelled'>): number => counts.succeeded + counts.failed + counts.cancelled;
 
-// Returns the samples of the last half minute with the new sample.
+// Keeps the samples of the last half minute.
 export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
   const last = samples.at(-1);
   if (last && (next.at <= last.at || next.done < last.done)) return next.done < (last?.done ?? 0) ? [next] : [...samples];
   return [...samples.filter((s) => s.at >= next.at - WINDOW_MS), next];
 }
 
-// Returns closures per second: recently if there are enough samples, else since the start of the job. Null if unknown.
+// Closures per second: recently, or since the start of the job if there are few samples. Null if unknown.
 export function rateOf(samples: readonly Sample[], created: number): number | null {
   const first = samples[0];
   const last = samples.at(-1);
@@ -31,7 +28,7 @@ export function rateOf(samples: readonly Sample[], created: number): number | nu
   return last.at - created >= LEAST_MS && last.done >= LEAST_DONE ? (last.done * 1000) / (last.at - created) : null;
 }
 
-// Returns for example "1.2 k a second · about 4m 10s left".
+// "1.2 k a second · about 4m 10s left"
 export function pace(counts: Counts, rate: number | null): string {
   const left = counts.total - doneOf(counts);
   if (left <= 0 || rate === null) return '';
@@ -40,7 +37,6 @@ export function pace(counts: Counts, rate: number | null): string {
   return `${speed} · about ${age((left / rate) * 1000)} left`;
 }
 
-// Describes the effect of cancelling on closures that have not ended.
 export function cancelText({ blocked, queued, running }: Counts): string {
   const waits = blocked + queued;
   const said = [

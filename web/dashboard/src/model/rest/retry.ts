@@ -1,6 +1,6 @@
 export interface Retried {
-  made: readonly string[]; // jobs for which a new job was submitted
-  refused: ReadonlyMap<string, string>; // reason by job
+  made: readonly string[];
+  refused: ReadonlyMap<string, string>;
 }
 
 // A job that cannot be retried does not stop the remaining jobs. `each` is called after each new job.

@@ -1,5 +1,3 @@
-// Stacks of processes, from REST. Pure.
-
 import type { ProgramStacks, TaskStacks } from 'muster-rest';
 import { plural } from '../format';
 import { rankLabel } from './programs';
@@ -9,7 +7,7 @@ export type StackGroup = ProgramStacks['groups'][number];
 
 const NAMED_MAX = 8;
 
-// Returns for example "rank 0, rank 3 and 12 others".
+// "rank 0, rank 3 and 12 others"
 export function whoStands(group: StackGroup): string {
   const names = group.ranks.slice(0, NAMED_MAX).map(rankLabel);
   const rest = group.ranks.length - names.length;
@@ -27,7 +25,7 @@ const WHY: Record<string, string> = {
   UNKNOWN: 'The process has exited.',
 };
 
-// Returns why the text is incomplete; empty if it contains all threads.
+// Empty if the text contains all threads.
 export function whyNotWhole(state: string): string {
   return state === 'TAKEN' || state === 'NATIVE' ? '' : (WHY[state] ?? state);
 }

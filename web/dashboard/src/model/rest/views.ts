@@ -1,5 +1,4 @@
-// Names for parts of REST responses about jobs, closures, values and workers. Times are Unix ms; 0 means that the event
-// has not happened.
+// Times are Unix ms; 0 means that the event has not happened.
 
 import type { ClosureView, JobPage, RemoteValuePage, ValueHolders } from 'muster-rest';
 
@@ -9,7 +8,7 @@ export type ClosureState = ClosureView['state'];
 export type Attempt = ClosureView['attempts'][number];
 export type ValueRow = RemoteValuePage['remote_values'][number];
 export type Holder = ValueHolders['holders'][number];
-// All jobs and sessions of a cluster by state, independent of filters.
+// Independent of filters.
 export type JobCounts = JobPage['counts'];
 export type StateCounts = JobCounts['jobs'];
 

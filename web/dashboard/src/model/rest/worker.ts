@@ -1,5 +1,3 @@
-// The resources of a worker, and its last hour.
-
 import type { TaskHistory } from 'muster-rest';
 import { age, clock, count, plural } from '../format';
 import type { WorkerView } from './views';
@@ -10,14 +8,14 @@ export interface Use {
   total: number;
 }
 
-// Returns slots first, then named resources.
+// Slots come first.
 export function uses(w: WorkerView): Use[] {
   const slots = { name: 'slots', used: Math.min(w.running, w.slots), total: w.slots };
   const named = Object.entries(w.resources ?? {}).map(([name, { total, free }]) => ({ name, used: free === undefined ? 0 : total - free, total }));
   return [slots, ...named.sort((a, b) => (a.name < b.name ? -1 : 1))];
 }
 
-// Returns why the worker gets no closures or will soon get none; the most severe reason comes first.
+// The most severe reason comes first.
 export function standing(w: WorkerView): { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] {
   const all: { word: string; why: string; kind: 'error' | 'late' | 'disconnected' }[] = [];
   if (w.error) all.push({ word: w.state === 'ERROR' ? 'in error' : 'was in trouble', why: w.error, kind: w.state === 'ERROR' ? 'error' : 'disconnected' });
@@ -28,7 +26,7 @@ export function standing(w: WorkerView): { word: string; why: string; kind: 'err
 }
 
 export interface MinuteBar {
-  succeeded: number; // height, 0 to 1 of the tallest bar
+  succeeded: number; // 0 to 1 of the tallest bar
   failed: number;
   busy: number; // share of all its slots
   title: string;

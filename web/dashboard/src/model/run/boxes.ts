@@ -1,8 +1,7 @@
-// Draws boxes over time as image pixels, if there are too many to draw as shapes in one frame. Pure.
+// Draws boxes as image pixels if there are too many to draw as shapes in one frame.
 
 import type { Range } from './timeline';
 
-// Converts a colour "rgb(1, 2, 3)" and an opacity to an image pixel.
 export function pixelOf(ink: string, alpha: number): number {
   const [r = 0, g = 0, b = 0] = (ink.match(/[\d.]+/g) ?? []).map(Number);
   return ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -10,7 +9,7 @@ export function pixelOf(ink: string, alpha: number): number {
 
 type Box = (from: number, to: number, top: number, high: number, pixel: number) => void;
 
-// Returns a function that draws boxes in an image; times are within the view.
+// Times are within the view.
 export function boxesIn(image: Uint32Array, columns: number, rows: number, view: Range, scale: number): Box {
   const each = columns / (view.to - view.from);
   return (from, to, top, high, pixel) => {

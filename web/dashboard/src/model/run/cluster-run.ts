@@ -1,5 +1,4 @@
-// Shows a cluster of agents that Muster did not start in the timeline of programs: runs are shown as attempts, agents
-// as ranks. Pure.
+// Shows agents that Muster did not start in the timeline of programs: runs are shown as attempts, agents as ranks.
 
 import type { Generation } from 'muster-rest';
 import { agentName, hostOf, taskName } from '../agents';

@@ -1,4 +1,4 @@
-// Positions of lanes: the lanes of a host are below a strip with the load of its machine. Pure.
+// The lanes of a host are below a strip with the load of its machine.
 
 import { hostOf } from '../agents';
 import { cpuText, machineThen, memoryText, type MachineView } from '../machines';
@@ -13,15 +13,15 @@ export interface Layout {
   height: number;
   each: number; // pixels of a lane; below 1 if there are many
   tops: readonly number[]; // of lanes
-  names: readonly { top: number; text: string }[]; // next to the lanes: ranks with hosts, or only hosts if space is short
+  names: readonly { top: number; text: string }[]; // ranks with hosts, or only hosts if space is short
   strips: readonly Strip[];
-  chart: number; // top of the chart of steps; -1 if there is none
+  chart: number; // of the chart of steps; -1 if there is none
 }
 
 export const LANES_MAX = 384; // pixels of all lanes together
 export const STRIP = 22;
 export const AXIS = 18;
-export const CHART = 46; // the chart of step times
+export const CHART = 46;
 const LINE = 13; // of a name
 export const STRIPS_MAX = 12; // with more hosts there are no strips, to leave room for lanes
 
@@ -59,13 +59,13 @@ export function layoutOf({ lanes, from, to }: Pick<RunTimeline, 'lanes' | 'from'
   return { height: lanesEnd + (steps ? CHART + 4 : 0) + AXIS, each, tops, strips, names, chart: steps ? lanesEnd + 4 : -1 };
 }
 
-// Returns the lane at a height; for a strip, the first lane below it.
+// For a strip, returns the first lane below it.
 export function laneAt({ tops, each }: Layout, y: number): number {
   const n = tops.findIndex((top) => y < top + each);
   return n < 0 ? tops.length - 1 : n;
 }
 
-// Returns for example "3.1 of 8 cores, memory 41.0% of 64 GB", or an empty string if the load is unknown.
+// "3.1 of 8 cores, memory 41.0% of 64 GB"; empty if unknown.
 export function machineAt({ strips }: Pick<Layout, 'strips'>, host: string, at: number): string {
   const one = strips.find((s) => s.host === host)?.machine;
   const m = one && machineThen(one, at);

@@ -1,5 +1,5 @@
-// Steps of ranks over time, from a program's `…/timeline`: single steps if there are few, otherwise the number and
-// duration of steps in each time bucket. Pure.
+// Steps of ranks over time: single steps if there are few, otherwise the number and duration of steps in each time
+// bucket.
 
 import type { RunTimeline } from 'muster-rest';
 import { age, count, plural } from '../format';
@@ -57,9 +57,9 @@ export function joinedSteps(before: RunSteps, body: TimelineBody): RunSteps {
   };
 }
 
-const OF_RANKS = 64; // ranks used for the median; if there are more, an even selection
+const OF_RANKS = 64; // if there are more, an even selection
 
-// A point for each bucket of the range: the median of the ranks, and the longest step of any rank.
+// The median of the ranks, and the longest step of any rank, for each bucket.
 export interface StepCurve {
   median: (number | null)[];
   longest: (number | null)[];
@@ -87,7 +87,7 @@ export interface StepRow {
   n: number;
   median: number;
   longest: number;
-  slow: number; // cells with a slow step
+  slow: number;
 }
 
 // Lists ranks with slow steps in the range first, then those with the longest steps.
@@ -109,7 +109,6 @@ export function stepRows(cells: readonly StepCell[], view: Range): StepRow[] {
 
 export const took = (ms: number): string => (ms < 1 ? `${Math.round(ms * 1000)} µs` : ms < 10 ? `${ms.toFixed(1)} ms` : age(ms));
 
-// Describes a rank's step at a time, for example "step 120 took 35 ms, slow".
 export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: number): string {
   const cell = cells.find((c) => c.rank === rank && c.from <= at && at <= c.to);
   if (!cell) return '';
@@ -117,7 +116,7 @@ export function stepAt({ cells }: Pick<RunSteps, 'cells'>, rank: number, at: num
   return cell.step >= 0 ? `step ${count(cell.step)} took ${took(cell.longest)}${slow}` : `${plural(cell.n, 'step')}, median ${took(cell.median)}, longest ${took(cell.longest)}${slow}`;
 }
 
-// Describes when a rank arrived at a barrier that was open at this time, or shortly before.
+// The barrier was open at this time, or shortly before.
 export function metAt(met: readonly MetView[], rank: number, at: number, near: number): string {
   const b = met.find((m) => m.began_ms - near <= at && at <= m.ended_ms + near && m.ranks.includes(rank));
   if (!b) return '';

@@ -1,4 +1,4 @@
-// A run as lanes over time: the attempts of each rank, gaps, problems, and barriers. Pure.
+// A run as lanes over time: the attempts of each rank, gaps, problems, and barriers.
 
 import { taskName } from '../agents';
 import { awaitedSince, members, type BarrierView } from '../barrier-view';
@@ -43,14 +43,14 @@ export interface RunTimeline extends Range {
   lanes: readonly { rank: number; host: string; worker: string; name: string; text: string }[];
   spans: readonly RunSpan[];
   gaps: readonly RunGap[];
-  marks: readonly RunMark[]; // in chronological order
+  marks: readonly RunMark[];
   barriers: readonly RunBarrier[];
   waits: readonly RunWait[];
 }
 export interface Seen {
-  details?: ReadonlyMap<number, AttemptDetail>; // records that were read, by attempt
-  alerts?: readonly AttentionRow[]; // about this program or cluster
-  meetings?: readonly BarrierView[]; // open barriers
+  details?: ReadonlyMap<number, AttemptDetail>;
+  alerts?: readonly AttentionRow[];
+  meetings?: readonly BarrierView[];
   names?: readonly string[]; // of ranks with names other than their numbers
   each?: 'run' | 'attempt';
 }
@@ -103,8 +103,7 @@ const endOf = (r: Ended): readonly [colour: string, word: string] =>
             ? ['error', `exit ${r.exit_status}`]
             : ['connected', 'exit 0'];
 
-// Ranks of the newest attempt have their own times. For earlier attempts, the record contains the times at which they
-// ended.
+// For ranks of earlier attempts, the record contains the times at which they ended.
 export function runTimeline(
   attempts: readonly AttemptView[],
   ranks: readonly RankView[],
@@ -116,7 +115,7 @@ export function runTimeline(
   const known = new Map(ranks.map((r) => [r.rank, r]));
   const order = Array.from({ length: most }, (_, rank) => rank);
   const host = (rank: number) => known.get(rank)?.host ?? '';
-  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1)); // groups ranks by host
+  order.sort((a, b) => (host(a) === host(b) ? a - b : host(a) < host(b) ? -1 : 1));
   const laneOf = new Map(order.map((rank, lane) => [rank, lane]));
   const lanes = order.map((rank) => {
     const name = names[rank] ?? `rank ${rank}`;
@@ -139,7 +138,7 @@ export function runTimeline(
       spans.push({ ...span, colour: 'running' });
       spans.push({ ...span, from: span.to, to: Math.max(span.to, to) });
     };
-    // Highlights the rank that failed; the remaining ranks were stopped because of it.
+    // The remaining ranks were stopped because of the rank that failed.
     const of = (rank: number) => (colour === 'error' && a.cause?.rank !== undefined && a.cause.rank !== rank ? 'waiting' : colour);
     for (let rank = 0; rank < a.ranks; ++rank) {
       const r = a === newest ? known.get(rank) : undefined;
@@ -207,22 +206,20 @@ function waitsAt(m: BarrierView, now: number, laneOf: ReadonlyMap<string, number
   });
 }
 
-// Returns a part of a range by fractions: at least 10 ms, and within `whole`.
+// Returns at least 10 ms, and a range within `whole`.
 export function zoomed(r: Range, begin: number, end: number, whole: Range): Range {
   const length = Math.min(Math.max(10, (r.to - r.from) * (end - begin)), whole.to - whole.from);
   const from = Math.min(Math.max(r.from + (r.to - r.from) * begin, whole.from), whole.to - length);
   return { from, to: from + length };
 }
 
-// Returns the range after two fingers at fractions a and b of the width moved to c and d. The points under the fingers
-// stay in place.
+// Two fingers at fractions a and b of the width have moved to c and d. The points under the fingers stay in place.
 export function pinched(r: Range, [a, b]: readonly [number, number], [c, d]: readonly [number, number], whole: Range): Range {
   if (Math.abs(d - c) < 0.02) return r;
   const scale = (b - a) / (d - c); // of the length
   return zoomed(r, a - c * scale, a - c * scale + Math.abs(scale), whole);
 }
 
-// Returns a text about a time in a lane.
 export function lookAt(t: RunTimeline, lane: number, at: number, near: number): string {
   const span = t.spans.find((s) => s.lane === lane && s.from <= at && at <= s.to);
   const gap = t.gaps.find((g) => g.from <= at && at <= g.to);
