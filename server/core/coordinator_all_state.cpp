@@ -1,5 +1,4 @@
-// Returns all state as changes. Applying them has the same result as applying the changes of all
-// steps.
+// Returns all state as changes. Applying them gives the same state as applying all earlier changes.
 #include "server/core/coordinator_state.hpp"
 
 namespace muster::core {

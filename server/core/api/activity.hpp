@@ -48,11 +48,11 @@ struct span_view {
   span_state state{};      // FAILED if any execution of a sum failed
   time_point started{};
   duration lasted{};  // time from the first start to the last end
-  duration busy{};    // total execution time
+  duration busy{};
   std::uint32_t count = 1;
   std::uint32_t failed = 0;
   closure_id closure{};
-  session_id job{};  // none for a sum or an internal closure
+  session_id job{};
   bool operator==(span_view const&) const = default;
 };
 
@@ -68,7 +68,7 @@ struct minute_view {
   std::uint32_t lane = 0;
   function_id function{};  // several_functions if more than one function ran
   time_point begin{};
-  std::uint32_t count = 0;  // number of ended executions
+  std::uint32_t count = 0;
   std::uint32_t failed = 0;
   duration busy{};  // includes unfinished executions
 };

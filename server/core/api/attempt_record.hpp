@@ -37,7 +37,7 @@ constexpr auto enum_names(stack_state) {
 enum class attempt_event : std::uint8_t {
   task_failed = 0,     ///< a task of the coordination cluster failed
   barrier_failed = 1,  ///< a barrier of the coordination cluster failed
-  worker_lost = 2,     ///< a worker with ranks of the attempt was disconnected
+  worker_lost = 2,
   worker_back = 3,
   hangs = 4,
   progress_resumed = 5,
@@ -70,7 +70,7 @@ struct attempt_record {
     /// Recorded only if there is space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
-      std::uint32_t after_us = 0;  ///< microseconds after the first arrival
+      std::uint32_t after_us = 0;
 
       bool operator==(arrival const&) const = default;
     };
@@ -78,7 +78,7 @@ struct attempt_record {
 
     bool operator==(meeting const&) const = default;
   };
-  /// A task that arrived late at these barriers.
+  /// A task that arrived late at barriers.
   struct late_task {
     std::string task{}, host{};
     std::uint32_t last = 0;  ///< number of barriers at which the task arrived last

@@ -21,7 +21,7 @@ inline bool names_blob(std::string_view value) {
 /// Returns the blob size that a reference states, or 0 if there is no reference or size.
 inline std::uint64_t named_blob_bytes(std::string_view value) {
   constexpr std::string_view member = R"(","bytes":)";
-  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // larger than any blob
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;
   constexpr std::size_t name_end = 10 + 64;
   if (!names_blob(value) || value.size() <= name_end || value.size() > blob_name_bytes_max ||
       value.substr(name_end, member.size()) != member)

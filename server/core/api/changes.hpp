@@ -41,7 +41,7 @@ enum class move_reason : std::uint8_t {
   preempted,
   taken_over,   ///< continues on the worker's new stream
   retracted,    ///< taken back so that another worker can run it
-  worker_lost,  ///< its worker was lost, no longer has it, or cannot run it now
+  worker_lost,  ///< the worker was lost, no longer has the closure, or cannot run it now
   retried,
   runs_long,  ///< has run long enough that a restarted server waits for its worker
   unwanted,   ///< released by its client; it still runs, but its value will be dropped
@@ -95,7 +95,7 @@ struct closure_outline {
 
 struct closure_ended {
   closure_outline of{};
-  worker_number worker{};  ///< if none, see `attempts`
+  worker_number worker{};  ///< if there is no worker, see `attempts`
   bool released = false;   ///< the closure's record was removed as well
   bool restored = false;
 
@@ -142,7 +142,7 @@ struct session_released {
   bool operator==(session_released const&) const = default;
 };
 
-/// State of a task, without its closures and heartbeats. `gone`: its row was removed.
+/// State of a task, without closures and heartbeats. `gone`: the task's row was removed.
 struct task_changed {
   std::string job;
   std::int64_t index = 0;
@@ -195,7 +195,7 @@ struct value_place_changed {
   value_place where{};
   release_reason why{};
   bool restored = false;
-  bool made_again = false;  ///< recomputed after a loss
+  bool made_again = false;
 
   bool operator==(value_place_changed const&) const = default;
 };

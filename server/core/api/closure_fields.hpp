@@ -1,5 +1,5 @@
-// Field descriptions of jobs, sessions and closures; see described.hpp. Field numbers are those of
-// journal entries.
+// Field descriptions of jobs, sessions and closures; see described.hpp. Journal entries use the
+// same field numbers.
 #pragma once
 
 #include <utility>
@@ -101,8 +101,7 @@ constexpr auto fields_of(std::type_identity<attempt_view>) {
                 field(5, "started", &t::started), field(6, "ended", &t::ended), flat(&t::outcome));
 }
 
-/// An attempt as stored. `blamed` is 0 for usual_blame(), otherwise the number of the `blame` plus
-/// one.
+/// An attempt as stored. `blamed` is 0 for usual_blame(), otherwise the number of the `blame` + 1.
 struct attempt_entry {
   attempt_view of{};
   std::uint32_t blamed = 0;

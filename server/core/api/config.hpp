@@ -89,7 +89,7 @@ struct config {
   /// submissions are refused (429), and the server stops reading the stream until there is space.
   std::size_t queue_capacity = 262'144;
   std::size_t queue_capacity_max = 16'777'216;
-  /// Maximum closures known to the server. The behaviour at the limit is that of queue_capacity.
+  /// Maximum closures known to the server. At the limit, the server behaves as at queue_capacity.
   std::size_t closures_max = 33'554'432;
   /// Maximum sessions and jobs. At the limit, the oldest ended session or else the oldest finished
   /// job is forgotten; if there is none, the new session is refused.
@@ -113,8 +113,8 @@ struct config {
   bool keeps_ended_sessions() const {
     return ended_sessions_max > 0 && ended_session_age > duration{};
   }
-  /// Rows that a gRPC session keeps of its ended closures, without values: the newest, plus
-  /// session_failures_max older failures. 0: none.
+  /// Rows that a gRPC session keeps of its ended closures, without values: the newest rows, plus
+  /// session_failures_max older failures. 0: no rows.
   std::size_t session_rows_max = 10'000;
   std::size_t session_failures_max = 1'000;
   /// Maximum bytes of all rows, including failure messages. At the limit, the oldest rows are

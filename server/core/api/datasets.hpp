@@ -24,17 +24,17 @@ namespace datasets {
 /// A request that exceeds a limit is refused, unless stated otherwise.
 struct dataset_limits {
   std::size_t datasets_max = 1'000;
-  std::size_t splits_max = 100'000;           // maximum splits of one dataset
-  std::size_t split_bytes_max = 64u << 10;    // maximum size of one split
-  std::size_t dataset_bytes_max = 16u << 20;  // maximum total size of a dataset's splits
-  std::size_t split_overhead = 64;            // added to the bytes of each split
-  std::size_t bytes_max = 256u << 20;         // maximum total size of all datasets
+  std::size_t splits_max = 100'000;
+  std::size_t split_bytes_max = 64u << 10;
+  std::size_t dataset_bytes_max = 16u << 20;
+  std::size_t split_overhead = 64;     // added to the bytes of each split
+  std::size_t bytes_max = 256u << 20;  // maximum total size of all datasets
   std::uint32_t epochs_max = 1'000'000;
   std::size_t name_bytes_max = 256;
   std::size_t workers_max = 1'000;  // counted individually; further workers are counted as "others"
 };
 
-/// If `epoch` equals the number of epochs, the dataset is finished.
+/// A dataset is finished if `epoch` equals its number of epochs.
 struct position {
   std::uint32_t epoch = 0;
   std::vector<std::uint32_t> done{};  // ascending
@@ -43,7 +43,7 @@ struct position {
 };
 
 struct dataset_spec {
-  std::string name{};  // for display
+  std::string name{};
   std::vector<std::string> splits{};
   std::uint32_t epochs = 1;
   position at{};
@@ -57,7 +57,7 @@ struct draw_request {
   std::uint32_t epoch = any_epoch;
   bool whole = false;                   // splits count as done when they are drawn
   std::vector<std::uint32_t> passed{};  // splits that were read to the end
-  // The closure was asked to stop and receives the end of the dataset.
+  // The closure was asked to stop, so it receives the end of the dataset.
   bool stops = false;
 
   bool operator==(draw_request const&) const = default;
@@ -73,7 +73,7 @@ struct worker_part {
 };
 
 struct dataset_counts {
-  std::uint32_t epoch = 0;  // zero-based; equal to the number of epochs if finished
+  std::uint32_t epoch = 0;  // zero-based; the number of epochs if finished
   std::uint64_t splits = 0;
   std::uint64_t queued = 0, drawn = 0, done = 0;  // splits in the current epoch
   std::uint64_t waiting = 0;

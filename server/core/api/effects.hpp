@@ -19,12 +19,12 @@ struct welcome {
   std::int64_t index = 0;
   std::uint32_t credits = 0;
   duration heartbeat_interval{};
-  /// Ascending indices into worker_attached::held of the closures that continue.
+  /// Ascending indices into worker_attached::held: the closures that continue.
   std::vector<std::uint32_t> kept{};
   duration reconnect_grace{};
   // Maximum closures that can wait for values at the same time.
   std::uint32_t nested_max = 0;
-  /// Indices into programs_offer::held of ranks that continue, or whose exit was recorded. None if
+  /// Indices into programs_offer::held: ranks that continue, or whose exit was recorded. None if
   /// there was no offer.
   std::optional<std::vector<std::uint32_t>> kept_ranks{};
 
@@ -37,8 +37,8 @@ struct assignment {
   function_id function{};
   blob args;
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
-  std::shared_ptr<closure_extras const> extras{};  // set if there are inputs or per-worker values
-  per_worker_id builds{};                          // handle under which the output is kept
+  std::shared_ptr<closure_extras const> extras{};
+  per_worker_id builds{};         // handle under which the output is kept
   std::uint32_t num_workers = 0;  // passed to the function; 0: the number of tasks in its job
 
   bool operator==(assignment const&) const = default;
@@ -129,7 +129,7 @@ struct session_notification {
 };
 
 /// Writes a value to disk, reads it or removes it. Moves of the same value must be executed in
-/// order. Each `write` and `read` is answered by one values_moved.
+/// order. A values_moved event answers each `write` and `read`.
 struct value_move {
   move_kind kind{};
   closure_id closure{};

@@ -27,7 +27,7 @@ enum class closure_reason : std::uint8_t {
   delay = 3,
   retry = 4,       ///< the function raised; retried after a pause
   pause = 5,       ///< requeued; dispatched after a pause
-  may_return = 6,  ///< it ran before a server restart, and its worker may reconnect
+  may_return = 6,  ///< the closure ran before a server restart, and its worker may reconnect
   prefetched = 7,
   gang_not_ready = 8,
   gang_too_large = 9,  ///< the connected workers are too small for its gang, even when idle
@@ -72,7 +72,7 @@ constexpr closure_reason reason_of(closure_state s) {
 /// A requirement that no worker with the function meets.
 struct unmet_need {
   enum class kind : std::uint8_t {
-    by_name,   ///< must name its task, because these workers hold state
+    by_name,   ///< must name its task, because the workers hold state
     task,      ///< must run on the task `name`
     label,     ///< `name`=`value`
     resource,  ///< `amount` of `name`
@@ -136,7 +136,7 @@ struct input_place {
 /// A running closure waits for a value and has released its slot.
 struct value_wait {
   static constexpr std::size_t large_max = 16;
-  /// Inputs with large values, and the hexadecimal digests. The core does not know where these
+  /// Inputs with large values, and the digests in hexadecimal. The core does not know where the
   /// values are stored.
   std::vector<std::pair<closure_id, std::string>> large{};
 
@@ -162,7 +162,7 @@ struct explanation {
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
   std::uint32_t slots = 0;              ///< slots of the worker that it is prefetched to
-  bool retracted = false;               ///< that worker was asked to return it
+  bool retracted = false;               ///< the worker was asked to return the prefetched closure
   std::string draining_worker{};        ///< worker that is being drained for an exclusive closure
   std::uint64_t draining_closures = 0;  ///< closures left on draining_worker
   std::string function{};
@@ -174,10 +174,10 @@ struct explanation {
   duration requeue_in{};               ///< time until it is requeued unless that worker reconnects
   std::optional<core::failure> error{};
   std::string released{};  ///< why its value was dropped; may be empty
-  bool is_row = false;     ///< the record was removed, and only the row is left
+  bool is_row = false;     ///< the record was removed, and only its row is left
 
   std::uint32_t workers_lost = 0;
-  // The previous attempt; lost_attempt is 0 if there is none.
+  // Previous attempt; lost_attempt is 0 if there is none.
   std::uint32_t lost_attempt = 0;
   std::string lost_worker{};
   duration lost_ago{};

@@ -1,5 +1,5 @@
 // Durable state of jobs and sessions, for the journal and for a restart. A fact replaces the
-// previous fact about the same object. "Job" also means a session here.
+// previous fact about the same object. In this file, "job" also means a session.
 //
 // Workers, running closures and waiting calls are not stored. Reconnecting workers and clients
 // report them.

@@ -29,12 +29,12 @@ constexpr auto enum_names(hang_policy) {
 enum class hang_evidence : std::uint8_t {
   undecided = 0,
   barrier = 1,  ///< missing at the barrier at which the other ranks wait
-  step = 2,     ///< its step is behind the other ranks
+  step = 2,     ///< the step of the rank is behind the other ranks
   stopped = 3,
   in_kernel = 4,
-  stack = 5,       ///< its stack differs from the other stacks
-  ended = 6,       ///< it has ended while the other ranks wait
-  collective = 7,  ///< it is not in the collective operation in which the other ranks wait
+  stack = 5,       ///< the stack of the rank differs from the other stacks
+  ended = 6,       ///< the rank has ended while the other ranks wait
+  collective = 7,  ///< the rank is not in the collective operation in which the other ranks wait
 };
 constexpr auto enum_names(hang_evidence) {
   using enum hang_evidence;
@@ -55,8 +55,8 @@ struct hang {
   std::string barrier{};
   std::uint32_t waits = 0;
   std::vector<std::string> waiting{};
-  /// Stack line of most ranks. If no rank is identified, the stack lines of up to two ranks, with
-  /// their numbers.
+  /// Stack line of most ranks. If no rank is identified, up to two stack lines with their rank
+  /// numbers.
   std::string waiting_line{};
   time_point since{};  // when progress stopped
   time_point found{};
@@ -64,7 +64,6 @@ struct hang {
   bool operator==(hang const&) const = default;
 };
 
-/// Returns one line for display.
 std::string text(hang const& h);
 
 /// Event: the attempt hangs, or makes progress again. The core applies the program's hang_policy

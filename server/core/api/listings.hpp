@@ -19,7 +19,7 @@ namespace muster::core {
 using muster::name;
 
 /// Maximum cost of one step. Skipping a record costs 1 unit, examining a record 4, and searching
-/// its text 16.
+/// text 16.
 inline constexpr std::size_t step_units = 40'000;
 
 using closure_states = std::uint8_t;
@@ -96,7 +96,7 @@ struct search_step {
 /// Closure counts of a session by function, and the number of dependencies between each pair of
 /// functions.
 struct closure_groups {
-  static constexpr std::size_t groups_max = 1'000;  // further functions form one group, ""
+  static constexpr std::size_t groups_max = 1'000;  // further functions are grouped under ""
   static constexpr std::size_t edges_max = 10'000;  // further edges are omitted
 
   std::vector<std::pair<std::string, closure_counts>> groups;
@@ -128,7 +128,7 @@ struct value_holder {
   bool streaming = false;
   job_state state{};
   std::uint64_t values = 0, bytes = 0, spilled_bytes = 0;
-  std::uint64_t blob_bytes = 0;  // bytes of the blobs that values refer to
+  std::uint64_t blob_bytes = 0;
 };
 
 struct worker_contents {

@@ -28,7 +28,7 @@ enum class delivery : std::uint8_t {
   rebuild,  ///< internal: recomputes lost values
 };
 
-/// Differences between kinds of sessions. Code tests these traits instead of the kind.
+/// Differences between kinds of sessions. Code tests the traits instead of the kind.
 struct session_traits {
   bool listed = false;         ///< closures have positions and are kept as long as the session
   bool keeps_records = false;  ///< records, values and arguments of ended closures are kept
@@ -53,7 +53,7 @@ constexpr session_traits const& traits_of(delivery d) {
 struct closure_options {
   std::int32_t priority = 0;      // within the session; the highest priority runs first
   duration delay{};               // time from scheduling to the earliest start
-  duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: none
+  duration deadline{};            // time from scheduling to failure with TIMEOUT; 0: no deadline
   std::uint32_t max_retries = 0;  // retries after errors that the function raised
   duration retry_initial = std::chrono::seconds(1);  // first pause; doubled with each retry
   // Actual pauses are up to a quarter shorter.
@@ -78,8 +78,8 @@ struct input_ref {
 /// Equal extras are shared.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;            // in the order of their gaps; see placeholders.hpp
-  std::vector<per_worker_id> per_worker{};  // per-worker values in the arguments
+  std::vector<input_ref> inputs;  // in the order of their gaps; see placeholders.hpp
+  std::vector<per_worker_id> per_worker{};
 
   bool operator==(closure_extras const&) const = default;
 };
@@ -96,8 +96,8 @@ inline constexpr std::size_t callable_hash_bytes = 32;
 
 struct closure_spec {
   function_id function{};
-  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0:
-  /// none.
+  /// In an event, a 1-based index into the event's callables; afterwards the core's number. 0: no
+  /// callable.
   std::uint32_t callable = 0;
   std::uint64_t token = 0;  // assigned by the client
   blob args;                // JSON: [positional…] or {"args":[…],"kwargs":{…}}; or raw bytes
@@ -121,7 +121,7 @@ struct session_spec {
   bool unlimited_worker_failures = false;
   std::uint32_t num_workers = 0;  // workers of each stateless job; 0: the number of its tasks
   std::uint32_t weight = 1;       // relative share of the workers, 1 to 1000
-  duration deadline{};            // time from opening to failure with TIMEOUT; 0: none
+  duration deadline{};            // time from opening to failure with TIMEOUT; 0: no deadline
   std::string idempotency_key;    // a repeated key returns the first session
   std::string request_digest;     // digest of the request with the key; empty if not compared
   std::string metadata;           // JSON object as text, returned unchanged
@@ -139,8 +139,8 @@ struct worker_spec {
   std::int64_t index = -1;       // -1: assigned by the server
   std::int64_t last_index = -1;  // previous index, used if it is free
   core::incarnation incarnation{};
-  core::incarnation replaces{};  // process whose task is taken over; 0: none
-  std::uint64_t group = 0;       // id of the worker program; 0: none
+  core::incarnation replaces{};  // process whose task is taken over
+  std::uint64_t group = 0;       // id of the worker program, if any
   std::uint32_t group_size = 0;
   std::uint32_t group_position = 0;
   std::uint32_t stream = 0;  // stream number within this incarnation, from 1; 0: unknown
@@ -234,8 +234,8 @@ struct drain_task {
 };
 
 /// Stops (`on`) or resumes new closures and builds on a task. Running closures continue; prefetched
-/// closures are retracted. The cordon belongs to the task's row, whichever worker serves it,
-/// connected or not.
+/// closures are retracted. The cordon belongs to the row of the task, even if its worker is
+/// replaced or disconnected.
 struct cordon_task {
   call_id call{};
   std::string job;
@@ -260,7 +260,7 @@ struct open_session {
 
 /// Appends closures, which are consumed. If `call` is set, the reply accepts all closures or none.
 /// Otherwise (streams), errors are reported as outcomes. A resumable session schedules each token
-/// once; a repeated token only repeats the outcome, if there is one.
+/// once. Repeating a token only repeats the outcome, if any.
 struct schedule {
   call_id call{};
   session_id session{};
@@ -337,8 +337,8 @@ struct create_per_worker {
   std::string name;
   function_id function{};
   blob args;
-  session_id owner{};  // none: kept until delete_per_worker
-  /// Assigned by the owner. A repeated token only repeats the reply. 0: none.
+  session_id owner{};  // none if only delete_per_worker releases the value
+  /// Assigned by the owner. Repeating a token only repeats the reply. 0: no token.
   std::uint64_t token = 0;
   // Id of an access token, if no session owns the value.
   std::string submitted_by{};
@@ -348,7 +348,7 @@ struct create_per_worker {
 struct delete_per_worker {
   call_id call{};
   per_worker_id id{};
-  session_id owner{};  // NOT_FOUND if another session owns the value; none: any owner
+  session_id owner{};  // if set, fails with NOT_FOUND unless this session owns the value
 };
 
 struct cancel_closure {

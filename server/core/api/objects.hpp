@@ -99,8 +99,9 @@ struct object_limits {
   // Calls of ended sessions that detached objects still have to execute. Above it, the next
   // session's calls are dropped.
   std::size_t left_max = 16'384;
-  std::size_t waits_max = 1'000;     // known waits between calls; above it, cycles are not detected
-  std::size_t name_bytes_max = 256;  // names, classes and methods; longer ones are refused
+  std::size_t waits_max =
+      1'000;  // known inner calls of a waiting call; above it, cycles are missed
+  std::size_t name_bytes_max = 256;  // longer names of objects, classes or methods are refused
   std::size_t args_bytes_max = 32u << 20;  // larger arguments are refused
   std::uint32_t concurrency_max = 1'000;   // higher values are refused
   std::size_t ticket_bytes_min = 16, ticket_bytes_max = 64;
@@ -176,7 +177,7 @@ struct drop_order {
 
   bool operator==(drop_order const&) const = default;
 };
-/// The first message on a worker's stream. The worker keeps only these objects.
+/// The first message on a worker's stream. The worker keeps only the objects in `kept`.
 struct begin_order {
   stream_id stream{};
   std::vector<object_id> kept{};
@@ -218,8 +219,9 @@ struct object_view {
   object_end end{};
   session_id owner{};
   std::string submitter{};
-  core::incarnation incarnation{};  // process that hosts or creates the object; none: disconnected
-  time_point created{}, since{};    // `since`: when the object entered its state
+  core::incarnation
+      incarnation{};  // process that hosts or creates the object; none while disconnected
+  time_point created{}, since{};  // `since`: when the object entered its state
   std::uint64_t waiting = 0;
   std::uint64_t executing = 0;  // as reported by the worker
   std::uint64_t answered = 0;

@@ -1,4 +1,4 @@
-// Field descriptions of programs; see described.hpp. Field numbers are those of journal entries.
+// Field descriptions of programs; see described.hpp. Journal entries use the same field numbers.
 #pragma once
 
 #include "server/core/api/described.hpp"

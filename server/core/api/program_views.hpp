@@ -38,7 +38,7 @@ struct rank_view {
   bool out_of_memory = false;
   bool worker_lost = false;  // the worker is disconnected; the rank may be alive
   named_amounts resources;
-  // Set by the caller, because the core does not know these values:
+  // Set by the caller, because the core does not know the following values:
   std::string last_line{};
   std::optional<std::uint64_t> step{};
   time_point step_reached = never;
@@ -106,7 +106,7 @@ struct program_row {
 struct program_view {
   program_id id{};
   std::string cluster;
-  std::string coordination_cluster;  // the program's own; empty: none
+  std::string coordination_cluster;  // the program's own cluster in its last attempt; may be empty
   program_spec spec;                 // `env` contains only names
   program_state state{};
   std::uint32_t attempt = 0;
@@ -115,7 +115,7 @@ struct program_view {
   std::uint32_t spares = 0;
   time_point created{}, finished = never;
   std::optional<program_cause> cause;
-  std::string waits_for;      // why no rank runs; empty if ranks run or have ended
+  std::string waits_for;      // why no rank runs yet; empty if ranks run or the program has ended
   bool cannot_start = false;  // waiting, and the workers lack the capacity even when idle
   std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
   std::optional<program_steps_view> steps{};  // set by the caller; none if no steps are reported

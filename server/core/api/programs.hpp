@@ -136,7 +136,7 @@ struct program_spec {
   std::uint32_t max_restarts = 0;
   duration grace = std::chrono::seconds(10);
   duration restart_grace = std::chrono::seconds(1);
-  duration deadline{};  // time from submission to failure; 0: none
+  duration deadline{};  // time from submission to failure; 0: no deadline
   // Time before the deadline at which ranks are asked to end.
   duration notice{};
   std::uint32_t spares = 0;  // additional places that are reserved
@@ -167,13 +167,13 @@ inline std::uint64_t most_ranks(program_spec const& spec) {
 struct program_limits {
   // Unfinished programs. At the limit, a new program is refused.
   std::size_t programs_max = 10'000;
-  std::size_t finished_max = 1'000;        // above it, the oldest is forgotten
+  std::size_t finished_max = 1'000;        // above it, the oldest finished program is forgotten
   std::uint32_t ranks_max = 4'096;         // above it, the program is refused
   std::uint32_t spares_max = 64;           // above it, the program is refused
   std::uint32_t worker_ranks_max = 1'024;  // maximum ranks placed on one worker
   std::size_t types_max = 32;
-  // Maximum resources, labels of a type, or entries of ends_with. Above this or one of the
-  // following limits, the program is refused.
+  // Maximum resources, labels of a type, or entries of ends_with. Above this limit or a following
+  // limit, the program is refused.
   std::size_t names_max = 64;
   // Maximum bytes of one command, including argument terminators.
   std::size_t command_bytes_max = 128u << 10;
@@ -248,7 +248,7 @@ struct program_changed {
   program_state state{};
   std::uint32_t attempt = 0;
   bool gone = false;
-  program_end end{};  // end of the attempt that has just ended, or none
+  program_end end{};  // end of the attempt, if the attempt has just ended
 
   bool operator==(program_changed const&) const = default;
 };

@@ -33,7 +33,7 @@ struct server_wide {
   std::uint64_t last_session = 0;
   std::uint64_t first_per_worker;
   std::uint64_t last_per_worker;
-  std::uint64_t last_program;  // numbered from `start` for the same reason
+  std::uint64_t last_program;  // also numbered from `start`
   shared_budget value_bytes, spilled_bytes, row_bytes;
 };
 

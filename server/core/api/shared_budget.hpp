@@ -15,8 +15,8 @@
 //   --session-rows-bytes-max  rows. The oldest are removed. ended_rows
 //
 // If the disk is full below these limits, values stay in memory (value_store::written), and blobs
-// are refused (507, blob_files). The blob_table owns the budget for blobs; server_wide owns the
-// others. One thread.
+// are refused (507, blob_files). The blob_table owns the blob budget; server_wide owns the other
+// budgets. One thread.
 #pragma once
 
 #include <algorithm>

@@ -44,13 +44,13 @@ struct job_view {
   std::string metadata;
   std::string submitted_by{};
   bool streaming = false;        // a gRPC session, not a REST job
-  std::uint32_t generation = 0;  // number of errors and cancels of a stream, plus one
+  std::uint32_t generation = 0;  // errors and cancels of a stream, plus one
   bool resumable = false;        // values of a stream are kept until released
   bool attached = false;
   bool detached = false;
   time_point lease_until = never;  // end of the grace period while the client is disconnected
   std::uint64_t held = 0;          // number of kept records
-  std::uint64_t values = 0;        // number of kept values, wherever they are stored
+  std::uint64_t values = 0;        // number of kept values in memory, on disk and in blobs
   std::uint64_t value_bytes = 0;
   std::string client{};
   session_id retry_of{};
@@ -133,8 +133,8 @@ struct task_view {
   std::uint32_t prefetched = 0;  // closures that were sent to the worker but are still QUEUED
   std::uint64_t finished = 0;
   std::uint64_t failed = 0;
-  std::uint64_t restarts = 0;    // number of earlier incarnations
-  std::uint64_t reconnects = 0;  // reconnects of this incarnation
+  std::uint64_t restarts = 0;  // number of earlier incarnations
+  std::uint64_t reconnects = 0;
   bool draining = false;
   bool cordoned = false;
   bool away = false;       // disconnected, but may reconnect and continue its closures
@@ -144,8 +144,8 @@ struct task_view {
   std::vector<std::string> functions;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::uint32_t>> resources;
-  std::vector<std::pair<std::string, std::uint32_t>> free;  // set while connected
-  std::string error;                                        // why the task is not connected
+  std::vector<std::pair<std::string, std::uint32_t>> free;
+  std::string error;  // why the task is not connected
 };
 
 /// A per-worker value, with one component for each task that provides the function or provided it
@@ -201,7 +201,7 @@ struct shown_function_view {
 /// A closure that must run alone, because it has lost several workers.
 struct exclusive_closure {
   closure_id closure{};
-  session_id job{};  // none: recomputes a lost value
+  session_id job{};  // none if the closure recomputes a lost value
   std::string function;
   std::uint32_t workers_lost = 0;
   std::string worker;

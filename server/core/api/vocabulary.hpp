@@ -46,7 +46,7 @@ enum class release_reason : std::uint8_t {
   client = 0,  ///< the client released it, or received it immediately
   session_end = 1,
   job_deleted = 2,  ///< the job was deleted on request
-  jobs = 3,         ///< the job was the oldest of too many finished jobs
+  jobs = 3,         ///< there were too many finished jobs, and its job was the oldest
   bytes = 4,        ///< values used too much memory
   age = 5,
   session_values = 6,

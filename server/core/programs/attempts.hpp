@@ -35,8 +35,8 @@ class attempts {
   /// REQUIRES, also for all functions below: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
   void dead(program& p, std::uint32_t rank, rank_end const& how, time_point now);
-  /// Returns a rank that is not known to be dead and whose worker has been disconnected for at
-  /// least a second, or nothing.
+  /// Returns a rank, if any, that is not known to be dead and whose worker has been disconnected
+  /// for at least a second.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
   /// Called after the rank's worker has reconnected. Returns false if the worker lacks the

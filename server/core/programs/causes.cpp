@@ -80,7 +80,7 @@ program_cause cause_of_loss(rank_view const& gone, rank_view const& r, rank_end 
   return c;
 }
 
-// The rank may already have been asked to end, so its signal can come from Muster.
+// The rank may already have been asked to end, so the signal may come from Muster.
 void note_end(program_cause& c, rank_end const& how) {
   if (how.signal != 0 || how.exit_status == 0) return;
   c.exit_status = how.exit_status;

@@ -45,8 +45,8 @@ controller::found controller::alive_on(host const& h, rank_name const& name) {
   return {table_.find(name.program), name.rank};
 }
 
-// Keeps only ranks whose resources can be reserved again; the worker kills and reports the others.
-// Repeats stop orders, which may have been lost with the stream.
+// Keeps only ranks whose resources can be reserved again; the worker kills and reports the other
+// ranks. Repeats stop orders, which may have been lost with the stream.
 std::vector<std::uint32_t> controller::attached(time_point now, arrival const& who,
                                                 programs_offer const& offer) {
   auto const n = hosts_.attach(who, offer, now);
@@ -76,8 +76,8 @@ std::vector<std::uint32_t> controller::attached(time_point now, arrival const& w
   return kept;
 }
 
-// Handles ranks that the worker no longer has. A worker never forgets a living rank, so these ranks
-// never started or are dead.
+// Handles ranks that the worker no longer has. They never started or are dead, because a worker
+// never forgets a living rank.
 void controller::absent(time_point now, host_number n, std::vector<rank_name> const& held) {
   auto const alive = hosts_.at(n).alive;
   std::vector<rank_name> fresh;

@@ -71,7 +71,7 @@ class host_table {
   bool any_away() const { return hosts_.size() > by_stream_.size(); }
   /// Ordered by task.
   std::vector<host_number> attached() const;
-  /// Returns none if the worker is disconnected or unknown.
+  /// Returns 0 if the worker is disconnected or unknown.
   stream_id stream_of(core::incarnation process) const {
     auto const it = by_incarnation_.find(process);
     return it == by_incarnation_.end() ? stream_id{} : hosts_.at(it->second).stream;

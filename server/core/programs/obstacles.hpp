@@ -20,8 +20,8 @@ struct obstacle {
   std::string text{};  // such as "gpu=4" or "zone=a, disk=ssd"
 };
 
-/// Returns what prevents a start on idle workers. Only `rooms` takes ports into account. REQUIRES:
-/// the program does not fit in `rooms`.
+/// Returns why the program cannot start on idle workers. `without_ports` ignores the number of
+/// ports. REQUIRES: the program does not fit in `rooms`.
 obstacle obstacle_of(program_spec const& spec, std::vector<room> const& rooms,
                      std::vector<room> const& without_ports);
 

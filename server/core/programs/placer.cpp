@@ -107,7 +107,7 @@ void placer::release() {
   reserved_for_ = {};
 }
 
-// Sets when waiting programs that depend on a time are tried again.
+// Sets the time at which waiting programs that depend on a time are tried again.
 void placer::note_times(std::vector<program*> const& waiting, time_point now) {
   wake_ = never;
   for (auto* p : waiting) {

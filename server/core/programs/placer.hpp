@@ -57,7 +57,7 @@ class placer {
   void note_times(std::vector<program*> const& waiting, time_point now);
   void release();
 
-  /// Maximum number of failed placements per search: the first program, and others in turn.
+  /// Maximum number of failed placements per search: the first program, and other programs in turn.
   static constexpr std::size_t tries_max = 16;
   /// Pause after an unsuccessful search, because a search visits all workers.
   static constexpr duration search_interval = std::chrono::milliseconds(10);

@@ -1,6 +1,6 @@
-// Turns among programs of equal priority. The next submitter is the one with the fewest ranks,
-// relative to the weight of its oldest waiting program. A submitter without a start for an hour
-// comes first, so that short programs cannot starve it.
+// Turns among programs of equal priority. The submitter with the fewest ranks, relative to the
+// weight of its oldest waiting program, is next. A submitter without a start for an hour comes
+// first, so that short programs cannot starve it.
 #pragma once
 
 #include <map>

@@ -31,10 +31,11 @@ class explainer {
   unmet_demand_view unmet_demand() const;
 
  private:
-  /// Counts the workers that have the function but accept no closures. Nothing if there are none.
+  /// Counts the workers that have the function but accept no closures. Returns nothing if there are
+  /// none.
   std::optional<worker_shortage> not_serving(function_id f) const;
-  /// Returns when the first worker with the function starts. Nothing if a worker has already
-  /// started, or if no worker has the function.
+  /// Returns when the first worker with the function starts. Returns nothing if a worker has
+  /// already started, or if no worker has the function.
   std::optional<worker_shortage> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
   /// Returns false if the input is not being recomputed.
@@ -59,10 +60,10 @@ class explainer {
   takers takers_of(closure_queue const& l) const;
   /// Returns the error of the last build of a required per-worker value.
   std::string why_not_built(requirement const& r) const;
-  /// Counts suitable workers that are cordoned or draining. Nothing if other suitable workers
-  /// accept closures.
+  /// Counts suitable workers that are cordoned or draining. Returns nothing if other suitable
+  /// workers accept closures.
   std::optional<worker_shortage> held_back(slot c) const;
-  /// Nothing if a worker can run the closure now.
+  /// Returns nothing if a worker can run the closure now.
   std::optional<worker_shortage> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 

@@ -8,9 +8,9 @@ namespace muster::core {
 
 namespace {
 
-/// Visited workers per call, which take about a millisecond.
+/// Maximum number of workers visited per call. The visits take about a millisecond.
 constexpr std::size_t looks_max = 50'000;
-/// Visited session queues per call.
+/// Maximum number of session queues visited per call.
 constexpr std::size_t queues_max = 20'000;
 
 closure_options needs_of(requirement const& r) {
@@ -29,7 +29,7 @@ gang_view explainer::view_of(gang const& g, bool fits) const {
   v.waits = wait_of(g, fits);
   v.first = g.members.front();
   slot const c = core_.closures.find(v.first);
-  if (c == no_slot) return v;  // ended in this step
+  if (c == no_slot) return v;  // the closure ended in this step
   auto const& r = core_.closures[c];
   v.job = core_.sessions.of(r.owner).id;
   v.function = core_.book.functions[r.function].name;

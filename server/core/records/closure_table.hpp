@@ -62,8 +62,8 @@ struct release_note {
 };
 
 struct closure_record {
-  session_number owner{};  // none: the slot is free
-  worker_number worker{};  // runs or prefetches it
+  session_number owner{};  // 0: the slot is free
+  worker_number worker{};  // worker that runs or prefetches the closure
   std::unique_ptr<closure_details> details;
   blob args;
   blob value;  // owner: values; the result

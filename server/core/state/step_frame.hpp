@@ -17,7 +17,7 @@
 
 namespace muster::core {
 
-/// The id of an alarm is that of a closure, session, stream or gang.
+/// The id of an alarm is the id of a closure, session, stream or gang.
 enum class alarm_kind : std::uint8_t {
   start,
   closure_deadline,
@@ -57,7 +57,7 @@ struct step_frame {
 
   // Deferred to the end of the step.
   std::deque<ended_input> ended_inputs;
-  std::vector<closure_id> starts_due;  // delayed closures whose start time has come
+  std::vector<closure_id> starts_due;  // delayed closures that can start now
   // Queued closures that possibly no worker can run; see lifecycle.
   std::vector<closure_id> to_check;
   bool check_all = false;  // instead of `to_check`, check all waiting closures
