@@ -1,6 +1,5 @@
 // Follows clusters whose tasks come from resolvers. At startup, queries each resolver until it
-// answers. Then polls each on its own thread and passes changes to the engine. If a resolver fails,
-// its cluster remains unchanged. Owned by the composition root.
+// answers. If a resolver fails, its cluster remains unchanged. Owned by the composition root.
 #pragma once
 
 #include <memory>

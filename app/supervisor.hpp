@@ -1,6 +1,5 @@
 // `muster serve --supervise`: a small parent process that starts the server, keeps its listening
-// sockets, and restarts it when it dies. Uses systemd's protocol (see
-// server/net/service_manager.hpp).
+// sockets, and restarts it when it dies.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Delays between connection attempts. Not thread-safe.
+// Delays between connection attempts.
 #pragma once
 
 #include <algorithm>

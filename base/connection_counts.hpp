@@ -1,4 +1,4 @@
-// Counters of a listener, for /metrics. Plain data.
+// Counters of a listener, for /metrics.
 #pragma once
 
 #include <cstdint>

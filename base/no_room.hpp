@@ -1,5 +1,5 @@
 // Errors due to a full disk: RESOURCE_EXHAUSTED plus a flag, because HTTP has a separate status
-// (507). Any thread.
+// (507).
 #pragma once
 
 #include <string>

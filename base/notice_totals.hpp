@@ -1,4 +1,4 @@
-// Counters of posted notices. Plain data.
+// Counters of posted notices.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Percentiles by nearest rank. REST, /metrics, the command line and alerts use them for all
-// durations.
+// Percentiles by nearest rank.
 #pragma once
 
 #include <algorithm>

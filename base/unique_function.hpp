@@ -1,6 +1,5 @@
 // Move-only counterpart of std::function for queues, mailboxes and timers, whose completion
 // handlers cannot be copied. Callables of up to 48 bytes with a noexcept move need no allocation.
-// Not thread-safe.
 #pragma once
 
 #include <cstddef>

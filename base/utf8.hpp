@@ -1,5 +1,4 @@
-// Validates and repairs UTF-8, which Protobuf strings and JSON require. Output and errors of users'
-// functions can be invalid. Pure functions, any thread.
+// Validates and repairs UTF-8, which Protobuf strings and JSON require. Pure functions, any thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Serves the methods of a generated AsyncService with coroutines. Called during setup.
+// Serves the methods of a generated AsyncService with coroutines.
 #pragma once
 
 #include <grpcpp/completion_queue.h>

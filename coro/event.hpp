@@ -1,5 +1,5 @@
 // Signal between the engine's state and a stream's writer. Several calls of set() wake the single
-// waiter once; the waiter then checks the state. Owned by the stream. Engine thread only.
+// waiter once. Owned by the stream. Engine thread only.
 #pragma once
 
 #include <utility>

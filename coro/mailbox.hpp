@@ -1,6 +1,6 @@
-// Queue from many producer threads to one consumer thread. The consumer drains all items at once.
-// Only the producer that finds the mailbox idle wakes the consumer, which costs a tenth of one
-// wake-up per item. Owned by the consumer. Any thread may push; only the consumer's thread drains.
+// Queue from many producer threads to one consumer thread. Only the producer that finds the mailbox
+// idle wakes the consumer, which costs a tenth of one wake-up per item. Owned by the consumer. Any
+// thread may push; only the consumer's thread drains.
 #pragma once
 
 #include <condition_variable>

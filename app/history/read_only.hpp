@@ -1,5 +1,4 @@
 // Facts about a stopped server's data directory, needed before its history is shown. Main thread.
-// Changes nothing.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Size limits of a code tree for packing and unpacking. Plain data.
+// Size limits of a code tree for packing and unpacking.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// This code validates each entry before libarchive creates it. libarchive then validates its path
-// again.
+// Each entry is validated before libarchive creates it and validates its path again.
 #include "base/archive/unpack.hpp"
 
 #include <archive.h>

@@ -1,5 +1,5 @@
-// A connection of the HTTP client, over TCP or TLS, with blocking calls and a time limit. Each call
-// runs one asynchronous Asio operation to completion. One thread.
+// A connection of the HTTP client, over TCP or TLS, with blocking calls and a time limit. One
+// thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,5 +1,4 @@
-// Error of an HTTP exchange: a kind for code, and a message for users, which can change. Plain
-// data.
+// Error of an HTTP exchange: a kind for code, and a message for users, which can change.
 #pragma once
 
 #include <boost/system/result.hpp>

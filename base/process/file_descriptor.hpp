@@ -1,4 +1,4 @@
-// Owning file descriptor. Not thread-safe.
+// Owning file descriptor.
 #pragma once
 
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // The gRPC server of the process, protected against abusive clients. A port_listener accepts
-// connections and passes them to gRPC once the client has sent data. Owned by the composition root.
-// Engine thread, or any thread before run() starts.
+// connections and passes them to gRPC once the client has sent data. gRPC 1.51 cannot do this, nor
+// add ports at run time. Owned by the composition root. Engine thread, or any thread before run()
+// starts.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

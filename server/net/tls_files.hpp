@@ -1,7 +1,7 @@
 // A server certificate, its key and the CA certificates for clients, reloaded when their files
-// change. A thread checks the files once per second. A valid replacement is used from the next
-// handshake on. An invalid replacement is reported, and the old contents remain. Owned by the
-// composition root; outlives all servers that use it. Any thread.
+// change. A valid replacement is used from the next handshake on. An invalid replacement is
+// reported, and the old contents remain. Owned by the composition root; outlives all servers that
+// use it. Any thread.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Clients behind connections from relays. gRPC identifies a connection only by its own peer.
-// Connections are added before gRPC receives them; calls look them up. Any thread.
+// Clients behind connections from relays. gRPC identifies a connection only by its own peer. Any
+// thread.
 #pragma once
 
 #include <atomic>

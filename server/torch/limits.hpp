@@ -1,5 +1,5 @@
 // Limits for TCPStore clients, which have no credentials. Each limit is checked before memory is
-// allocated. Plain data.
+// allocated.
 #pragma once
 
 #include <cstddef>

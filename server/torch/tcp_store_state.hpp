@@ -1,4 +1,4 @@
-// State of tcp_store's connections and attempts. Included only by tcp_store's sources.
+// State of tcp_store's connections and attempts.
 #pragma once
 
 #include <map>

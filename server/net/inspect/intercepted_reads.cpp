@@ -1,7 +1,6 @@
 // Replacements for `recvmsg`, `sendmsg`, `SSL_read`, `SSL_write` and `close`; connection_guard.hpp
-// explains why. They call the originals and report data and closes of guarded connections to the
-// guard. The gRPC library calls them because the dynamic linker prefers the program's definitions
-// to those of libraries.
+// explains why. The gRPC library calls them because the dynamic linker prefers the program's
+// definitions to those of libraries.
 #include "server/net/inspect/intercepted_reads.hpp"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-// Stream of a process that holds large values in its memory. The process reports its values. The
-// server requests uploads and reports values that are no longer needed. A local variable of the
-// call's handler; engine thread only.
+// Stream of a process that holds large values in its memory. The server requests uploads and
+// reports values that are no longer needed. A local variable of the call's handler; engine thread
+// only.
 #pragma once
 
 #include <set>

@@ -4,8 +4,7 @@
 // queue. If a turn has an error, the engine thread writes its answers in order, because causes must
 // precede consequences.
 //
-// Owned by the coordination service; engine thread only. Bounded by the number of calls, because
-// each is answered once.
+// Owned by the coordination service; engine thread only.
 #pragma once
 
 #include <grpcpp/impl/call.h>

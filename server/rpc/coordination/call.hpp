@@ -1,6 +1,5 @@
 // A call of the coordination service, from its request slot to its end. Not a coroutine, because
-// thousands of calls wait at the same time. Each call owns itself. Memory for the answer is
-// allocated only when the call is answered. Engine thread only.
+// thousands of calls wait at the same time. Each call owns itself. Engine thread only.
 //
 //   requested --arrives--> asked --reply--> finishing --sent--> freed
 //       |                    \--caller gone (methods that park)--> freed

@@ -1,5 +1,5 @@
-// An RPC of the coordination service as a table row: its name, and functions that convert its bytes
-// to a core request and the core's reply to bytes.
+// An RPC of the coordination service as a table row: its name, and functions that convert between
+// its bytes and core requests and replies.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>

@@ -1,6 +1,6 @@
 // Unary methods of muster.v1.CoordinatorService, which offer the functions of a resumable session's
-// stream as single calls. Most are answered immediately. Methods that can wait are coroutines that
-// detect when the caller disconnects. Owned by the coordinator_service; engine thread only.
+// stream as single calls. Methods that can wait are coroutines that detect when the caller
+// disconnects. Owned by the coordinator_service; engine thread only.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Unary calls that wait for the hub's reply. Each coroutine is suspended until the reply arrives,
-// the caller disconnects, or the server stops. Owned by coordinator_calls; engine thread only.
+// Unary calls that wait for the hub's reply. Owned by coordinator_calls; engine thread only.
 #pragma once
 
 #include <string>

@@ -1,7 +1,5 @@
 // Sends the log lines of a session's closures to a client. Lines are read from the log store when a
-// message is about to be written, so slow clients need no queue. Missing line numbers show the
-// client that lines were dropped.
-//
+// message is about to be written, so slow clients need no queue.
 // Owned by a session's stream; engine thread only.
 #pragma once
 

@@ -2,7 +2,7 @@
 // command codes the client uses.
 //
 // Owned by the connection; used on its thread. Pure. Lengths are checked against `limits` before
-// memory is allocated. At most one incomplete command is stored.
+// memory is allocated.
 #pragma once
 
 #include <string>
