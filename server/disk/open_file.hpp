@@ -78,7 +78,6 @@ class open_file {
     }
     return static_cast<std::int64_t>(got);
   }
-  /// Flushes a file, or the entries of a directory, to disk.
   int sync() const { return ::fsync(fd_) == 0 ? 0 : errno; }
   /// Check the result, because a full disk may be reported only here.
   int close() {

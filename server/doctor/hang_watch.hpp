@@ -33,7 +33,7 @@ struct rank_vitals {
   std::uint32_t rank = 0;
   char state = 0;  // from /proc: R, S, D, T or Z; T or D if any process is in that state
   std::uint64_t cpu_ms = 0;
-  std::uint64_t io_bytes = 0;  // read and written by system calls
+  std::uint64_t io_bytes = 0;
   std::uint64_t faults = 0;
   std::uint64_t output = 0;
   std::uint64_t wakeups = 0;  // wake-ups of the first thread

@@ -26,7 +26,6 @@ struct behind {
   std::vector<std::vector<double>> takes, arrives;
 };
 
-// A median, and its distance from zero in standard errors.
 struct judged {
   double median = 0, errors = 0;
 };

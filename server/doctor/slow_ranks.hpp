@@ -28,7 +28,7 @@ struct slow_rank {
   std::uint32_t permille = 0;      // chronic: median delay, in thousandths of a step
   std::uint64_t step = 0;          // not chronic: the last slow step
   core::duration took{}, usual{};  // duration of `step`; median duration for other ranks
-  std::uint32_t times = 0;         // number of slow steps among the examined steps
+  std::uint32_t times = 0;
 
   bool operator==(slow_rank const&) const = default;
 };

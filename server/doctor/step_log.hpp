@@ -22,12 +22,11 @@
 
 namespace muster::doctor {
 
-/// One step or several consecutive steps of a rank.
 struct step_span {
   std::uint32_t rank = 0;
   std::uint32_t count = 1;
   std::uint64_t step = 0;
-  core::time_point ended{};  // when `step` was reached
+  core::time_point ended{};
   core::duration took{};
   core::duration longest{};  // duration of the longest step; the mean if unknown
 
@@ -83,7 +82,7 @@ class step_log {
   struct open_attempt {
     core::time_point since{};
     std::vector<step_span> spans;
-    std::map<std::uint32_t, std::size_t> last;  // by rank: index of the rank's last span
+    std::map<std::uint32_t, std::size_t> last;
   };
   using name = std::pair<core::program_id, std::uint32_t>;
 

@@ -26,7 +26,6 @@ struct hold_steps {
   std::uint32_t attempt = 0;
 };
 
-/// A worker's reply: ranks that have reported a step, each with its last step.
 struct steps_held {
   std::uint64_t query = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> ranks;
@@ -42,8 +41,8 @@ class step_stops {
  public:
   /// More concurrent agreements are refused.
   static constexpr std::size_t under_way_max = 64;
-  /// Maximum number of remembered agreements. At the limit, the oldest is dropped; a worker that
-  /// reconnects is then not informed of it again.
+  /// Maximum number of remembered agreements. At the limit, the oldest agreement is dropped, and a
+  /// reconnecting worker is no longer informed of it.
   static constexpr std::size_t agreed_max = 1'024;
   static constexpr std::uint64_t step_max = std::uint64_t{1} << 53;
   /// Time limit for workers to answer, which normally takes milliseconds. Older workers never

@@ -245,7 +245,7 @@ std::vector<slow_rank> const& step_table::slow_of(program const& p) {
 std::vector<slow_rank> step_table::left_behind(program const& p) {
   std::vector<slow_rank> all;
   if (p.columns.size() < steps_kept) return all;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> paces;  // by type
+  std::map<std::uint32_t, std::vector<std::uint32_t>> paces;
   for (std::size_t k = 0; k < p.ranks.size(); ++k)
     if (p.ranks[k].pace > duration{}) paces[p.types[k]].push_back(in_cell(p.ranks[k].pace));
   for (std::uint32_t i = 0; i < p.ranks.size(); ++i) {

@@ -55,8 +55,8 @@ struct program_steps {
   };
   std::uint64_t least = 0, most = 0;  // over ranks that have reported a step
   std::uint32_t ranks = 0;            // ranks that have reported a step
-  core::duration took{};              // median duration over those ranks
-  std::vector<slow> slow_ones{};      // slowest first; at most slow_shown
+  core::duration took{};
+  std::vector<slow> slow_ones{};  // slowest first; at most slow_shown
 };
 
 class step_table {
@@ -64,7 +64,6 @@ class step_table {
   /// Maximum number of ranks of all programs. At the limit, the program that has not reported for
   /// longest is dropped.
   static constexpr std::size_t ranks_max = 16'384;
-  /// Number of newest steps for which arrivals are stored.
   static constexpr std::size_t steps_kept = 128;
   /// A rank's step time is the median of this many steps.
   static constexpr std::size_t steps_timed = 32;
@@ -118,7 +117,7 @@ class step_table {
     core::time_point heard{};
     std::vector<rank> ranks;
     std::vector<rank_place> places;
-    std::vector<std::uint32_t> types;  // by rank
+    std::vector<std::uint32_t> types;
     std::vector<step_column> columns;  // in ascending order
     std::map<std::string, clock> clocks;
     std::map<std::string, std::uint32_t> slow_before;  // by host: number of attempts

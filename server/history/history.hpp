@@ -21,7 +21,6 @@
 
 namespace muster::history {
 
-/// A span with names instead of this process's numbers.
 struct recorded_span {
   lane_key lane;
   names::function function;  // empty name: several functions

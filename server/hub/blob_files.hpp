@@ -48,7 +48,7 @@ class blob_files {
   /// Ends the upload, even on an error. Errors: INVALID_ARGUMENT if the hash differs.
   muster::status finish(std::uint64_t upload, std::string_view hash, std::string_view name);
   void abandon(std::uint64_t number) { uploads_.erase(number); }
-  /// Further errors: NOT_FOUND; INTERNAL if the file is shorter.
+  /// Further errors: NOT_FOUND; INTERNAL if the file ends earlier.
   muster::result<std::string> read(std::string_view hash, std::uint64_t offset,
                                    std::size_t bytes) const;
   void remove(std::string_view hash);

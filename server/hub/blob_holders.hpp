@@ -21,7 +21,6 @@ class holder_sink {
   /// Announces that another process will present this ticket. Returns false, and the ticket is not
   /// issued, if too many announcements are waiting to be sent.
   virtual bool on_ticket(std::string_view ticket, std::string_view name) = 0;
-  /// Reports that no value refers to this output any longer.
   virtual void on_released(std::string_view name) = 0;
 
  protected:
@@ -78,9 +77,9 @@ class blob_holders {
   struct needs {
     std::function<bool(std::string const&)> is_named, is_at_server;
   };
-  /// Requests uploads of named outputs that the server lacks, if they were announced long ago or
-  /// their producer has disconnected. Releases unnamed outputs. Returns named outputs that were
-  /// lost with their last worker.
+  /// Requests uploads of outputs that a value names and the server lacks, if they were announced
+  /// long ago or their producer has disconnected. Releases outputs that no value names. Returns
+  /// named outputs that were lost with their last worker.
   std::vector<std::string> sweep(core::time_point now, needs const& by);
 
   core::holder_counts counts() const { return table_.counts(); }

@@ -259,7 +259,6 @@ void blob_store::end_fetches() {
   });
 }
 
-// The value may be stored here, at its producer, or at both.
 void blob_store::release(std::string_view name) {
   table_.release(name, dependencies_.now());
   if (!table_.is_held(name)) holders_.release_output(name);

@@ -7,9 +7,9 @@
 //   read ── job ──► reads; answers are posted back to the engine
 //
 // A value of the form `{"$blob":"<sha256>",…}` names a blob. The blob is kept while the server has
-// the value, because no client could upload it again; periodic sweeps check this. A blob named by
-// an argument is kept by its client, which renews the lease every few seconds. Unfinished programs
-// keep their blobs.
+// the value, because no client could upload it again; periodic sweeps check this. A client that
+// names a blob in an argument must renew its lease every few seconds. Unfinished programs keep
+// their blobs.
 //
 // Owned by the composition root. Engine thread, except `start`, which is called before it runs.
 #pragma once
@@ -54,7 +54,7 @@ struct blob_figures {
   core::blob_counts there;
   core::holder_counts elsewhere;  ///< in the memory of workers and clients
   value_traffic taken;
-  std::vector<core::worker_holding> workers;  ///< largest holders
+  std::vector<core::worker_holding> workers;
 };
 
 struct blob_dependencies {
@@ -213,13 +213,13 @@ class blob_store {
   upload_id last_upload_ = 0;
   struct naming {
     std::string name;
-    bool told = false;  // the stored copy was reported
+    bool told = false;
   };
   std::map<core::closure_id, naming> named_by_;
   core::closure_id sweep_position_{};  // last key examined by a sweep
-  std::set<std::string> kept_;         // blobs kept for programs
-  blob_files files_;                   // used only by the store's thread while it runs
-  store_thread<job> thread_;           // bounded by uploads_max and by the readers
+  std::set<std::string> kept_;
+  blob_files files_;          // used only by the store's thread while it runs
+  store_thread<job> thread_;  // bounded by uploads_max and by the readers
 };
 
 using core::names_blob;

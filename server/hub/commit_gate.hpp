@@ -19,7 +19,7 @@ namespace muster::server {
 struct journal_dependencies {
   std::function<void(std::vector<core::fact> const&)> write = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if `write` is; outlives the hub
-  /// Returns why the journal accepts no new work, or OK.
+  /// Returns OK, or the reason why the journal accepts no new work.
   std::function<muster::status()> refusal = {};
 };
 
@@ -40,9 +40,8 @@ class commit_gate {
   }
   /// Returns the last batch's number, or 0.
   std::uint64_t written() const { return commits_ ? commits_->written() : 0; }
-  /// Returns an error if the disk has failed.
   muster::status failure() const { return commits_ ? commits_->failed() : muster::status{}; }
-  /// Returns why no new record can become durable, or OK.
+  /// Returns OK, or the reason why no new record can become durable.
   muster::status refusal() const;
 
   void write(std::vector<core::fact> const& facts);

@@ -77,7 +77,7 @@ class commit_queue {
   std::multimap<std::uint64_t, held> held_;
   // Bounded by the number of unwritten changes; after a disk failure, by the number of subjects.
   std::unordered_map<subject, std::uint64_t> unwritten_;
-  std::deque<touched> order_;  // order of removal from unwritten_
+  std::deque<touched> order_;
 };
 
 }  // namespace muster::server

@@ -11,8 +11,8 @@ namespace coordination = core::coordination;
 
 namespace {
 
-// Subjects of records. A change of a run changes all its keys and tasks. A change of a key also
-// changes the run's `all_keys`.
+// Kinds of subjects in the commit_queue. A change of a run changes all its keys and tasks. A change
+// of a key also changes the run's `all_keys`.
 enum fact_kind : std::uint64_t { a_run = 2, a_key, a_task, all_keys };
 
 subject changed_by(coordination::fact const& f) {

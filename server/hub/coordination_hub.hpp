@@ -53,7 +53,7 @@ struct coordination_dependencies {
   /// set if the limits have `journalled`.
   std::function<void(std::vector<core::coordination::fact> const&)> write_down = {};
   commit_queue* commits = nullptr;  // REQUIRES: set if write_down is; outlives the hub
-  /// Returns why the journal accepts no new work, or OK.
+  /// Returns OK, or the reason why the journal accepts no new work.
   std::function<muster::status()> journal_refusal = {};
   /// REQUIRES: set if `write_down` is.
   std::function<store_view()> store = {};
@@ -63,7 +63,7 @@ struct coordination_dependencies {
 struct answer_subjects {
   subject one = 0, other = 0;
   bool may_be_lost = true;  // if the changes are lost, the reply is an error
-  /// Subject of an error that does not report the state of `one`.
+  /// Subject that an error depends on, unless the error reports the state of `one`.
   subject error = 0;
 };
 
@@ -145,7 +145,7 @@ class coordination_hub {
   bool waits_for_disk() const { return dependencies_.commits && !dependencies_.commits->idle(); }
 
   struct durability {
-    std::uint64_t written = 0;  ///< number of batches
+    std::uint64_t written = 0;
     std::uint64_t durable = 0;
     core::time_point failed_since = core::never;
     std::string failure{};
@@ -156,7 +156,7 @@ class coordination_hub {
   };
   /// Returns nothing without a journal.
   std::optional<durability> durable() const;
-  /// Returns why new durable work is rejected, or OK.
+  /// Returns OK, or the reason why new durable work is rejected.
   status journal_refusal() const {
     return dependencies_.journal_refusal ? dependencies_.journal_refusal() : status{};
   }
@@ -176,8 +176,8 @@ class coordination_hub {
   status apply(Event&& e) {
     return deliver(clusters_.step(dependencies_.now(), e));
   }
-  /// Client requests that create durable objects. All other records follow from them and are
-  /// bounded.
+  /// Client requests that create durable objects. All other records result from these requests and
+  /// are bounded.
   template <class Request>
   static constexpr bool creates_durable_state =
       std::is_same_v<Request, core::coordination::register_task> ||

@@ -61,7 +61,7 @@ class event_traits {
     return e.owner == core::session_id{} ? core_.configuration().durable
                                          : core_.is_durable(e.owner);
   }
-  /// Returns why the journal prevents the event, or OK.
+  /// Returns OK, or the reason why the journal cannot accept the event.
   muster::status refusal(auto const& e) const {
     return is_durable(e) ? gate_.refusal() : muster::status{};
   }
@@ -69,7 +69,6 @@ class event_traits {
     return core_.is_durable(e.session) ? gate_.failure() : muster::status{};
   }
 
-  /// Returns the reports of started and ended ranks, or null.
   static core::rank_reports const* ranks(auto const&) { return nullptr; }
   static core::rank_reports const* ranks(core::rank_reports const& e) { return &e; }
   /// Returns the ranks that ended while their worker was disconnected.

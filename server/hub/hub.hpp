@@ -89,7 +89,6 @@ class hub {
     std::vector<core::function_id> ids;
   };
   function_numbers learn(std::vector<std::string> names);
-  /// Drops the handler of a call whose caller has disconnected.
   void forget(core::call_id call) {
     if (calls_.forget(call)) apply(core::call_abandoned{call});
   }
@@ -167,7 +166,7 @@ class hub {
   worker_hub workers_{core_};
   session_hub sessions_{core_, gate_};
   reply_table<core::reply, core::session_id> calls_;
-  core::call_id immediate_{};  // call of ask_now
+  core::call_id immediate_{};
   deadline_alarm alarm_;
   object_hub objects_{*this};
   program_hub programs_;

@@ -46,7 +46,7 @@ struct log_line {
   std::uint64_t seq = 0;  // number within the job, from 1; set by the store
   core::time_point at{};
   core::closure_id closure{};
-  std::uint32_t index = 0;  // the closure's index in its job
+  std::uint32_t index = 0;
   std::uint32_t attempt = 0;
   log_level level = log_level::info;
   std::string text;
@@ -186,8 +186,7 @@ class log_store {
   counts counts_;
   std::uint64_t last_wait_;
   bool is_followed_ = false;
-  std::vector<std::pair<core::session_id, std::uint64_t>>
-      new_lines_;  // numbers of new lines, by job
+  std::vector<std::pair<core::session_id, std::uint64_t>> new_lines_;
 };
 
 }  // namespace muster::server

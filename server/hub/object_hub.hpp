@@ -107,7 +107,7 @@ class object_hub {
 
   hub& hub_;
   table table_;
-  std::unordered_map<std::uint64_t, caller> callers_;  // attached workers, by incarnation
+  std::unordered_map<std::uint64_t, caller> callers_;
   std::unordered_map<core::stream_id, std::uint64_t> incarnations_;  // reverse of callers_
 };
 

@@ -37,7 +37,8 @@ class submission {
   /// Gives the closure its own copy of its extras, for inputs and per-worker values.
   static core::closure_extras& own_extras(core::closure_spec& closure);
 
-  /// Returns the number for a closure's `callable`. Reuses an equal name among the last few.
+  /// Returns the number for a closure's `callable`. Reuses the number of an equal name if it was
+  /// used recently.
   std::uint32_t calling(core::callable_name called);
   /// Callable names, to which the closures' `callable` refers; numbered from 1.
   std::vector<core::callable_name>& callables() { return event_.callables; }
@@ -59,7 +60,7 @@ class submission {
  private:
   core::schedule event_;
   std::vector<std::string> names_;
-  std::vector<std::uint32_t> name_of_;  // by closure: index into names_
+  std::vector<std::uint32_t> name_of_;
   std::unordered_map<std::string, std::uint32_t> positions_;
   shared_extras last_;
 };

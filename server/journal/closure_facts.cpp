@@ -57,7 +57,7 @@ struct encoder {
 
   void operator()(core::accepted_fact const& f) const {
     accepted_entry e{.created = f.created, .functions = f.functions, .callables = f.callables};
-    std::map<core::closure_extras const*, std::uint32_t> known;  // by options: index
+    std::map<core::closure_extras const*, std::uint32_t> known;
     bool bytes = false, extras = false, tokens = false, own_errors = false;
     for (auto const& c : f.closures) {
       bytes = bytes || c.args.encoding() == core::encoding::bytes;
@@ -278,7 +278,7 @@ void encode(std::string const& cluster, std::vector<core::fact> const& facts,
 
 muster::result<std::vector<stored_job>> load_jobs(store const& s) {
   jobs all;
-  std::map<std::string, stored_job> sessionless_values;  // by cluster
+  std::map<std::string, stored_job> sessionless_values;
   auto const read = each<job_entry>(s, 'j', [&](core::session_id id, std::uint64_t, auto& e) {
     bool const ok = complete(e, id);
     all[id] = {std::move(e.cluster), {std::move(e.job), {}, {}, {}}};

@@ -192,7 +192,6 @@ bool decode_entry(std::string_view bytes, T& into, bool& in_range);
 
 namespace entry {
 
-// Encodes a name and an amount, a text, or a port in decimal.
 template <class V>
 std::string encoded_pair(std::pair<std::string, V> const& p) {
   std::string to;

@@ -15,7 +15,6 @@ class Format;
 
 namespace muster::server::journal {
 
-/// Highest format version that this program can read.
 constexpr unsigned format_known = 5;
 constexpr auto format_key = "format";
 /// Returns version 0 if the store is empty.

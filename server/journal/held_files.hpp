@@ -14,7 +14,6 @@
 
 namespace muster::server::journal {
 
-/// A file that is readable up to its size at opening.
 class held_file {
  public:
   held_file(open_file f, std::uint64_t size) : file_(std::move(f)), size_(size) {}

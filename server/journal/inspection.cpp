@@ -13,7 +13,7 @@ namespace {
 namespace wire = muster::journal::v1;
 
 constexpr std::size_t unknown_max = 16;
-constexpr std::uint64_t progress_interval = 4096;  // entries per progress call
+constexpr std::uint64_t progress_interval = 4096;
 
 muster::status problem(view const& of, code c, std::string const& what) {
   return {c, of.name() + ": " + what};

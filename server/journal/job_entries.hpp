@@ -24,12 +24,11 @@ constexpr auto fields_of(std::type_identity<job_entry>) {
                       core::field(21, "delivery", &t::delivery));
 }
 
-/// Closures of a request, as columns.
 struct accepted_entry {
   core::time_point created{};
   std::vector<std::string> functions{};
   std::vector<core::closure_id> ids{};
-  std::vector<std::uint32_t> function{};                              // indexes into `functions`
+  std::vector<std::uint32_t> function{};
   std::vector<core::blob> args{};                                     // without their encodings
   std::vector<core::encoding> encodings{};                            // empty: all JSON
   std::vector<std::shared_ptr<core::closure_extras const>> extras{};  // distinct option sets

@@ -306,7 +306,7 @@ class planner_of_repair {
   std::vector<move> moves_;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> free_;  // by cluster
   std::map<std::pair<core::session_id, core::closure_id>, core::closure_id> own_;
-  // By old ID, if a single closure had it.
+  // By old ID. Contains only IDs that a single closure had.
   std::unordered_map<std::uint64_t, core::closure_id> moved_;
 };
 

@@ -10,7 +10,6 @@ namespace muster::server::journal {
 
 class read_only_store final : public store {
  public:
-  /// @pre The store is not null.
   explicit read_only_store(std::unique_ptr<store> looked_at) : source_(std::move(looked_at)) {}
 
   muster::status write(std::vector<change> const&) override { return {}; }

@@ -50,7 +50,7 @@ class job_lists {
   static constexpr std::size_t ended_max = 10'000;
 
   void fold(changes const& c);
-  /// Returns the jobs that have ended since the last call, in order.
+  /// Returns the jobs that have ended since the last call, in the order in which they ended.
   std::vector<session_id> take_ended() { return std::exchange(ended_, {}); }
 
   /// Returns failed REST jobs; the last to end is first.

@@ -101,7 +101,6 @@ std::size_t job_times::add(rows& to, std::uint32_t which, std::size_t rows_max, 
   return grown + it->second.add(d, failed);
 }
 
-// Ignores closures without a job.
 void job_times::add(session_id of, function_id function, std::uint32_t task, duration d,
                     bool failed) {
   if (of == session_id{}) return;

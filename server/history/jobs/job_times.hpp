@@ -56,8 +56,8 @@ class job_times {
  public:
   /// Limits per job. Further functions or workers share one row.
   static constexpr std::size_t functions_max = 64, workers_max = 1'024;
-  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, except
-  /// their totals.
+  /// Maximum size of all tables. At the limit, the tables of the oldest jobs are dropped, but their
+  /// totals are kept.
   static constexpr std::size_t bytes_max = std::size_t{32} << 20;
   /// Maximum number of worker names. Executions of further workers have no name.
   static constexpr std::size_t tasks_max = 65'536;

@@ -18,18 +18,17 @@ namespace muster::history {
 using namespace muster::core;
 
 struct closure_metrics {
-  histogram
-      queue_wait;  // from ready to run (scheduled, delay elapsed, requeued) until sent to a worker
-  histogram execution;                // from sent to a worker until answered
-  histogram total;                    // from scheduled until ended
-  histogram value_wait;               // from requested until available; 0 if already available
-  histogram recovery;                 // from task lost until task attached again
+  histogram queue_wait;  // from being ready to run until sending to a worker
+  histogram execution;   // from sending to a worker until its answer
+  histogram total;       // from scheduling until the end
+  histogram value_wait;  // from the request for a value until it is available; 0 if it already is
+  histogram recovery;    // from the loss of a task until it is attached again
   std::uint64_t worker_failures = 0;  // lost workers, except those that disconnected gracefully
   std::uint64_t stop_requests = 0;    // closures that workers were asked to stop
   std::uint64_t retracted = 0;        // prefetched by one worker and returned for another
   std::uint64_t values_written = 0;
   std::uint64_t values_read = 0;
-  std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};  // by reason
+  std::array<std::uint64_t, enum_size<release_reason>> values_dropped{};
   // Total time with at least one full queue, without the current period.
   duration full{};
   time_point full_since = never;  // start of the current period; never: no queue is full

@@ -10,7 +10,7 @@
 namespace muster::history {
 
 struct program_totals {
-  std::array<std::uint64_t, enum_size<core::program_state>> finished{};  // by final state
+  std::array<std::uint64_t, enum_size<core::program_state>> finished{};
   std::array<std::uint64_t, enum_size<core::program_end>> attempts{};
   std::uint64_t restarts = 0;  // excluding first attempts
 

@@ -67,7 +67,6 @@ class black_box {
   /// Records in the worker's running attempts that it is disconnected.
   void lost(time_point now, std::string const& worker, std::string const& why);
   void back(time_point now, std::string const& worker);
-  /// Adds an event of the attempt's coordination cluster.
   void told(name const& which, attempt_record::event what);
   /// Closes the record after all ranks have exited.
   void over(name const& which, std::vector<attempt_record::meeting> barriers,

@@ -72,7 +72,6 @@ class ended_rows {
     s.free -= static_cast<std::uint32_t>(count);
     chunks_[s.rings[newest].back]->used += static_cast<std::uint32_t>(count);
   }
-  /// Adds the newest row's failure.
   void add(row_owner n, core::failure const& f) {
     keep(*chunks_[sessions_[n].rings[newest].back], f);
   }
@@ -80,8 +79,8 @@ class ended_rows {
   std::uint64_t size(row_owner n) const;
   std::uint64_t bytes() const { return bytes_.used(); }
 
-  /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first, from row
-  /// number `from` on. Returns the next row's number, if any.
+  /// Calls `f(row, failure or null)` for up to `count` rows of a part, oldest first. Starts at row
+  /// number `from`. Returns the next row's number, if any.
   template <class F>
   std::optional<std::uint64_t> find(row_owner n, part p, std::uint64_t from, std::size_t count,
                                     F f) const {

@@ -24,7 +24,6 @@ class places {
     std::uint32_t references = 0;
   };
 
-  /// The place starts with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     auto n = static_cast<std::uint32_t>(all_.size());
     if (free_.empty()) {

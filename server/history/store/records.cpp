@@ -151,7 +151,7 @@ struct spans_record {
 struct line_row {
   core::session_id job{};
   log_line line{};
-  std::uint32_t worker = 0;  // index into the record's workers
+  std::uint32_t worker = 0;
 };
 constexpr auto fields_of(std::type_identity<line_row>) {
   return fields(field(1, "job", &line_row::job).as_fixed(), core::flat(&line_row::line),
@@ -295,7 +295,7 @@ std::vector<recorded_machine> machines_from(std::string_view bytes, std::size_t*
 std::string encoded(std::string const& cluster, core::span_page const& page,
                     history::names const& named) {
   spans_record r{cluster, {}, {}, {}};
-  std::map<std::uint32_t, std::uint32_t> lanes, functions;  // by number: index
+  std::map<std::uint32_t, std::uint32_t> lanes, functions;
   for (auto const& l : page.names.lanes) {
     lanes.emplace(l.lane, r.lanes.size());
     r.lanes.push_back({l.job, l.index});

@@ -68,7 +68,6 @@ class gate {
   /// decide if this function returns null. Does not count refusals.
   core::caller known(std::string_view credential, core::permission needs) const;
 
-  /// Numbers of refused requests since the server start.
   struct totals {
     std::uint64_t without = 0, wrong = 0, forbidden = 0;
     std::size_t tokens = 0;

@@ -48,7 +48,6 @@ class token_keeper {
 
   /// Must be called before requests are served.
   void restore(std::vector<core::token> all);
-  /// Replaces the tokens from --token-file.
   void replace_file(std::vector<core::token> all);
   void start();
 

@@ -13,7 +13,7 @@ std::size_t end_of_escape(std::string_view text, std::size_t at) {
     return i < text.size() && text[i] >= from && text[i] <= to;
   };
   auto i = at + 1;
-  if (is(i, '[', '[')) {  // colours, cursor movements
+  if (is(i, '[', '[')) {
     for (++i; is(i, ' ', '?');) ++i;
     return std::min(i + 1, text.size());
   }

@@ -41,10 +41,8 @@ class program_clusters {
 
   /// Functions for the TCPStores that the server provides for programs.
   struct store_hooks {
-    /// Creates an empty store for an attempt.
     std::function<void(core::coordination::cluster_id, core::program_id, std::uint32_t ranks)>
         begin = [](auto, auto, auto) {};
-    /// Removes a finished program's store, if any.
     std::function<void(core::coordination::cluster_id)> end = [](auto) {};
   };
 

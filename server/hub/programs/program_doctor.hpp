@@ -63,7 +63,7 @@ class program_doctor {
     explicit watched_program(doctor::hang_watch w) : watch(std::move(w)) {}
     std::uint32_t attempt = 0;
     doctor::hang_watch watch;
-    std::vector<core::rank_view> ranks{};  // with their placements
+    std::vector<core::rank_view> ranks{};
     std::vector<std::uint32_t> training{};
     struct question {
       core::stream_id stream{};
@@ -87,7 +87,7 @@ class program_doctor {
 
   hub& hub_;
   std::map<core::program_id, watched_program> all_;
-  std::uint64_t last_ = 0;              // last query number
+  std::uint64_t last_ = 0;
   core::time_point due_ = core::never;  // cached, because it is read in each step
 };
 

@@ -1,4 +1,5 @@
-// Handles programs outside the core. Owned by a hub; engine thread only.
+// The hub's part in running programs: records, orders to workers, clusters, steps and hangs. Owned
+// by a hub; engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +50,6 @@ class program_hub {
   /// An attempt's barriers are complete once a later attempt begins.
   history::black_box& records() { return records_; }
   void record(core::rank_reports const& reports);
-  /// Records the stacks of ranks that a worker has killed.
   void record_stacks(core::stream_id worker, attempt const& which,
                      std::vector<core::attempt_record::stack> where);
   /// An event without a time gets the current time.

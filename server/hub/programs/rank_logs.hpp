@@ -18,8 +18,8 @@ struct rank_log_query {
 };
 
 struct rank_log {
-  bool known = false;        // false: the worker has no such log
-  std::uint64_t offset = 0;  // of the first byte
+  bool known = false;  // false: the worker has no such log
+  std::uint64_t offset = 0;
   std::string data;
   std::uint64_t size = 0;  // of the whole log
   bool complete = false;   // nothing will be added

@@ -79,7 +79,7 @@ class rank_stacks {
   static void call_if_complete(round& r);
 
   std::map<std::uint64_t, round> rounds_;
-  std::uint64_t last_ = 0;  // last number of a query or round
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace muster::server

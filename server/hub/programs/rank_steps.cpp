@@ -26,8 +26,8 @@ void rank_steps::restore(doctor::step_segment const& recorded) {
                  [&](doctor::step_span const& s) { last[s.rank] = s; });
 }
 
-// Tolerates the clock difference between two server processes, which is less than `apart`. A rank
-// that restarts its step count takes longer.
+// The clocks of two server processes differ by less than `apart`. A rank takes longer than that to
+// restart its step count.
 void rank_steps::drop_recorded(attempt const& of, std::vector<doctor::step_span>& spans) const {
   constexpr core::duration apart = std::chrono::seconds(1);
   auto const known = recorded_.find(of);

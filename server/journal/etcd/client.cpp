@@ -37,7 +37,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(access const& a) {
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments o;
   o.SetMaxReceiveMessageSize(std::numeric_limits<int>::max());
-  // A recovered member is reconnected soon. The rounds of `ask` limit the rate.
+  // A recovered member is reconnected soon. `ask` limits the rate of attempts.
   o.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Despite its name, this option is the maximum duration of a connection attempt.
   o.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, connect_limit_ms);

@@ -97,7 +97,7 @@ class client {
                                      std::vector<wire::TxnResponse>& answers);
   /// Recovers space when etcd's quota is exhausted: drops the history before this revision,
   /// defragments the members, and clears the alarm. Runs at most once every ten seconds. Skips
-  /// steps without permission.
+  /// steps for which the user lacks permission.
   void make_space(std::int64_t revision);
   /// Returns the error as "host: message".
   muster::status in_words(grpc::Status const& s) const;
@@ -130,15 +130,15 @@ class client {
   access const access_;
   std::vector<member> members_;
   std::size_t at_ = 0;
-  std::size_t last_ = 0;  // member of the last call
+  std::size_t last_ = 0;
   std::string token_;
   clock::time_point space_made_{};
   std::int64_t required_ = 0;
 
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
-  std::vector<grpc::ClientContext*> running_;       // guarded by mutex_, like the following members
-  std::optional<clock::time_point> waiting_since_;  // start of the wait for an answer
+  std::vector<grpc::ClientContext*> running_;  // guarded by mutex_, like the following members
+  std::optional<clock::time_point> waiting_since_;
   std::optional<clock::time_point> hurried_at_;
 };
 

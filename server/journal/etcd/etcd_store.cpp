@@ -60,7 +60,7 @@ muster::status etcd_store::confirm_term() {
 
 // Applies a stored batch if its end marker exists, otherwise deletes it.
 muster::status etcd_store::recover_redo() {
-  std::map<std::string, std::vector<std::string>, std::less<>> parts;  // by sequence number
+  std::map<std::string, std::vector<std::string>, std::less<>> parts;
   std::string ended, count;
   auto const read = scan(names_.redos(), behind(names_.redos()), false, [&](wire::KeyValue& kv) {
     auto const name = kv.key().substr(names_.redos().size());
@@ -365,7 +365,7 @@ void etcd_store::check_space() const {
   auto const s = client_.once(write_limit, [&](member& m, grpc::ClientContext& context) {
     return m.maintenance->Status(&context, {}, &answer);
   });
-  if (!s.ok()) return;  // keeps the old values
+  if (!s.ok()) return;
   knows_space_ = true;
   version_ = answer.version();
   size_ = static_cast<std::uint64_t>(answer.dbsize());

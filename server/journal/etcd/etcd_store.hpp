@@ -74,7 +74,7 @@ class etcd_store final : public store {
   std::size_t written_ = 0, commits_ = 0;  // since the last compaction
   std::chrono::steady_clock::time_point compacted_{};
   mutable std::uint64_t size_ = 0, in_use_ = 0;
-  mutable std::string version_;  // of the last called member
+  mutable std::string version_;
   mutable bool knows_space_ = false, no_space_ = false;
 };
 

@@ -25,7 +25,6 @@ class etcd_view final : public view {
                                                          lost_values lost = lost_values::refuse);
 
   muster::status read(std::string_view prefix, visitor const& v) const override;
-  /// Returns the total size of keys and values.
   std::uint64_t bytes_on_disk() const override { return bytes_; }
   std::string name() const override { return name_; }
   std::vector<std::string> const& notes() const override { return notes_; }

@@ -16,7 +16,7 @@ namespace muster::server::journal::etcd {
 
 /// Expected state of the leader's key in this leader's transactions.
 struct term {
-  std::int64_t created = 0;  ///< revision of the key's creation
+  std::int64_t created = 0;
   std::int64_t version = 0;  ///< incremented by each transaction
 };
 
