@@ -133,7 +133,7 @@ class blob_error : public function_error {
 /// fetch. An object that worker functions use must outlive worker::run.
 class blobs {
  public:
-  /// Checks the options.
+  /// Validates the options.
   /// @param options  the server, limits and addresses
   /// @throws std::invalid_argument  an option is invalid
   explicit blobs(blobs_options options);

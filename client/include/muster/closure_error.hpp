@@ -9,7 +9,7 @@
 
 namespace muster {
 
-/// The failure of a call, or of a session. Programs usually handle the subtypes differently; kind()
+/// The failure of a call or of a session. Programs usually handle the subtypes differently; kind()
 /// is more precise:
 /// - input_error: an argument could not be converted, or an input failed
 /// - cancelled_error: cancelled by a user, or because another scheduled call failed

@@ -39,8 +39,8 @@ boost::asio::awaitable<std::vector<remote_value<Result>>> values_of(
 
 }  // namespace detail
 
-/// A coordinator combined with call options; see cluster_coordinator::with. Each member behaves
-/// like the coordinator's member of the same name. The coordinator must outlive this object.
+/// A coordinator combined with call options; see cluster_coordinator::with. The coordinator must
+/// outlive this object.
 class scheduling {
  public:
   /// Combines a coordinator with call options.
@@ -49,33 +49,33 @@ class scheduling {
   scheduling(cluster_coordinator& c, closure_options o)
       : coordinator_(c), options_(std::make_shared<closure_options const>(std::move(o))) {}
 
-  /// Submits a call; see cluster_coordinator::submit.
+  /// See cluster_coordinator::submit.
   /// @param function  function name
   /// @param args  JSON arguments
   /// @return the output handle
   template <class Result, class... Args>
   remote_value<Result> submit(std::string_view function, Args const&... args) const;
-  /// Asynchronous version of submit; see cluster_coordinator::async_submit.
+  /// See cluster_coordinator::async_submit.
   /// @param function  function name
   /// @param args  JSON arguments
   /// @return the output handle
   template <class Result, class... Args>
   boost::asio::awaitable<remote_value<Result>> async_submit(std::string function,
                                                             Args... args) const;
-  /// Submits a call with encoded arguments; see cluster_coordinator::submit_raw.
+  /// See cluster_coordinator::submit_raw.
   /// @param function  function name
   /// @param args  a JSON array, an object with args and kwargs, or bytes
   /// @return the output handle
   template <class Result>
   remote_value<Result> submit_raw(std::string_view function, value_view args) const;
-  /// Submits calls that start together; see cluster_coordinator::submit_gang.
+  /// See cluster_coordinator::submit_gang.
   /// @param function  function name
   /// @param members  the arguments of each call
   /// @return the output handles
   template <class Result, class... Args>
   std::vector<remote_value<Result>> submit_gang(
       std::string_view function, std::vector<std::tuple<Args...>> const& members) const;
-  /// Asynchronous version of submit_gang; see cluster_coordinator::async_submit_gang.
+  /// See cluster_coordinator::async_submit_gang.
   /// @param function  function name
   /// @param members  the arguments of each call
   /// @return the output handles
@@ -83,19 +83,19 @@ class scheduling {
   boost::asio::awaitable<std::vector<remote_value<Result>>> async_submit_gang(
       std::string function, std::vector<std::tuple<Args...>> members) const;
 
-  /// Schedules a call; see cluster_coordinator::schedule.
+  /// See cluster_coordinator::schedule.
   /// @param function  function name
   /// @param args  JSON arguments
   /// @return the output handle
   template <class Result, class... Args>
   remote_value<Result> schedule(std::string_view function, Args const&... args) const;
-  /// Schedules a call with encoded arguments; see cluster_coordinator::schedule_raw.
+  /// See cluster_coordinator::schedule_raw.
   /// @param function  function name
   /// @param args  a JSON array, an object with args and kwargs, or bytes
   /// @return the output handle
   template <class Result>
   remote_value<Result> schedule_raw(std::string_view function, value_view args) const;
-  /// Schedules calls that start together; see cluster_coordinator::schedule_gang.
+  /// See cluster_coordinator::schedule_gang.
   /// @param function  function name
   /// @param members  the arguments of each call
   /// @return the output handles
@@ -128,10 +128,11 @@ class scheduling {
 ///   the other scheduled calls. When all scheduled calls have ended, the next schedule, join or
 ///   done throws the error once. The coordinator then continues with the next generation.
 ///
-/// All members may be called from any thread.
+/// Members may be called from any thread. Coroutines on any executor can await the asynchronous
+/// versions.
 class cluster_coordinator {
  public:
-  /// Unit of all timeouts.
+  /// Unit of timeouts.
   using milliseconds = std::chrono::milliseconds;
 
   /// Starts connecting and returns immediately.
@@ -144,7 +145,7 @@ class cluster_coordinator {
   cluster_coordinator(cluster_coordinator const&) = delete;
   cluster_coordinator& operator=(cluster_coordinator const&) = delete;
 
-  /// Waits until the server has opened the session. Other members do not require this.
+  /// Waits until the server has opened the session. Calling it is optional.
   /// @throws unavailable_error  the server refused the session, or did not answer within
   ///   coordinator_options::connect_timeout
   void wait_open();
@@ -154,8 +155,7 @@ class cluster_coordinator {
   /// Submits a call of a function that workers provide. Waits while the queue is full. If the call
   /// fails, its error is thrown only when its value is fetched, and other calls are not cancelled.
   /// The call can be cancelled by remote_value::cancel, by cancel(), and by destroying the
-  /// coordinator. join() waits for it. Older servers do not support submit; on them, the call is
-  /// scheduled.
+  /// coordinator. Older servers do not support submit; on them, the call is scheduled.
   /// @tparam Result  the function's result type; void ignores the result
   /// @param function  function name
   /// @param args  JSON arguments; the last ones can be passed by name (keyword.hpp). The worker
@@ -170,8 +170,8 @@ class cluster_coordinator {
   remote_value<Result> submit(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(submitted(request_of(function, args...))));
   }
-  /// Asynchronous version of submit, for a coroutine on any executor. Suspends while the queue is
-  /// full. If the wait is cancelled, nothing is submitted.
+  /// Asynchronous version of submit. Suspends while the queue is full. If the wait is cancelled,
+  /// nothing is submitted.
   /// @param function  function name
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
@@ -207,7 +207,7 @@ class cluster_coordinator {
                                                 std::vector<std::tuple<Args...>> const& members) {
     return with({}).submit_gang<Result>(function, members);
   }
-  /// Asynchronous version of submit_gang. Suspends while the queue is full.
+  /// Asynchronous version of submit_gang.
   /// @param function  function name
   /// @param members  the arguments of each call, 1 to 1024 tuples
   /// @return the output handles, in the order of `members`
@@ -229,9 +229,8 @@ class cluster_coordinator {
   remote_value<Result> schedule(std::string_view function, Args const&... args) {
     return remote_value<Result>(put(request_of(function, args...)));
   }
-  /// Asynchronous version of schedule, for a coroutine on any executor. Suspends while the queue is
-  /// full, or until the calls that an error has cancelled have ended. If the wait is cancelled,
-  /// nothing is scheduled.
+  /// Asynchronous version of schedule. Suspends while the queue is full, or until the calls that an
+  /// error has cancelled have ended. If the wait is cancelled, nothing is scheduled.
   /// @param function  function name
   /// @param args  JSON arguments, as for submit
   /// @return the output handle
@@ -262,7 +261,7 @@ class cluster_coordinator {
     return with({}).schedule_gang<Result>(function, members);
   }
   /// Returns this coordinator with call options: `c.with({.priority = 5}).submit<int>("f")`.
-  /// @param options  options of each call made through the returned object
+  /// @param options  options of each call
   /// @return an object that is valid while this coordinator exists
   scheduling with(closure_options options) { return {*this, std::move(options)}; }
 
@@ -280,7 +279,7 @@ class cluster_coordinator {
   per_worker_value create_per_worker_value(std::string_view function, Args const&... args) {
     return create(request_of(function, args...));
   }
-  /// Asynchronous version of create_per_worker_value, for a coroutine on any executor.
+  /// Asynchronous version of create_per_worker_value.
   /// @param function  name of the builder function
   /// @param args  JSON arguments without handles
   /// @return a handle that can be an argument of calls
@@ -383,14 +382,13 @@ class cluster_coordinator {
   [[nodiscard]] periodic_checkpoints checkpoints(std::string const& path, milliseconds every,
                                                  checkpoint_options const& o = {.keep = 3});
 
-  /// Waits until all calls submitted or scheduled before this call have ended. Calls that other
-  /// threads add later do not prolong the wait.
+  /// Waits until all calls submitted or scheduled before this call have ended.
   /// @param timeout  maximum time to wait
   /// @return false on timeout
   /// @throws closure_error  or a subtype: the pending error of this generation
   /// @throws unavailable_error  the session has ended
   bool join(milliseconds timeout = detail::for_ever);
-  /// Asynchronous version of join, for a coroutine on any executor.
+  /// Asynchronous version of join.
   /// @param timeout  maximum time to wait
   boost::asio::awaitable<bool> async_join(milliseconds timeout = detail::for_ever);
   /// Returns true if all calls have ended. After an error, waits until the cancelled calls have
@@ -413,12 +411,12 @@ class cluster_coordinator {
   /// only after the cancelled calls have ended. Cancellation is reported only by the values of the
   /// cancelled calls.
   void cancel();
-  /// Returns the errors of scheduled calls, without cancelled calls, in the order in which the
-  /// calls ended. Returns at most the first 1,000. If this generation has no errors, returns the
-  /// errors of the newest generation that failed.
+  /// Returns the first 1,000 errors of scheduled calls, in the order in which the calls ended.
+  /// Omits cancelled calls. If this generation has no errors, returns the errors of the newest
+  /// generation that failed.
   std::vector<failure> failures() const;
 
-  /// Builds a request; used only by submit and schedule.
+  /// Builds a request. Used by the library.
   /// @param function  function name
   /// @param args  JSON arguments
   template <class... Args>
@@ -427,25 +425,25 @@ class cluster_coordinator {
     detail::append_arguments(r, args...);
     return r;
   }
-  /// Builds a request with encoded arguments; used only by submit_raw and schedule_raw.
+  /// Builds a request with encoded arguments. Used by the library.
   /// @param function  function name
   /// @param args  encoded arguments
   static detail::request raw_request(std::string_view function, value_view args) {
     return {std::string(function), std::string(args.bytes), args.encoding, {}, {}, {}, {}};
   }
-  /// Marks a request as submitted instead of scheduled.
+  /// Marks a request as submitted. Used by the library.
   /// @param r  the request
   static detail::request submitted(detail::request r) {
     r.own_error = true;
     return r;
   }
-  /// Sends a request; used only by submit and schedule.
+  /// Sends a request. Used by the library.
   /// @param r  the request
   std::shared_ptr<detail::value_handle const> put(detail::request r);
   /// Asynchronous version of put.
   /// @param r  the request
   boost::asio::awaitable<std::shared_ptr<detail::value_handle const>> async_put(detail::request r);
-  /// Sends the requests of a gang.
+  /// Sends the requests of a gang. Used by the library.
   /// @param all  the requests
   std::vector<std::shared_ptr<detail::value_handle const>> put_gang(
       std::vector<detail::request> all);
@@ -453,10 +451,10 @@ class cluster_coordinator {
   /// @param all  the requests
   boost::asio::awaitable<std::vector<std::shared_ptr<detail::value_handle const>>> async_put_gang(
       std::vector<detail::request> all);
-  /// Sends the request of create_per_worker_value.
+  /// Creates a per-worker value. Used by the library.
   /// @param r  the request
   per_worker_value create(detail::request r);
-  /// Sends the request of create.
+  /// Creates an object. Used by the library.
   /// @param o  options of the object
   /// @param r  the request
   remote_object make_object(object_options const& o, detail::request r);

@@ -32,7 +32,7 @@ struct worker_identity {
   std::string server_version;
 };
 
-/// Gives a function access to per-worker values. Used by the library; see per_worker.hpp.
+/// Access to per-worker values. Used by the library; see per_worker.hpp.
 struct per_worker_link {
   /// Returns the object that the worker stores under `handle`, or an empty std::any.
   std::function<std::any(std::uint64_t handle)> find;
@@ -65,7 +65,7 @@ class reporter {
   virtual void progress(double fraction, std::string_view text) = 0;
 };
 
-/// Describes the call that a function executes, and passes on cancellation and progress reports.
+/// The call that a function executes, its cancellation and its reports.
 ///
 /// Created by the library and valid during the call. cancelled(), log(), output() and progress()
 /// may be called from any thread; all other members belong to the function's thread.
@@ -105,13 +105,12 @@ class context {
   /// Returns the version of the connected server.
   std::string const& server_version() const noexcept { return worker_->server_version; }
 
-  /// Returns the number of workers in the job, for sharding by index(). It does not change when
-  /// workers connect or disconnect. It is coordinator_options::num_workers if set, otherwise the
-  /// number that the cluster declares, otherwise the highest known worker index plus one. A
-  /// per-worker value that is rebuilt receives the same number.
+  /// Returns the number of workers in the job, for sharding by index():
+  /// coordinator_options::num_workers if set, otherwise the number that the cluster declares,
+  /// otherwise the highest known worker index plus one. It does not change when workers connect or
+  /// disconnect, or when a per-worker value is rebuilt.
   std::uint32_t num_workers() const noexcept { return workers_; }
-  /// Returns the access to per-worker values, or null if the call uses no per-worker values. Used
-  /// by the library.
+  /// Returns the access to per-worker values, or null. Used by the library.
   per_worker_link const* per_worker() const noexcept { return link_; }
   /// Sets the number of workers and the access to per-worker values. Used by the library.
   /// @param workers  the number of workers in the job

@@ -70,7 +70,7 @@ class key_watch {
 ///
 /// Members may be called from any thread. On a library thread, members that wait throw
 /// std::logic_error. Each of them has an asynchronous version for a coroutine on any executor.
-/// Cancelling it (any cancellation type) throws operation_aborted and withdraws the request.
+/// Cancellation (any type) throws operation_aborted and withdraws the request.
 ///
 /// All members that contact the service throw agent_error (also if the agent is not connected),
 /// coordination_error and wait_timeout. Members list only their other exceptions.

@@ -57,13 +57,13 @@ class coordination_barrier_error : public coordination_error {
   /// Constructs the error.
   /// @param c  the code
   /// @param message  what failed and why
-  /// @param barrier  ID of the barrier
+  /// @param barrier  barrier ID
   /// @param use  how many times the barrier ID was used before
   coordination_barrier_error(coordination_code c, std::string const& message, std::string barrier,
                              std::int64_t use)
       : coordination_error(c, message), barrier_(std::move(barrier)), use_(use) {}
 
-  /// Returns the ID of the barrier.
+  /// Returns the barrier ID.
   std::string const& barrier() const noexcept { return barrier_; }
   /// Returns how many times the barrier ID was used before.
   std::int64_t use() const noexcept { return use_; }

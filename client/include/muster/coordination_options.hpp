@@ -39,19 +39,19 @@ struct coordination_options {
   /// Interval at which a watch polls for changes.
   std::chrono::milliseconds watch_interval{100};
 
-  /// Called with the error that ends a run, once for each connect(). Such an error is that a task
-  /// failed, reported an error or was restarted, or that the service is unavailable. Called on a
-  /// library thread: must be short, and must not throw or call members of the agent that wait.
+  /// Called with the error that ends a run, once for each connect(). The run ends if a task fails,
+  /// reports an error or is restarted, or if the service is unavailable. Called on a library
+  /// thread: must be short, and must not throw or call members of the agent that wait.
   std::function<void(agent_error const&)> on_error{};
 };
 
-/// State of an agent, as the agent itself sees it.
+/// State of an agent, from the agent's own view.
 enum class agent_state : std::uint8_t { idle, connecting, connected, failed, shut_down };
 
-/// State of a task, as the service sees it.
+/// State of a task, as known to the service.
 enum class task_state : std::uint8_t { disconnected = 2, connected = 3, error = 4 };
 
-/// One task of the cluster, as the service sees it.
+/// A task's status, as known to the service.
 struct task_status {
   /// Task number.
   std::uint32_t task = 0;

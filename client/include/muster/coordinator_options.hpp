@@ -63,13 +63,13 @@ struct coordinator_options {
   /// Maximum time that schedule and submit wait for a full queue before they throw wait_timeout. 0
   /// means no limit.
   std::chrono::milliseconds schedule_timeout{0};
-  /// Maximum number of calls that wait in this process to be sent. At the limit, schedule waits.
+  /// Maximum number of unsent calls in this process. At the limit, schedule waits.
   std::size_t pending_max = 65'536;
-  /// Maximum size of the calls that wait in this process to be sent, in bytes.
+  /// Maximum total bytes of unsent calls in this process.
   std::size_t pending_bytes_max = std::size_t{64} << 20;
 };
 
-/// Options of one call; see cluster_coordinator::with.
+/// Options of one call.
 struct closure_options {
   /// Calls with a higher priority are dispatched first.
   std::int32_t priority = 0;

@@ -158,9 +158,8 @@ std::shared_ptr<standard_server> run_standard_server(standard_server_options opt
 void start_server(cluster_resolver& resolver, std::string const& protocol = {},
                   standard_server_factory const& servers = worker_servers());
 
-/// Stops this thread's server. Each thread has at most one server: starting it again with the same
-/// arguments returns the existing server, and other arguments are rejected with cluster_error
-/// (invalid).
+/// Stops this thread's server. Until then, starting a server with the same arguments returns the
+/// existing server, and other arguments are rejected with cluster_error (invalid).
 void end_standard_server_of_this_thread();
 
 }  // namespace muster

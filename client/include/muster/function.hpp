@@ -1,5 +1,4 @@
-// Converts a callable with ordinary parameters and an ordinary result into a function of encoded
-// values.
+// Converts an ordinary callable into a function of encoded values.
 #pragma once
 
 #include <boost/json.hpp>

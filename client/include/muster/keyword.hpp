@@ -22,11 +22,11 @@ namespace muster {
 template <class T>
 struct keyword {
   /// Constructs a keyword argument.
-  /// @param n  name of the parameter
+  /// @param n  parameter name
   /// @param v  the argument
   keyword(std::string n, T v) : name(std::move(n)), value(std::move(v)) {}
 
-  /// Name of the parameter.
+  /// Parameter name.
   std::string name;
   /// The argument.
   T value;

@@ -105,7 +105,7 @@ class remote_object {
     return valid() == other.valid() && (!valid() || place_->id == other.place_->id);
   }
 
-  /// Writes the handle as JSON, so that it can be an argument.
+  /// Writes the handle as JSON.
   /// @param to  receives the JSON
   /// @param from  the handle
   /// @throws std::logic_error  the handle is empty

@@ -56,8 +56,8 @@ class remote_value {
   T fetch(std::chrono::milliseconds timeout = detail::for_ever) const {
     return convert(handle(), handle().get(timeout));
   }
-  /// Asynchronous version of fetch, for a coroutine on any executor. Cancelling the wait (any
-  /// cancellation type) throws operation_aborted; the call continues.
+  /// Asynchronous version of fetch, for a coroutine on any executor. Cancellation (any type) throws
+  /// operation_aborted; the call continues.
   /// @param timeout  maximum time to wait
   /// @return the value
   boost::asio::awaitable<T> async_fetch(

@@ -48,10 +48,10 @@ enum class function_number : std::uint32_t {};
 /// s.wait_all();
 /// @endcode
 ///
-/// Each call runs at least once and finishes once. Calls run in any order. One thread of the
-/// library, the stream thread, serves all sessions of the process and runs the handlers, so
-/// handlers must be short. If a handler throws, the session ends. Handlers can schedule calls
-/// without a thread switch. Members may be called from any thread unless documented otherwise.
+/// Each call runs at least once and finishes once. Calls run in any order. One library thread, the
+/// stream thread, serves all sessions of the process and runs the handlers, so handlers must be
+/// short. If a handler throws, the session ends. Handlers can schedule calls without a thread
+/// switch. Members may be called from any thread unless documented otherwise.
 class session {
  public:
   /// Starts connecting and returns immediately.
@@ -64,23 +64,22 @@ class session {
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
-  /// Waits until the server has opened the session. Not required before scheduling.
+  /// Waits until the server has opened the session. Calling it is optional.
   /// @throws session_error  the server refused the session, or did not answer within
   ///   session_options::connect_timeout
   void wait_open();
   /// Returns the session's ID, "job_…", as REST shows it. Precondition: wait_open() has returned.
   std::string id() const;
 
-  /// Returns the number of a function name. Equal names have equal numbers. Reuse the number to
-  /// avoid the lookup.
+  /// Returns the number of a function name. Equal names have equal numbers.
   /// @param name  function name
   function_number function(std::string_view name);
   /// Returns a function number whose calls are shown under a display name; see
-  /// closure_options::display_name. A session can have up to 65,536 display names.
+  /// closure_options::display_name.
   /// @param name  function name
   /// @param display_name  name to show
   /// @param callable  SHA-256 of the callable, 64 hexadecimal digits; can be empty
-  /// @throws std::invalid_argument  a name is invalid, or there are too many
+  /// @throws std::invalid_argument  a name is invalid, or the session has 65,536 display names
   function_number function(std::string_view name, std::string_view display_name,
                            std::string_view callable = {});
 
@@ -98,8 +97,7 @@ class session {
   /// @param args  encoded arguments
   /// @param token  returned with the outcome; below 2^63
   [[nodiscard]] bool try_schedule(function_number f, value_view args, std::uint64_t token);
-  /// Schedules several calls with the same arguments. Faster than separate calls, because the
-  /// session is locked only once.
+  /// Schedules several calls with the same arguments, locking only once.
   /// @param f  number of the function
   /// @param args  encoded arguments
   /// @param first_token  token of the first call; each subsequent call's token is one higher

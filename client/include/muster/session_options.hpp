@@ -42,10 +42,10 @@ struct session_options {
   /// number that the cluster declares or, without a declaration, the highest worker index plus one.
   std::uint32_t num_workers = 0;
 
-  /// Maximum number of calls that wait in this process to be sent. At the limit, schedule blocks
-  /// and try_schedule returns false.
+  /// Maximum number of unsent calls in this process. At the limit, schedule blocks and try_schedule
+  /// returns false.
   std::size_t pending_max = 65'536;
-  /// Maximum size of the calls that wait in this process to be sent, in bytes.
+  /// Maximum total bytes of these calls.
   std::size_t pending_bytes_max = std::size_t{64} << 20;
   /// Maximum time to wait for the server to open the session.
   std::chrono::milliseconds connect_timeout{10'000};

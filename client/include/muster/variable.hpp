@@ -111,7 +111,7 @@ class variable {
   }
 
   /// Replaces all elements.
-  /// @param all  as many elements as the shape has
+  /// @param all  elements that match the shape
   updated assign(rows all) const { return updated(core().update("assign", whole(all))); }
   /// Sets all elements to one number.
   /// @param all  the number
@@ -122,16 +122,16 @@ class variable {
   updated assign_rows(std::uint64_t begin, rows some) const {
     return updated(core().assign_rows(begin, detail::bytes_of(some)));
   }
-  /// Adds elementwise.
-  /// @param all  as many elements as the shape has
+  /// Adds an array elementwise.
+  /// @param all  elements that match the shape
   updated assign_add(rows all) const { return updated(core().update("assign_add", whole(all))); }
   /// Adds a number to all elements.
   /// @param n  the number
   updated assign_add(T n) const {
     return updated(core().update("assign_add", detail::scalar_view(n)));
   }
-  /// Subtracts elementwise.
-  /// @param all  as many elements as the shape has
+  /// Subtracts an array elementwise.
+  /// @param all  elements that match the shape
   updated assign_sub(rows all) const { return updated(core().update("assign_sub", whole(all))); }
   /// Subtracts a number from all elements.
   /// @param n  the number
@@ -154,14 +154,14 @@ class variable {
   }
 
   /// Performs a step of stochastic gradient descent.
-  /// @param gradient  as many elements as the shape has
+  /// @param gradient  elements that match the shape
   /// @param learning_rate  the step size
   updated sgd(rows gradient, double learning_rate) const requires std::is_floating_point_v<T> {
     return updated(core().update("sgd", whole(gradient), std::span(&learning_rate, 1)));
   }
   /// Performs a step of gradient descent with momentum. The momentum state is stored with the
   /// variable.
-  /// @param gradient  as many elements as the shape has
+  /// @param gradient  elements that match the shape
   /// @param learning_rate  the step size
   /// @param momentum  the decay factor of earlier steps
   updated sgd(rows gradient, double learning_rate,
@@ -170,7 +170,7 @@ class variable {
     return updated(core().step("sgd", whole(gradient), numbers));
   }
   /// Performs a step of the Adam optimizer. The moments are stored with the variable.
-  /// @param gradient  as many elements as the shape has
+  /// @param gradient  elements that match the shape
   /// @param o  the optimizer's parameters
   updated adam(rows gradient,
                adam_options const& o = {}) const requires std::is_floating_point_v<T> {
@@ -199,7 +199,7 @@ class variable {
   /// Deletes the variable. Unanswered calls fail with cancelled_error.
   void erase() const { core().erase(); }
 
-  /// Writes the handle as JSON, so that it can be an argument.
+  /// Writes the handle as JSON.
   /// @param to  receives the JSON
   /// @param from  the handle
   /// @throws std::logic_error  the handle is empty

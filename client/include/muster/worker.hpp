@@ -28,8 +28,7 @@ class rank_side;
 ///
 /// If the connection breaks, running functions continue. The worker reconnects with the same
 /// incarnation, reports its unfinished calls, and resends answers that the server may not have
-/// received. Calls that the server no longer needs are asked to stop, and their results are
-/// dropped.
+/// received. Calls that the server no longer needs are asked to stop.
 ///
 /// The worker must be created and run on one thread; stop() may be called from any thread.
 class worker {

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// A barrier has failed; what() is the reason.
+/// A barrier has failed; what() returns the reason.
 class barrier_error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,18 +25,17 @@ class barrier_error : public std::runtime_error {
 class worker_barrier {
  public:
   /// Constructs a barrier.
-  /// @param participants  participant names for messages; the numbers of participants follow this
-  ///   order, from 0
+  /// @param participants  names for messages, indexed by participant number
   explicit worker_barrier(std::vector<std::string> participants);
 
   /// Waits until all participants have called it.
-  /// @param participant  number of the caller
+  /// @param participant  participant number of the caller
   /// @param timeout  maximum time to wait
   /// @throws barrier_error  the barrier failed; the message names the missing participants or the
   ///   reason for the abort
   void wait(std::size_t participant, std::chrono::milliseconds timeout);
   /// Removes a participant permanently. All current and later waits fail.
-  /// @param participant  number of the participant
+  /// @param participant  participant number
   void leave(std::size_t participant);
   /// Fails all current and later waits.
   /// @param reason  the message of barrier_error

@@ -127,10 +127,10 @@ class worker_context {
 /// function.
 worker_context* current_worker_context();
 
-/// Makes a context this thread's current context while this object exists.
+/// Sets this thread's current worker context while this object exists.
 class worker_context_scope {
  public:
-  /// Makes the context current.
+  /// Sets the current context.
   /// @param c  the context
   /// @throws cluster_error  invalid: this thread already runs a worker function
   explicit worker_context_scope(worker_context& c);

@@ -24,9 +24,8 @@ struct worker_options {
   std::string cluster{};
   /// Token sent with every call; if empty, it is read from MUSTER_TOKEN or MUSTER_TOKEN_FILE.
   std::string token{};
-  /// Determines the behaviour if the server has no such cluster. If true, the worker retries until
-  /// the cluster is declared. If false, run() returns 1, unless the server has accepted this worker
-  /// before.
+  /// If the server has no such cluster, true retries until the cluster is declared. False makes
+  /// run() return 1, unless the server has accepted this worker before.
   bool wait_for_cluster = false;
   /// The worker's job name.
   std::string job = "worker";

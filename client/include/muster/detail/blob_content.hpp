@@ -1,4 +1,4 @@
-// Blob contents that this process has stored, and the recording of blobs that a thread refers to
+// Contents of blobs that this process has stored, and records of the blobs that a thread refers to
 // while it creates JSON. For the library only.
 #pragma once
 
