@@ -153,7 +153,7 @@ class supervisor {
     if (::getppid() != parent_) ::_exit(0);  // the parent died before prctl
     ::setpgid(0, 0);                         // Ctrl-C is for the parent, which forwards it once
     ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
-    std::vector<int> given;  // duplicates beyond the target numbers
+    std::vector<int> given;  // duplicates with numbers beyond the targets
     std::string names;
     auto const& sockets = notices_.sockets();
     int const beyond = first_socket + static_cast<int>(sockets.size());

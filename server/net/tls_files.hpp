@@ -23,7 +23,7 @@ struct tls_paths {
 
 struct tls_material {
   std::string certificate, key, client_ca;
-  std::chrono::system_clock::time_point not_after;  // of the server's certificate
+  std::chrono::system_clock::time_point not_after;  // expiry of the server's certificate
 
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };

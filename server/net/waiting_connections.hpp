@@ -90,7 +90,7 @@ class waiting_connections {
   half_open_table<waiting> table_;
   boost::asio::steady_timer sweep_timer_;
   bool sweeping_ = false;
-  leaky_counts silent_;  // by network
+  leaky_counts silent_;  // clients that sent too little data, by network
 
   counter now_ = 0, expired_ = 0, address_limit_ = 0, made_room_ = 0;  // read by any thread
 };

@@ -39,7 +39,7 @@ struct connection {
   std::shared_ptr<asio::ssl::context> tls;
   std::optional<tls_stream> secured;
   asio::steady_timer timer;
-  std::optional<std::size_t> upstream;  // set while it is relayed
+  std::optional<std::size_t> upstream;  // set while the connection is relayed
   bool over = false;
 
   // Sends RST instead of FIN, because data in transit is lost.

@@ -33,7 +33,7 @@ struct upstream {
 struct relay_options {
   std::vector<upstream> upstreams;
   /// At either limit, the relay stops accepting, and clients wait in the backlog.
-  std::size_t connections_max = 10'000;  // held and relayed
+  std::size_t connections_max = 10'000;  // held and relayed connections
   std::size_t held_max = 4'096;
   std::chrono::milliseconds hold_max = std::chrono::seconds(60);
   std::chrono::milliseconds check_every = std::chrono::milliseconds(250);

@@ -47,7 +47,7 @@ class proxied_peers {
 
   std::atomic<bool> none_ = true;
   mutable std::mutex mutex_;
-  std::unordered_map<int, std::string> peers_;      // guarded by mutex_; by socket
+  std::unordered_map<int, std::string> peers_;      // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, entry> by_peer_;  // guarded by mutex_
 };
 

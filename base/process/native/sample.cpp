@@ -97,7 +97,7 @@ bool copy_thread(pid_t process, thread_sample& t, clock::time_point until) {
   constexpr std::chrono::milliseconds each_max{20};
   if (::ptrace(PTRACE_INTERRUPT, t.thread, nullptr, nullptr) != 0 ||
       !await_stop(t.thread, std::min(until, clock::now() + each_max)))
-    return false;  // released when this thread ends
+    return false;  // the traced thread is released when this thread ends
   user_regs_struct registers{};
   iovec to{&registers, sizeof registers};
   bool const has = ::ptrace(PTRACE_GETREGSET, t.thread, NT_PRSTATUS, &to) == 0;

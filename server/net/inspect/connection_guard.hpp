@@ -113,7 +113,7 @@ class connection_guard {
   std::mutex mutex_;  // guards the following members; locked before a connection's mutex
   // Bounded by the process's descriptors.
   std::unordered_map<int, std::unique_ptr<guarded_connection>> connections_;
-  std::unordered_map<std::string, int> anonymous_;  // by the peer's gRPC name
+  std::unordered_map<std::string, int> anonymous_;  // descriptors by the peer's gRPC name
   std::atomic<std::size_t> anonymous_count_ = 0;
 };
 

@@ -102,7 +102,7 @@ class frame_inspector {
   std::unique_ptr<header_decoder> headers_ = std::make_unique<header_decoder>();
 
   message current_;
-  std::unordered_map<std::uint32_t, message> unfinished_;  // by stream; bounded by held()
+  std::unordered_map<std::uint32_t, message> unfinished_;  // indexed by stream; bounded by held()
   std::size_t message_bytes_ = 0;
 
   struct request {

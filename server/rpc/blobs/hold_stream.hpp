@@ -28,7 +28,7 @@ class hold_stream final : public message_stream<v1::HoldRequest, v1::HoldRespons
   [[nodiscard]] coro::task<void> run();
   void shut_down();
 
-  // holder_sink
+  // Overrides of holder_sink.
   void on_upload_requested(std::string_view name) override;
   bool on_ticket(std::string_view ticket, std::string_view name) override;
   void on_released(std::string_view name) override;

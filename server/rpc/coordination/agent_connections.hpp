@@ -51,7 +51,7 @@ class agent_connections {
 
   // Sockets of the main port. Bounded by the process's descriptors.
   std::mutex mutex_;
-  std::vector<std::string> peers_;                // guarded by mutex_; by socket
+  std::vector<std::string> peers_;                // guarded by mutex_; indexed by socket
   std::unordered_map<std::string, int> sockets_;  // guarded by mutex_
 
   net::connection_ends ends_;  // last: its thread uses the other members

@@ -49,7 +49,8 @@ gunzip_result gunzip(grpc::ByteBuffer& request, std::size_t bytes_max) {
     z.next_in = const_cast<unsigned char*>(slice.begin());
     z.avail_in = static_cast<unsigned>(slice.size());
     do {
-      if (status == Z_STREAM_END) return gunzip_result::damaged;  // data after the end
+      if (status == Z_STREAM_END)
+        return gunzip_result::damaged;  // data after the end of the stream
       z.next_out = piece.data();
       z.avail_out = static_cast<unsigned>(piece.size());
       status = inflate(&z, Z_NO_FLUSH);

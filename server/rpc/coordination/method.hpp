@@ -28,7 +28,7 @@ enum class task_naming : std::uint8_t {
 struct answer_style {
   static constexpr std::uint32_t all_jobs = ~std::uint32_t{0};
   task_naming naming = task_naming::by_job;
-  std::uint32_t job = all_jobs;  ///< position in cluster_spec::jobs
+  std::uint32_t job = all_jobs;  ///< index into cluster_spec::jobs
 };
 
 struct answer_scope {

@@ -193,7 +193,7 @@ auto coordinator_calls::join(call<v1::JoinRequest, v1::JoinResponse>& c)
   auto const* body = std::get_if<core::join_reply>(&answer.body);
   if (!body || !in_time_or_late(answer)) co_return answer.status;
   auto response = answer_of(*body);
-  if (!answer.status.ok()) response.clear_error();  // still draining
+  if (!answer.status.ok()) response.clear_error();  // the generation is still draining
   co_return response;
 }
 
@@ -224,7 +224,8 @@ muster::result<v1::CancelResponse> coordinator_calls::cancel(v1::CancelRequest c
   auto& h = pools_.of(*session);
   for (auto const id : r.closure()) {
     auto const view = h.state().closures().find(core::closure_id{id});
-    if (!view || view->job != *session) continue;  // released, or of another session
+    if (!view || view->job != *session)
+      continue;  // the closure was released or belongs to another session
     h.apply(core::cancel_closure{{}, core::closure_id{id}});
   }
   if (r.closure_size() > 0) return v1::CancelResponse();

@@ -35,7 +35,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
 
   void shut_down();
 
-  // session_sink
+  // Overrides of session_sink.
   void on_outcome(core::outcome const& o) override;
   void on_notice(core::session_notification const& n) override;
   void on_object_answer(core::objects::call_answer const& a) override;
@@ -44,7 +44,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   void on_journal_failure(muster::status const& why) override;
 
  private:
-  // message_stream
+  // Overrides of message_stream.
   muster::status take(v1::SessionRequest const& message) override;
   void refused(muster::status const&) override { forget_ = true; }
   void input_ended() override;
@@ -96,7 +96,7 @@ class session_stream final : public message_stream<v1::SessionRequest, v1::Sessi
   bool sealed_ = false;   // half-closed
   bool drained_ = false;  // nothing has been queued or running since it was sealed
   bool closing_ = false;  // only pending messages follow
-  std::vector<core::function_id> functions_;  // by the client's numbers
+  std::vector<core::function_id> functions_;  // indexed by the client's numbers
   /// Maximum number of undelivered outcomes. Above it, the stream is not read. Closures in the core
   /// can still end, so out_ is bounded by this limit plus the queue's capacity and the running
   /// closures.

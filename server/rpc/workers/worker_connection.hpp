@@ -33,7 +33,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
 
   void shut_down();
 
-  // worker_sink
+  // Overrides of worker_sink.
   void on_welcome(core::welcome const& w) override;
   void on_dispatch(std::span<core::assignment const> batch) override;
   void on_stop(core::stop_request const& s) override;
@@ -58,7 +58,7 @@ class worker_connection final : public message_stream<v1::WorkerMessage, v1::Ser
   void on_disconnect(muster::status const& why, bool final) override;
 
  private:
-  // message_stream
+  // Overrides of message_stream.
   muster::status take(v1::WorkerMessage const& message) override;
   void refused(muster::status const& why) override;
   void input_ended() override;
