@@ -220,7 +220,7 @@ std::optional<held_place> coordinator::held(stream_id stream, closure_id closure
       r.attempt != attempt)
     return {};
   auto const& s = st.sessions.of(r.owner);
-  if (s.id == session_id{}) return {};  // internal to the core
+  if (s.id == session_id{}) return {};  // the session is internal to the core
   return held_place{s.id, r.order, r.stop_requested};
 }
 

@@ -129,7 +129,7 @@ class coordinator {
   /// Returns all state as changes, for new followers and for checks of existing followers.
   changes whole() const;
 
-  /// Returns an empty string if no invariant is violated. For the simulator and tests.
+  /// Returns the first violated invariant, or an empty string. For the simulator and tests.
   std::string violated_invariant() const;
 
  private:

@@ -65,7 +65,7 @@ struct coordinator::state : engine_state {
               worker_queries(*this), value_queries(*this),
               {*this, texts},        function_queries(*this)};
 
-  time_point due = never;  // next tick
+  time_point due = never;  // time of the next tick
 
   void begin(time_point t);
   effects const& end();

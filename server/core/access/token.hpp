@@ -20,7 +20,7 @@ struct token {
   std::string salt{}, digest{};  // SHA-256 of salt and secret
   time_point created{};
   std::string created_by{};  // token id; empty: created on the command line
-  // Limits for the token's holder. 0: the server's general limit.
+  // Limits for concurrent use by the token's holder. 0: the server's general limit.
   std::uint64_t queued_max = 0;  // waiting closures
   std::uint64_t sessions_max = 0;
   std::uint64_t value_bytes_max = 0;
@@ -47,8 +47,8 @@ struct token_change {
 inline bool may(caller const& who, permission p) {
   return !who || allows(who->role, p);
 }
-/// `owner` is the id of the submitter's token. It is empty if authentication was off at the
-/// submission.
+/// Returns whether the caller may change a submission. `owner` is the id of the submitter's token;
+/// empty if authentication was off.
 inline bool can_change(caller const& who, std::string_view owner) {
   return !who || who->role == role::admin ||
          (allows(who->role, permission::submit) && (owner.empty() || who->id == owner));

@@ -16,7 +16,7 @@ struct create_token {
 struct revoke_token {
   std::string id;
 };
-/// The old secret becomes invalid immediately.
+/// Replaces a token's secret. The old secret becomes invalid immediately.
 struct rotate_token {
   std::string id;
   std::string salt, digest;

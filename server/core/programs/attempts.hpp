@@ -19,18 +19,18 @@ class attempts {
            output& out)
       : limits_(limits), hosts_(hosts), ports_(ports), ledger_(resources), out_(out) {}
 
-  /// Returns false, without a change, if a host has too few ports. `where.ranks[i].host` is an
-  /// index into `on`. REQUIRES: no rank of the last attempt is alive; the hosts are connected and
-  /// have the resources.
+  /// Begins the next attempt. Returns false, without a change, if a host has too few ports.
+  /// `where.ranks[i].host` is an index into `on`. REQUIRES: no rank of the last attempt is alive;
+  /// the hosts are connected and have the resources.
   bool begin(program& p, placement const& where, std::vector<host_number> const& on,
              time_point now);
   /// Additional ports on the worker of the first rank.
   static constexpr std::uint32_t ports_of_first = 2;
-  /// Returns at most `enough`.
+  /// Returns the number of free ports, but at most `enough`.
   std::size_t ports_free(host const& h, time_point now, std::size_t enough) {
     return ports_.available(h.address, h.first_port, h.last_port, now, enough);
   }
-  /// The ranks are killed after the grace period.
+  /// Asks all living ranks to end. They are killed after the grace period.
   void stop(program& p, duration grace);
   /// REQUIRES, also for all functions below: the rank is alive.
   void started(program& p, std::uint32_t rank, std::uint32_t pid, time_point now);
@@ -39,8 +39,8 @@ class attempts {
   /// for at least a second.
   std::optional<std::uint32_t> out_of_reach(program const& p, time_point now) const;
   void rank_disconnected(program& p, std::uint32_t rank) { p.now.ranks[rank].taken = false; }
-  /// Called after the rank's worker has reconnected. Returns false if the worker lacks the
-  /// resources.
+  /// Reserves the rank's resources again after its worker has reconnected. Returns false if the
+  /// worker lacks them.
   bool retake_resources(program& p, std::uint32_t rank);
   void order_again(program& p, std::uint32_t rank);
   void stop_again(program& p, std::uint32_t rank, time_point now);

@@ -11,7 +11,8 @@ namespace muster::core::programs {
 namespace {
 
 constexpr std::uint32_t sigkill = 9;
-constexpr std::size_t line_bytes_max = 240;  // limits a message from the coordination service
+constexpr std::size_t line_bytes_max =
+    240;  // maximum length of a message from the coordination service
 
 cause_kind kind_of(rank_end const& how) {
   if (how.lease_ran_out) return cause_kind::worker_lost;

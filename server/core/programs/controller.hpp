@@ -7,8 +7,8 @@
 //                                    └──── placer, at the end of the step
 //
 // The next attempt begins only when every rank of the previous attempt is known to be dead. A rank
-// is dead if its worker has reported its end, has reconnected without it, or has a lease that
-// expired. Workers kill their ranks before a lease expires.
+// is dead if its worker has reported its end, has reconnected without it, or has not renewed its
+// lease in time. A worker kills its ranks before its lease expires.
 //
 // Owned by the coordinator; engine thread only. Limits: program_limits.
 #pragma once
@@ -37,30 +37,30 @@ class controller {
   /// Errors: NOT_FOUND, FAILED_PRECONDITION.
   status wish(time_point now, change_program const& what);
 
-  /// REQUIRES: called before all other members.
+  /// Restores programs. REQUIRES: called before all other members.
   void restore(time_point now, std::vector<restored_program>& all);
-  /// Called when a worker that runs programs has connected. Returns the indices into `offer.held`
-  /// of the ranks that it keeps. Orders to the worker must follow the welcome message.
+  /// Handles the arrival of a worker that runs programs. Returns the indices into `offer.held` of
+  /// the ranks that it keeps. Orders to the worker must follow the welcome message.
   std::vector<std::uint32_t> attached(time_point now, arrival const& who,
                                       programs_offer const& offer);
-  /// Called when the stream has ended or no longer belongs to the worker.
+  /// Handles a stream that has ended or no longer belongs to the worker.
   void worker_disconnected(time_point now, stream_id stream);
   void reports(time_point now, rank_reports const& r);
 
   /// Returns the uploads of unfinished programs, and whether each is known to be present.
   std::map<std::string, bool> uploads() const;
-  /// Programs with a missing upload wait.
+  /// Records which uploads are present. Programs with a missing upload wait.
   void uploads_present(std::span<std::string const> there);
 
-  /// Ignored while the attempt is being stopped.
+  /// Records a failure. Ignored while the attempt is being stopped.
   void coordination_failed(core::coordination_failed const& e);
-  /// Applies the program's `on_hang` policy. Ignored for an earlier attempt.
+  /// Records a hang or its end, and applies the `on_hang` policy. Ignored for an earlier attempt.
   void hangs(time_point now, program_hangs const& e);
 
   void steps_reported(time_point now, program_steps_reported const& e);
 
   void tick(time_point now);
-  /// REQUIRES: this is the last call of a step.
+  /// Starts waiting programs. REQUIRES: last call of a step.
   void place(time_point now) {
     if (!out_.changes.empty()) placer_.drop_ended();
     placer_.place(now);
@@ -87,7 +87,7 @@ class controller {
                                  std::string_view text = {}) const;
   /// Returns the unfinished programs, ordered by state, then the newest finished programs.
   std::vector<program_row> rows(std::size_t limit) const;
-  /// Newest failure first.
+  /// Returns failed programs, newest failure first.
   std::vector<program_view> failed_since(time_point since, std::size_t limit) const;
   bool has_key(std::string const& submitted_by, std::string const& key) const {
     return table_.with_key(submitted_by, key) != nullptr;
@@ -111,7 +111,7 @@ class controller {
   std::string invalid() const;
 
  private:
-  /// Null if the rank is not alive on the host.
+  /// A living rank on a host; null if there is none.
   struct found {
     program* of = nullptr;
     std::uint32_t rank = 0;
@@ -124,7 +124,7 @@ class controller {
   std::string waits_for(program const& p) const;
   /// Returns whether a pending program could not start even if all connected workers were idle.
   bool cannot_start(program const& p) const;
-  /// In rank order.
+  /// Returns the disconnected workers with ranks, in rank order.
   std::vector<lost_worker_view> lost_workers(program const& p) const;
   program_view view_of(program const& p) const;
   program_row row_of(program const& p) const;
@@ -142,7 +142,7 @@ class controller {
   placer placer_{limits_, table_, hosts_, attempts_, course_, ledger_, out_};
 };
 
-/// Error messages contain the limits.
+/// Checks a specification. Error messages contain the limits.
 status valid(program_spec const& spec, program_limits const& limits);
 
 }  // namespace muster::core::programs

@@ -62,7 +62,7 @@ std::vector<fact> controller::facts() const {
   }
   for (auto const id : changed) {
     auto const* p = table_.find(id);
-    if (!p) continue;  // removed in the same step
+    if (!p) continue;  // the program was removed in the same step
     if (submitted.contains(id)) all.emplace_back(submitted_fact{id, p->spec, p->created});
     all.emplace_back(course_of(*p));
     if (p->attempts > 0) all.emplace_back(attempt_fact{id, p->now.about});

@@ -10,7 +10,7 @@
 namespace muster::core::programs {
 namespace {
 
-// A shorter attempt delays the next attempt.
+// Attempts that are shorter delay the next attempt.
 constexpr duration quick = std::chrono::seconds(10);
 
 bool all_waited_for_ended(attempt const& a) {

@@ -11,8 +11,8 @@
 
 namespace muster::core::programs {
 
-/// Returns the delay after consecutive quick attempts: none for the first two, then from 1 s,
-/// doubling up to 30 s.
+/// Returns the delay after `quick_ends` consecutive quick attempts: 0 for up to two attempts, then
+/// 1 s, doubling up to 30 s.
 duration pause_after_quick_ends(std::uint32_t quick_ends);
 
 class course {
@@ -20,7 +20,7 @@ class course {
   course(program_table& table, attempts& bodies, program_alarms& deadlines, output& out)
       : table_(table), attempts_(bodies), deadlines_(deadlines), out_(out) {}
 
-  /// Sets and publishes the state. `end`: how the current attempt has just ended.
+  /// Sets and publishes the state. `end`: result of the current attempt, if it has just ended.
   void enter(program& p, program_state s, program_end end = {});
   void begun(program& p);
   /// REQUIRES: the rank is alive.

@@ -20,8 +20,8 @@ struct fleet {
   bool few_ports = false;   // ports limit some capacities
 };
 
-/// Returns the workers that accept new ranks, ordered by task. `avoid`: without hosts on which the
-/// program has failed.
+/// Returns the workers that accept new ranks, ordered by task. If `avoid`, excludes hosts on which
+/// the program has failed.
 fleet fleet_for(program const& p, host_table const& hosts, ledger const& resources,
                 program_limits const& limits, time_point now, fleet::amounts which, bool avoid);
 

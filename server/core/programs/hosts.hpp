@@ -57,7 +57,7 @@ class host_table {
   host_number attach(arrival const& who, programs_offer const& offer, time_point now);
   /// Restores a worker as disconnected, with a new lease. A known worker remains unchanged.
   host_number restore(placement_fact::place const& was, time_point now);
-  /// Ignored if another stream has replaced this stream.
+  /// Records that the stream has ended. Ignored if another stream has replaced it.
   void worker_disconnected(stream_id stream, time_point now);
   void renew(host& h, time_point now) { h.lease_until = now + h.lease + h.lease / 8; }
   /// Returns whether the remaining lease permits new ranks. Workers renew it every quarter.
@@ -69,7 +69,7 @@ class host_table {
   host const& at(host_number n) const { return hosts_.at(n); }
   /// Returns whether workers with ranks are disconnected.
   bool any_away() const { return hosts_.size() > by_stream_.size(); }
-  /// Ordered by task.
+  /// Returns the connected workers, ordered by task.
   std::vector<host_number> attached() const;
   /// Returns 0 if the worker is disconnected or unknown.
   stream_id stream_of(core::incarnation process) const {

@@ -17,12 +17,12 @@ struct room {
   std::uint32_t host = 0;  // worker number; determines the order
   named_amounts free{};
   named_texts const* labels = nullptr;  // may be null
-  std::uint32_t ranks_max = 0;          // further ranks allowed
+  std::uint32_t ranks_max = 0;          // number of further ranks allowed
 };
 
 struct placed_rank {
   std::uint32_t group = 0;  // index into spec.tasks
-  std::uint32_t index = 0;  // within its type
+  std::uint32_t index = 0;  // index among tasks of its type
   std::uint32_t host = 0;
 
   bool operator==(placed_rank const&) const = default;
@@ -30,7 +30,7 @@ struct placed_rank {
 
 struct placement {
   std::vector<placed_rank> ranks;  // indexed by rank; empty if the program does not fit
-  std::uint32_t would_fit = 0;     // number of ranks that fit, of the minimum
+  std::uint32_t would_fit = 0;     // number of minimum ranks that would fit
 };
 
 /// Returns a plan with as many tasks of each type as fit, between its min and max.

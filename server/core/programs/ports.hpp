@@ -23,7 +23,7 @@ class port_table {
   /// Returns nothing if all ports in the range are in use or resting. REQUIRES: first <= last.
   std::optional<std::uint16_t> take(std::string const& address, std::uint16_t first,
                                     std::uint16_t last, time_point now);
-  /// Returns at most `enough`.
+  /// Returns the number of free ports, but at most `enough`.
   std::size_t available(std::string const& address, std::uint16_t first, std::uint16_t last,
                         time_point now, std::size_t enough);
   /// Marks a port that a rank of an earlier process uses.

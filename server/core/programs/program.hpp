@@ -26,8 +26,8 @@ struct rank {
   host_number on{};
   core::incarnation process{};  // incarnation of the worker; remains valid after `on`
   std::uint16_t port = 0;
-  bool alive = true;      // not known to be dead
-  bool started = false;   // reported by its worker
+  bool alive = true;      // the rank is not known to be dead
+  bool started = false;   // the worker has reported the start
   bool taken = false;     // resources are reserved on the worker's current stream
   bool serves = false;    // the program does not wait for its end
   bool well = false;      // ended with status 0
@@ -69,11 +69,11 @@ struct seat {
   std::uint32_t index = 0;
 };
 
-/// No seats: no longer known.
+/// An earlier attempt. `seats` is empty if the places are no longer known.
 struct ended_attempt {
   program_attempt_view about{};
   std::vector<seat> seats{};
-  /// For all earlier attempts of a program. Above it, the oldest seats are dropped.
+  /// Limit for all earlier attempts of a program. Above it, the oldest seats are dropped.
   static constexpr std::size_t seats_max = 8'192;
 };
 
@@ -96,7 +96,7 @@ struct program {
   std::deque<ended_attempt> before{};  // oldest first
   std::uint32_t attempts = 0;
   std::uint32_t counted_restarts = 0;
-  std::uint32_t quick_ends = 0;                     // consecutive
+  std::uint32_t quick_ends = 0;                     // consecutive attempts that ended quickly
   std::map<std::string, std::uint32_t> failures{};  // number of failures by host
   std::optional<program_cause> cause{};
   /// Step before which the ranks must not stop. Also applies to later attempts.

@@ -26,16 +26,17 @@ class program_table {
   program* find(program_id id);
   program const* find(program_id id) const;
 
-  /// Appends the ids of programs that were removed at the limit to `gone`.
+  /// Records the end of a program. Appends to `gone` the ids of programs that were removed at the
+  /// limit.
   void finished(program const& p, std::vector<program_id>& gone);
   void forget(program_id id);
 
-  /// Ordered by priority, then by age.
+  /// Returns the waiting programs by priority, then by age.
   std::vector<program*> waiting();
   void note(program const& p);  // must be called after any change of p.waits()
 
   std::map<program_id, program> const& all() const { return all_; }
-  /// Ordered by end time.
+  /// Finished programs, ordered by end time.
   std::set<std::pair<time_point, program_id>> const& ended() const { return ended_; }
 
  private:

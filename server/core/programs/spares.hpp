@@ -19,7 +19,7 @@ class spares {
          output& out)
       : limits_(limits), table_(table), hosts_(hosts), ledger_(resources), out_(out) {}
 
-  /// Called when the program has begun an attempt.
+  /// Records that the program has begun an attempt.
   void want(program const& p) {
     if (p.spec->spares > 0) wanting_.insert(p.id);
   }

@@ -28,7 +28,7 @@ class closure_queries {
                   value_keeping const& keeping, explainer const& why)
       : core_(core), texts_(texts), keeping_(keeping), why_(why) {}
 
-  /// Includes ended closures; see config::closures_max.
+  /// Returns the number of closures, including ended closures; see config::closures_max.
   std::size_t size() const;
   result<closure_view> find(closure_id id) const;
   /// Returns closures in schedule order, starting at index `from`.
@@ -37,8 +37,8 @@ class closure_queries {
 
   result<explanation> explain(closure_id id, time_point now) const;
   bool has_no_worker(closure_id id) const;
-  /// Return gangs and queued closures that no connected worker can run. Both stop after about a
-  /// millisecond: `more` counts the omitted gangs, and `complete` is false if closures were
+  /// Return gangs and queued closures that no connected worker can run. Both functions stop after
+  /// about a millisecond: `more` counts the omitted gangs, and `complete` is false if closures were
   /// omitted.
   gangs_view gangs() const;
   unmet_demand_view unmet_demand() const;
@@ -46,9 +46,9 @@ class closure_queries {
   // Listings visit all closures in steps of about a millisecond; see api/listings.hpp.
   result<search_step> search(closure_query const& q, closure_cursor from,
                              closure_bounds const& within) const;
-  /// Adds one step of a session's closures to `into`, and sets its `done` at the end.
+  /// Adds one step of a session's closures to `into`. Sets `into.done` at the end.
   status group(session_id id, closure_groups& into) const;
-  /// Adds one step of closures and their inputs to `into`, and sets its `done` at the end.
+  /// Adds one step of closures and their inputs to `into`. Sets `into.done` at the end.
   status graph(session_id id, graph_nodes& into) const;
 
  private:

@@ -66,7 +66,7 @@ result<search_step> closure_queries::search(closure_query const& q, closure_curs
         walk_records(core_.closures, list, owner, from.at,
                      [&](slot at, closure_record const& r) -> std::optional<std::size_t> {
                        if (core_.sessions.of(r.owner).id == session_id{})
-                         return 0;  // internal to the core
+                         return 0;  // the session is internal to the core
                        ++out.looked_at;
                        candidate c;
                        c.id = core_.closures.id_of(at);

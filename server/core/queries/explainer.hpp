@@ -25,8 +25,7 @@ class explainer {
   /// Returns whether the closure waits only for a worker and no connected worker can run it.
   bool has_no_worker(slot c) const;
 
-  /// Return gangs and closures that wait for missing workers. Limited by a number of visited
-  /// workers.
+  /// Return gangs and closures that wait for missing workers, up to a limit of visited workers.
   gangs_view gangs() const;
   unmet_demand_view unmet_demand() const;
 
@@ -38,7 +37,7 @@ class explainer {
   /// already started, or if no worker has the function.
   std::optional<worker_shortage> starting(function_id f) const;
   void explain_blocked(slot c, time_point now, explanation& into) const;
-  /// Returns false if the input is not being recomputed.
+  /// Explains that the input is being recomputed. Returns false if it is not.
   bool explain_rebuild(closure_id input, time_point now, explanation& into) const;
   void explain_waiting(slot c, time_point now, explanation& into) const;
   void explain_queued(slot c, time_point now, explanation& into) const;
@@ -63,7 +62,7 @@ class explainer {
   /// Counts suitable workers that are cordoned or draining. Returns nothing if other suitable
   /// workers accept closures.
   std::optional<worker_shortage> held_back(slot c) const;
-  /// Returns nothing if a worker can run the closure now.
+  /// Returns why no worker can run the closure now, or nothing if a worker can.
   std::optional<worker_shortage> without_worker(slot c) const;
   void explain_exclusive(slot c, explanation& into) const;
 

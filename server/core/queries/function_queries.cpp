@@ -37,7 +37,7 @@ std::vector<shown_function_view> function_queries::shown() const {
   std::vector<shown_function_view> out;
   std::unordered_map<std::string_view, std::size_t> place_of;
   for (auto const& f : core_.book.functions.all()) {
-    if (f.name.empty()) continue;  // a free number
+    if (f.name.empty()) continue;  // the number is free
     auto const [at, fresh] = place_of.try_emplace(f.name, out.size());
     if (fresh) out.push_back({f.name});
     count(f, out[at->second]);

@@ -16,7 +16,7 @@ class function_queries {
  public:
   explicit function_queries(engine_state const& core) : core_(core) {}
 
-  /// Counts include the closures of callables that run through a function.
+  /// Returns the functions that workers provide. Counts include the closures of callables.
   std::vector<function_view> all() const;
   /// Returns the functions by their displayed names.
   std::vector<shown_function_view> shown() const;

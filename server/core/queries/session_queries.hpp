@@ -16,7 +16,7 @@ struct submitter_usage {
   std::uint64_t sessions = 0;  // unfinished jobs and programs, and open sessions
   std::uint64_t queued = 0;
   std::uint64_t ranks = 0;       // ranks of unfinished programs
-  std::uint64_t per_worker = 0;  // unreleased
+  std::uint64_t per_worker = 0;  // unreleased per-worker values
   std::uint64_t value_bytes = 0;
 };
 

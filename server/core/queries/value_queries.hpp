@@ -22,7 +22,8 @@ class value_queries {
   time_point disk_fails_since() const;
   /// Returns whether the values in memory exceed this cluster's share; see shared_budget.
   bool too_many_bytes() const;
-  /// Returns whether the values of several clusters together exceed config::value_bytes_max.
+  /// Returns whether there are several clusters whose values together exceed
+  /// config::value_bytes_max.
   bool too_many_bytes_in_server() const;
 
  private:

@@ -32,15 +32,15 @@ class worker_queries {
                                     task_filter const& filter) const;
 
   std::uint32_t connected() const;
-  /// Includes disconnected tasks; see worker_registry. The number changes only when tasks_version()
-  /// changes.
+  /// Returns the number of connected and disconnected tasks of a job. It changes only when
+  /// tasks_version() changes.
   std::uint32_t tasks_of(std::string const& job) const;
   std::uint64_t tasks_version() const;
 
   /// Returns up to `limit` running and up to `limit` prefetched closures, oldest first.
   result<worker_contents> closures_held_by(std::string_view job, std::int64_t index,
                                            std::size_t limit) const;
-  /// Returns closures oldest first; if `of` is given, only those of this session.
+  /// Returns the running closures, oldest first. If `of` is given, returns only its closures.
   std::vector<running_view> running_on(std::string_view job, std::int64_t index,
                                        session_id of = {}) const;
 

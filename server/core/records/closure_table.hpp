@@ -40,7 +40,7 @@ struct closure_details {
   core::failure failure;
   std::vector<attempt_record> lost;  // all but the last, oldest first
   std::shared_ptr<closure_extras const> extras;
-  std::shared_ptr<std::vector<blob>> inputs;  // values received so far
+  std::shared_ptr<std::vector<blob>> inputs;  // values that have been received
   std::vector<closure_id> input_ids;
   // Closures that wait or waited for this closure; they may have been forgotten.
   std::vector<closure_id> dependents;
@@ -49,7 +49,7 @@ struct closure_details {
   std::uint32_t retries = 0;       // retries after errors that the function raised
   time_point start_at{};           // earliest dispatch time
   std::uint32_t workers_lost = 0;  // losses of workers or processes that the closure is blamed for
-  std::uint32_t processes_ended = 0;  // processes that ended while executing it
+  std::uint32_t processes_ended = 0;  // processes that ended while executing the closure
   time_point deadline = never;
   time_point exclusive_since{};
   time_point ready_at{};  // when it last became ready; epoch: at its creation
@@ -74,8 +74,8 @@ struct closure_record {
   std::uint32_t generation = 1;
   slot previous = no_slot;  // list links; free slots use only `next`
   slot next = no_slot;
-  std::uint32_t order = 0;  // position in its session
-  std::uint32_t queue = 0;  // owner: scheduling; index of its queue in the session
+  std::uint32_t order = 0;  // position in the session
+  std::uint32_t queue = 0;  // owner: scheduling; index of the queue in the session
   std::uint32_t attempt = 0;
   std::uint32_t place = ~0u;  // place of the newest attempt
   function_id function{};
@@ -90,7 +90,7 @@ struct closure_record {
   bool exclusive : 1 = false;  // the worker runs nothing else; see exclusive_table.hpp
   value_place where : 2 = value_place::memory;  // owner: values
   release_reason why_released : 4 = {};         // set in a free slot
-  // Ran in an earlier server process; its worker may still run it.
+  // Ran in an earlier server process; the worker may still run it.
   bool restored : 1 = false;
   bool noted : 1 = false;      // running: recorded in a fact
   bool waits : 1 = false;      // running: waits for a value without a slot
@@ -136,7 +136,7 @@ class closure_table {
   }
   static slot slot_of(closure_id id) { return static_cast<slot>(raw(id)); }
 
-  /// The slot may be free.
+  /// Returns whether this table owns the slot, which may be free.
   bool owns_slot(slot s) const {
     return s / chunk_size < chunks_.size() && chunks_[s / chunk_size] != nullptr;
   }
@@ -198,7 +198,7 @@ class closure_table {
       }
   }
 
-  /// The note is kept until the slot is reused. REQUIRES: the slot is in no list.
+  /// Frees the slot. The note is kept until the slot is reused. REQUIRES: the slot is in no list.
   void release(slot s, release_note note) {
     auto& r = (*this)[s];
     check(r.owner != session_number{}, "a closure must not be released twice");
@@ -209,7 +209,7 @@ class closure_table {
     r.finished = note.at;
     r.why_released = note.why;
     --size_;
-    // The next ids of this slot are reserved for the next server process.
+    // The next ids of the slot are reserved for the next server process.
     if (generation == wide_.end_generation) return;
     r.next = free_;
     free_ = s;
@@ -299,8 +299,9 @@ class closure_table {
     }
     return fresh_++;
   }
-  // It is unknown which ids an earlier process assigned after `g`, so earlier generations continue
-  // with this process's first generation. Generations wrap, so "earlier" is modulo 2^32.
+  // Returns the generation after `g`. It is unknown which ids an earlier process assigned after
+  // `g`, so earlier generations continue with this process's first generation. Generations wrap, so
+  // "earlier" is modulo 2^32.
   std::uint32_t generation_after(std::uint32_t g) const {
     return is_earlier(g) ? wide_.first_generation : g + 1 == 0 ? 1 : g + 1;
   }

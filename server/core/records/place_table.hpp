@@ -25,7 +25,7 @@ class place_table {
   /// `out` receives changes of names. It must outlive the table.
   explicit place_table(changes& out) : changes_(out) {}
 
-  /// The place has one reference.
+  /// Returns a place with one reference.
   std::uint32_t add(std::string worker, core::incarnation i, std::string host) {
     std::uint32_t id;
     if (free_.empty()) {

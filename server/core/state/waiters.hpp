@@ -54,7 +54,7 @@ class waiters {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  /// Earliest deadline first. REQUIRES: not empty.
+  /// Returns the call with the earliest deadline. REQUIRES: not empty.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }
