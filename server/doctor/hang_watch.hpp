@@ -28,7 +28,8 @@ namespace muster::doctor {
 using core::duration;
 using core::time_point;
 
-/// Counters of a rank and of all processes that it started. They only grow, unless a process exits.
+/// Counters of a rank and of all processes that it started. They decrease only when a process
+/// exits.
 struct rank_vitals {
   std::uint32_t rank = 0;
   char state = 0;  // from /proc: R, S, D, T or Z; T or D if any process is in that state

@@ -30,7 +30,7 @@ enum class log_event_kind : std::uint8_t {
   closure_exclusive = 7,  ///< shown as "closure_alone"
   builder_quarantined = 8,
   no_progress = 9,
-  spill_failed = 10,    ///< failed to write a value to --spill-dir or to read it
+  spill_failed = 10,    ///< writing a value to --spill-dir or reading it failed
   values_dropped = 11,  ///< released to stay within a limit, or recomputed afterwards
   job_failed = 12,
   session_failed = 13,

@@ -127,7 +127,7 @@ class ended_rows {
   struct ring {
     chunk_number front = none, back = none;
     std::uint32_t chunks = 0;
-    std::uint64_t rows = 0;  // chunk_rows per chunk, even if a chunk has fewer
+    std::uint64_t rows = 0;  // counts chunk_rows per chunk
   };
   struct of_session {
     std::uint32_t free = 0;

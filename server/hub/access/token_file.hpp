@@ -1,5 +1,5 @@
-// Token files, for servers that do not store tokens themselves, for example a mounted secret. A
-// line has the form
+// Token files, such as mounted secrets, for servers that do not store tokens themselves. A line has
+// the form
 //
 //   ROLE TOKEN [cluster=C[,C…]] [allow-exec]
 //

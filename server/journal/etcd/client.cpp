@@ -168,7 +168,7 @@ void client::hurry(milliseconds patience) {
   give_up();
 }
 
-// gRPC establishes a connection only while a caller waits for it. After a failed attempt, calls
+// gRPC detects a new connection only while a caller waits for it. After a failed attempt, calls
 // fail immediately.
 void client::connect(member& m, milliseconds limit) {
   auto state = m.channel->GetState(true);

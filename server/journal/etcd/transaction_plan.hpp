@@ -53,8 +53,8 @@ struct names {
   }
 };
 
-/// By entry with a large value: the number under which its pieces are stored. Each number is used
-/// only once.
+/// Maps an entry with a large value to the number under which its pieces are stored. Each number is
+/// used only once.
 struct piece_table {
   std::map<std::string, std::uint64_t, std::less<>> numbers;
   std::uint64_t next = 1;
