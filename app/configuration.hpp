@@ -109,8 +109,7 @@ struct history_settings {
 
 struct life_settings {
   std::filesystem::path ready_file;
-  bool supervise =
-      false;  // run under a parent process that keeps the sockets and restarts the server
+  bool supervise = false;  // run under a supervisor that restarts the server
   /// Time limit for stopping. Remaining work is abandoned.
   core::duration stop_timeout = std::chrono::seconds(10);
 };

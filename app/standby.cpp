@@ -25,7 +25,7 @@ constexpr auto patience_at_start = 5s;
 // server can become the leader and reach another member.
 constexpr auto pause_after_old_data = 1s;
 
-// Must not block on the log, because no request may be answered meanwhile.
+// Must not block on the log, because no request may be answered before the exit.
 [[noreturn]] void end_process(std::string const& why) {
   write_log_line(spdlog::level::err, "exiting immediately: " + why);
   ::_exit(exit_lease_lost);

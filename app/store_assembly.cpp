@@ -61,7 +61,8 @@ core::time_point store_assembly::now() const {
 core::coordination::limits store_assembly::limits(bool sockets_held) const {
   core::coordination::limits l;
   l.journalled = engine_.config.is_durable();
-  // With --store, clients reach the leader through a proxy, which holds connections meanwhile.
+  // With --store, clients reach the leader through a proxy, which holds connections during a
+  // failover.
   l.outlives = l.journalled && (sockets_held || engine_.config.store.where);
   return l;
 }

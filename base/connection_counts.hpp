@@ -10,9 +10,8 @@ struct connection_counts {
   // Closed connections, by reason:
   std::uint64_t header_timeout = 0;  // the first request or preface did not arrive in time
   std::uint64_t body_timeout = 0;    // a request body arrived too slowly
-  std::uint64_t address_limit =
-      0;                        // displaced by newer half-open connections from the same address
-  std::uint64_t made_room = 0;  // displaced because all places or file descriptors were in use
+  std::uint64_t address_limit = 0;   // displaced by newer connections from its address
+  std::uint64_t made_room = 0;       // displaced because all places or file descriptors were in use
   std::uint64_t out_of_descriptors = 0;
   // Current size of gRPC's unfinished messages and header blocks, and its limit.
   std::uint64_t held_bytes = 0, memory_max = 0;

@@ -65,8 +65,7 @@ class task_group {
   std::size_t const tasks_max_;
   error_hook on_error_;
   std::list<child> children_;
-  std::list<child>
-      finished_children_;  // tasks that finished while cancel() iterated over children_
+  std::list<child> finished_children_;  // tasks that finished during cancel()
   std::size_t live_ = 0;
   unsigned cancelling_ = 0;
   function waiter_;

@@ -1,5 +1,5 @@
 // Tokens in a stopped server's data directory or etcd store, for the command line. One thread. No
-// server can use the data meanwhile: the directory is locked, and in etcd this object is the
+// server can use the data at the same time: the directory is locked, and in etcd this object is the
 // leader.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace muster {
 
 /// Copies files, directories and symbolic links from `from` to `to`, which must not exist. `from`
-/// must not change meanwhile. Shares the contents if the file system supports copy-on-write.
+/// must not change during the copy. Shares the contents if the file system supports copy-on-write.
 /// @param owner New owner of the copy; requires root.
 /// @throws std::system_error, std::filesystem::filesystem_error
 void copy_tree(std::filesystem::path const& from, std::filesystem::path const& to,

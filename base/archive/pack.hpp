@@ -30,7 +30,7 @@ struct packed_tree {
 
 /// @param progress Called periodically with the counts so far.
 /// @throws pack_error The directory is unreadable, is larger than `limits` (the message lists the
-/// largest files), contains a symbolic link that leads out, or changed meanwhile.
+/// largest files), contains a symbolic link that leads out, or changed while it was packed.
 packed_tree pack(std::filesystem::path const& directory, tree_limits const& limits = {},
                  std::function<void(packed_tree const&)> const& progress = {});
 

@@ -38,9 +38,8 @@ class connection_ends {
   file_descriptor poll_, wake_;
   std::mutex mutex_;
   std::uint64_t last_ = 0;
-  std::unordered_map<std::uint64_t, file_descriptor>
-      watched_;         // guarded by mutex_; bounded by the number of descriptors
-  std::thread thread_;  // last: uses the other members
+  std::unordered_map<std::uint64_t, file_descriptor> watched_;  // guarded by mutex_
+  std::thread thread_;                                          // last: uses the other members
 };
 
 }  // namespace muster::net

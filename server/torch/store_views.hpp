@@ -14,7 +14,7 @@ namespace muster::torch {
 enum class attempt_cause : std::uint8_t {
   first,
   asked,     ///< requested by POST …/torch/attempts
-  all_left,  ///< a client connected after all others had disconnected
+  all_left,  ///< a client connected after all clients had disconnected
   rank_restarted,
   launched,  ///< the program started an attempt
 };
