@@ -26,8 +26,8 @@ enum class attempt_end : std::uint8_t {
   timed_out = 9,    ///< the function reported a tolerated timeout
   user_error = 10,  ///< the function raised, and the closure is retried
   value_lost = 11,  ///< the attempt succeeded, but the closure ran again
-  retracted = 12,   ///< returned before it started; neither counted as a loss nor recorded
-  earlier = 13,     ///< stored by an older server, as text only
+  retracted = 12,   ///< the worker returned the unstarted closure; neither counted nor recorded
+  earlier = 13,     ///< stored as text by an older server
 };
 constexpr auto enum_names(attempt_end) {
   using enum attempt_end;

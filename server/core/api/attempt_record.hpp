@@ -19,7 +19,7 @@ enum class stack_state : std::uint8_t {
   taken = 1,
   not_python = 2,  ///< no Python process has registered, and the stack cannot be read
   stopped = 3,     ///< stopped by a signal or a debugger
-  in_kernel = 4,   ///< in an uninterruptible system call
+  in_kernel = 4,   ///< blocked in an uninterruptible system call
   no_answer = 5,   ///< the process registered but wrote no stack
   off = 6,         ///< disabled by worker --stack-signal off
   away = 7,
@@ -67,7 +67,7 @@ struct attempt_record {
     std::string last{}, host{};
     duration late{};  ///< delay of the last arrival after the median
     duration spread{};
-    /// Recorded only if there is space for all tasks.
+    /// Arrival of one task. Recorded only if there is space for all tasks.
     struct arrival {
       std::uint32_t rank = 0;
       std::uint32_t after_us = 0;
@@ -104,7 +104,7 @@ struct attempt_record {
     std::string not_started{};
     bool stopped = false, lease_ran_out = false, out_of_memory = false;
     std::vector<std::string> stderr_lines{}, stdout_lines{};
-    time_point started{};  ///< epoch if unknown or never started
+    time_point started{};  ///< epoch if unknown or if the rank never started
 
     bool operator==(ended_rank const&) const = default;
   };

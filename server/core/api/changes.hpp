@@ -178,7 +178,7 @@ struct place_named {
   bool operator==(place_named const&) const = default;
 };
 
-/// Function numbers are reused.
+/// A function or callable. Function numbers are reused.
 struct function_named {
   function_id function{};
   bool here = true;

@@ -12,7 +12,7 @@
 
 namespace muster::core {
 
-/// Further losses of one closure are not counted.
+/// Maximum count of lost workers per closure. Further losses are not counted.
 inline constexpr std::uint32_t worker_failures_max = 255;
 
 /// A closure that is blamed for the loss of this many workers runs alone on its worker.
@@ -29,7 +29,7 @@ struct config {
   duration heartbeat_interval() const { return heartbeat_timeout / 3; }
   duration late_after() const { return heartbeat_interval() * 5 / 2; }
   /// If a tick is late by more than this, the server stalled, and the heartbeat timeouts of all
-  /// tasks are extended.
+  /// tasks are extended by the delay.
   duration stall_grace = std::chrono::seconds(1);
 
   /// Time for a disconnected worker to reconnect with the same incarnation and continue its
@@ -51,8 +51,8 @@ struct config {
   /// Number of reports of the same lost dependency, within transient_window, that is fatal for a
   /// session. Earlier reports requeue the closure. 0: the first report is fatal.
   std::uint32_t transient_dependency_failures = 3;
-  /// The same limit for TIMEOUT reports by functions. `timeouts_by_workers`: a tenth of the
-  /// connected workers; below ten workers, the first report is fatal.
+  /// Number of TIMEOUT reports by functions that is fatal for a session. `timeouts_by_workers`: a
+  /// tenth of the connected workers; below ten workers, the first report is fatal.
   std::uint32_t transient_timeouts = timeouts_by_workers;
   static constexpr std::uint32_t timeouts_by_workers = ~0u;
   duration transient_window = std::chrono::minutes(10);

@@ -64,7 +64,7 @@ struct draw_request {
 };
 /// Parses the arguments of a call; see ObjectRequests.args. Returns nothing if they are invalid.
 std::optional<draw_request> draw_from(std::string_view args);
-/// Returns nothing if the arguments are invalid.
+/// Parses a position. Returns nothing if it is invalid.
 std::optional<position> position_from(std::string_view args);
 
 struct worker_part {

@@ -42,7 +42,7 @@ struct field_facts {
   std::uint32_t number = 0;  ///< number in the journal; 0 if the field is not stored
   std::string_view name{};
   std::int64_t least = 0;   ///< minimum of a number
-  std::uint64_t most = 0;   ///< maximum of a number, length or microseconds; 0: not in requests
+  std::uint64_t most = 0;   ///< maximum number, text length or microseconds; 0: not in requests
   std::uint64_t names = 0;  ///< maximum number of names in a map; 0: unlimited
   std::string_view help{};  ///< description for /openapi.json
   core::shown shown = core::shown::always;

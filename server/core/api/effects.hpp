@@ -39,7 +39,7 @@ struct assignment {
   std::shared_ptr<std::vector<blob> const> inputs{};  // values for the gaps, or null
   std::shared_ptr<closure_extras const> extras{};
   per_worker_id builds{};         // handle under which the output is kept
-  std::uint32_t num_workers = 0;  // passed to the function; 0: the number of tasks in its job
+  std::uint32_t num_workers = 0;  // number of workers for the function; 0: tasks of its job
 
   bool operator==(assignment const&) const = default;
 };

@@ -17,7 +17,7 @@ namespace muster::core {
 
 using muster::name;
 
-/// REST reports the name as `reason`.
+/// Why a closure is in its state. REST reports the name as `reason`.
 enum class closure_reason : std::uint8_t {
   // BLOCKED
   input_not_ready = 0,
@@ -94,7 +94,8 @@ struct worker_shortage {
   std::string function{};
   bool ever_had = true;
   std::uint64_t connected = 0;
-  std::uint64_t draining = 0, cordoned = 0, away = 0;  ///< counts of workers that could run it
+  std::uint64_t draining = 0, cordoned = 0,
+                away = 0;  ///< counts of workers that could run the closure
   std::string cordoned_task{};
   std::uint64_t starting = 0;  ///< workers in their start delay
   duration starts_in{};        ///< time until the first start delay ends
@@ -161,7 +162,7 @@ struct explanation {
   std::optional<worker_shortage> lack{};
   std::optional<gang_wait> gang{};
   duration prefetched_for{};
-  std::uint32_t slots = 0;              ///< slots of the worker that it is prefetched to
+  std::uint32_t slots = 0;              ///< slots of the worker to which it is prefetched
   bool retracted = false;               ///< the worker was asked to return the prefetched closure
   std::string draining_worker{};        ///< worker that is being drained for an exclusive closure
   std::uint64_t draining_closures = 0;  ///< closures left on draining_worker

@@ -42,7 +42,7 @@ struct accepted_closure {
   blob args{};
   std::shared_ptr<closure_extras const> extras{};  ///< inputs refer to closures by id; may be null
   std::uint64_t token = 0;
-  bool forgotten = false;  ///< only in restored facts; see closure_removed
+  bool forgotten = false;  ///< set only in restored facts; see closure_removed
   bool own_error = false;
 
   bool operator==(accepted_closure const& o) const {
@@ -107,13 +107,13 @@ struct request_removed {
 };
 
 struct per_worker_fact {
-  session_id job{};  ///< none: exists until it is deleted
+  session_id job{};  ///< none if the value exists until it is deleted
   per_worker_id id{};
   std::string name{};
   std::string function{};
   blob args{};
   std::uint64_t token = 0;
-  bool released = false;  ///< removed when it is no longer used
+  bool released = false;  ///< the value is removed when it is no longer used
   time_point created{};
   std::string submitted_by{};
 

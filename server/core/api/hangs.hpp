@@ -28,7 +28,7 @@ constexpr auto enum_names(hang_policy) {
 /// How the rank at fault was identified. The first kind of evidence that identifies a rank is used.
 enum class hang_evidence : std::uint8_t {
   undecided = 0,
-  barrier = 1,  ///< missing at the barrier at which the other ranks wait
+  barrier = 1,  ///< the rank is missing at the barrier at which the other ranks wait
   step = 2,     ///< the step of the rank is behind the other ranks
   stopped = 3,
   in_kernel = 4,
@@ -58,7 +58,7 @@ struct hang {
   /// Stack line of most ranks. If no rank is identified, up to two stack lines with their rank
   /// numbers.
   std::string waiting_line{};
-  time_point since{};  // when progress stopped
+  time_point since{};  // time at which progress stopped
   time_point found{};
 
   bool operator==(hang const&) const = default;

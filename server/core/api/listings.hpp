@@ -44,7 +44,7 @@ enum class listing_order : std::uint8_t {
   by_index,
   by_start,
   by_duration,  ///< run time; for unfinished closures, until the query's `at`
-  by_age,       ///< time since its end, or since its creation if it is unfinished
+  by_age,       ///< time since the end, or since the creation of an unfinished closure
   by_size,
 };
 
@@ -71,7 +71,7 @@ struct closure_cursor {
   bool operator==(closure_cursor const&) const = default;
 };
 
-/// Results are sorted by `key`. Closures without the sorted property are last.
+/// Results are sorted by `key`. Closures without the sort property are last.
 struct found_closure {
   std::uint64_t key = 0;
   closure_id id{};

@@ -78,7 +78,7 @@ struct input_ref {
 /// Equal extras are shared.
 struct closure_extras {
   closure_options options;
-  std::vector<input_ref> inputs;  // in the order of their gaps; see placeholders.hpp
+  std::vector<input_ref> inputs;  // inputs in the order of their gaps; see placeholders.hpp
   std::vector<per_worker_id> per_worker{};
 
   bool operator==(closure_extras const&) const = default;
@@ -282,7 +282,8 @@ struct cancel_session {
   session_id session{};
 };
 
-/// The client has left. Unfinished closures are cancelled, and the session is then forgotten.
+/// The client has left. Unfinished closures are cancelled, and the session is forgotten when none
+/// is running.
 struct close_session {
   session_id session{};
 };

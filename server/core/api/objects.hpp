@@ -214,7 +214,7 @@ struct output {
 
 struct object_view {
   object_id id{};
-  object_spec spec{};  // without arguments
+  object_spec spec{};  // does not contain the arguments
   object_state state{};
   object_end end{};
   session_id owner{};
@@ -223,7 +223,7 @@ struct object_view {
       incarnation{};  // process that hosts or creates the object; none while disconnected
   time_point created{}, since{};  // `since`: when the object entered its state
   std::uint64_t waiting = 0;
-  std::uint64_t executing = 0;  // as reported by the worker
+  std::uint64_t executing = 0;  // executing calls, as reported by the worker
   std::uint64_t answered = 0;
   std::string error{};
   std::string last_error{};  // error of the last failed call; shortened

@@ -139,9 +139,9 @@ struct restored_program {
   std::vector<rank_fact> ended;
 };
 
-/// The first event: restores programs under their ids, which must be unused. Workers that may still
-/// run ranks count as away until they reconnect. REQUIRES: each program is consistent; see
-/// server/journal/fact_encoding.hpp.
+/// An event before all events of workers and clients: restores programs under their ids, which must
+/// be unused. Workers that may still run ranks count as away until they reconnect. REQUIRES: each
+/// program is consistent; see server/journal/fact_encoding.hpp.
 struct restore_programs {
   std::vector<restored_program> programs;  // consumed
 };

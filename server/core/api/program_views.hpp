@@ -119,8 +119,8 @@ struct program_view {
   bool cannot_start = false;  // waiting, and the workers lack the capacity even when idle
   std::optional<agreed_stop> stop_at{};       // later attempts do not stop before this step
   std::optional<program_steps_view> steps{};  // set by the caller; none if no steps are reported
-  std::optional<core::hang> hang{};  // as last reported to the core; the doctor may have newer data
-  std::vector<lost_worker_view> lost_workers{};  // only if a single program was requested
+  std::optional<core::hang> hang{};  // last report to the core; the doctor may have newer data
+  std::vector<lost_worker_view> lost_workers{};  // set only if a single program was requested
 };
 
 /// Sets the `text` of each lost worker, with the times that remain at `now`.

@@ -4,15 +4,16 @@
 //
 // Limits, the action at each limit, and the function that enforces it:
 //
-//   --value-bytes-max         values in memory. The oldest are dropped: single values with a disk,
-//                             otherwise finished jobs. If there are none, submissions are refused
-//                             (429). session_ends::keep_within_limits
-//   --spill-above             values in memory, with a disk. The oldest are written to it.
+//   --value-bytes-max         values in memory: the oldest values (with a disk) or finished jobs
+//   are
+//                             dropped; if there are none, submissions are refused (429).
+//                             session_ends::keep_within_limits
+//   --spill-above             values in memory, with a disk: the oldest are written to the disk.
 //                             value_store::write
-//   --spill-bytes-max         values on disk. The oldest are dropped. keep_within_limits
-//   --blob-bytes-max          all blobs. Unused ones are removed; if that is not enough, the new
-//                             one is refused (429). blob_table::reserve
-//   --session-rows-bytes-max  rows. The oldest are removed. ended_rows
+//   --spill-bytes-max         values on disk: the oldest are dropped. keep_within_limits
+//   --blob-bytes-max          all blobs: unused blobs are removed; if that is not enough, the new
+//                             blob is refused (429). blob_table::reserve
+//   --session-rows-bytes-max  rows: the oldest are removed. ended_rows
 //
 // If the disk is full below these limits, values stay in memory (value_store::written), and blobs
 // are refused (507, blob_files). The blob_table owns the blob budget; server_wide owns the other
@@ -48,7 +49,7 @@ class budget_share {
   void add(std::uint64_t bytes) { used_ += bytes, all_.add(bytes); }
   void take(std::uint64_t bytes) { used_ -= bytes, all_.take(bytes); }
   std::uint64_t used() const { return used_; }
-  /// Returns how many of the `limit` bytes this user may use now.
+  /// Returns the number of `limit` bytes that this user may use now.
   std::uint64_t most(std::uint64_t limit) const {
     auto const others = all_.used_ - used_;
     return std::max(limit / all_.shares_, limit - std::min(limit, others));
