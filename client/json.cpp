@@ -12,7 +12,6 @@ namespace {
 namespace json = boost::json;
 
 // Returns the path and kind of the first value that JSON cannot represent, or an empty string.
-// Builds the path from the innermost element outwards.
 std::string not_json(json::value const& v) {
   switch (v.kind()) {
     case json::kind::double_:

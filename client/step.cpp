@@ -19,9 +19,9 @@
 namespace muster {
 namespace {
 
-// Agreeing on a step through the workers and the server takes some milliseconds. The limit prevents
-// a worker that disconnects from blocking a program forever. A rank that continues after the limit
-// stops at a later step if required.
+// Time limit for agreeing on a step, which usually takes some milliseconds. A worker that
+// disconnects must not block a program forever. A rank that continues after the limit stops at a
+// later step if required.
 constexpr std::chrono::seconds agreement_wait{10};
 
 template <class T>

@@ -112,7 +112,7 @@ coro::task<void> agent::erase(ticket& t, std::string key) {
 }
 
 // A call that is repeated after a broken connection counts as the same use. The service replaces
-// the old call with the new call, or returns the result of the barrier.
+// the old call, or returns the barrier's result.
 coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds timeout,
                                         std::vector<std::uint32_t> participants) {
   auto const [place, entered] = waits_at_.try_emplace(id, &t);
@@ -135,8 +135,7 @@ coro::task<std::int64_t> agent::barrier(ticket& t, std::string id, milliseconds 
   co_return r.counter();
 }
 
-// Only participants know which use is current. For other tasks, the service's error contains the
-// current use.
+// Only participants know the current use. For all other tasks, the service's error contains it.
 coro::task<void> agent::cancel_barrier(ticket& t, std::string id) {
   auto use = uses_.next(id);
   for (bool told = false;; told = true) {

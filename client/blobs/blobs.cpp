@@ -37,7 +37,7 @@ std::string hex(std::string_view name) {
   return absl::BytesToHexString({name.data(), name.size()});
 }
 
-// Returns the worker whose function this thread is running, or an empty string.
+// Empty if this thread runs no worker function.
 std::string current_task() {
   auto const* const w = detail::blob_recording_scope::worker();
   return w ? w->job + ":" + std::to_string(w->index) : std::string();
@@ -213,8 +213,7 @@ class blobs::store {
     cache_.erase(name);
   }
 
-  // Fetches from a process that holds the value. Returns an empty pointer if the value must be
-  // fetched from the server. `size` is 0 if unknown.
+  // Returns an empty pointer if the value must be fetched from the server. `size` is 0 if unknown.
   blob_bytes taken(std::string const& name, std::uint64_t size) {
     if (size != 0 && size < detail::shared_values::size_min) return {};
     auto const shared = started();
@@ -250,14 +249,13 @@ class blobs::store {
     return got;
   }
 
-  // Stores a held content on the server under its name, which only its holder may do. Throws
-  // blob_error.
+  // Only the holder may store a content on the server under its name. Throws blob_error.
   void put_held(std::string const& name, clock::duration limit) {
     auto const shared = started();
     if (!shared)
       throw blob_error(failure_kind::dependency_lost, "the connection for blobs is being closed");
     auto const bytes = shared->own(name);
-    if (!bytes) return;  // no longer needed
+    if (!bytes) return;
     auto const hash = detail::raw_sha256_of(bytes->bytes());
     grpc::Status ended;
     bool is_refused = false;  // a retry would fail for the same reason
@@ -296,8 +294,8 @@ class blobs::store {
     if (!keeper_.joinable()) keeper_ = std::thread([this] { keep(); });
   }
 
-  // Runs on the thread that stores requested contents on the server, and renews contents there that
-  // are still in use.
+  // The thread that stores requested contents on the server, and renews contents there that are
+  // still in use.
   void keep() {
     auto asked_at = clock::now();
     std::unique_lock held(mutex_);
@@ -380,13 +378,12 @@ class blobs::store {
   bool closing_ = false, drained_ = false, closed_ = false;
   detail::content_cache cache_;
   std::set<std::string> fetching_;  // at most one per thread
-  /// Contents stored on the server: contents with copies of blobs, and contents released since the
-  /// last round.
+  /// Contents on the server: those that a blob refers to, and those released since the last round.
   std::map<std::string, std::weak_ptr<detail::blob_content const>> kept_;
   std::shared_ptr<detail::shared_values> shared_;  // set by the first large content
-  std::deque<std::string> wanted_;      // held contents that the server requested, each once
-  std::set<std::string> wanted_names_;  // also contains the content that is being stored
-  std::thread keeper_;                  // started by the first put
+  std::deque<std::string> wanted_;                 // each once
+  std::set<std::string> wanted_names_;             // also contains the content that is being stored
+  std::thread keeper_;                             // started by the first put
 };
 
 blobs::blobs(blobs_options options) : store_(std::make_unique<store>(std::move(options))) {}

@@ -213,8 +213,8 @@ void content_reporter::say(news n) {
   {
     std::lock_guard held(mutex_);
     if (!streaming_) return;
-    // A content that is dropped before it was reported is not reported at all. The number of
-    // reports is therefore limited by the held and reported contents.
+    // A content that is dropped before it was reported is never reported, which limits the number
+    // of reports.
     auto const of_it = [&n](news const& o) { return o.what.name == n.what.name && !o.dropped; };
     auto const it =
         n.dropped ? std::find_if(reports_.begin(), reports_.end(), of_it) : reports_.end();

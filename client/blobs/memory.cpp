@@ -36,14 +36,14 @@ constexpr int labelled_seals = whole | F_SEAL_FUTURE_WRITE;
 // The owner writes to the memory only when no other process has it.
 struct label {
   char magic[8];
-  std::uint64_t size;  // content size
+  std::uint64_t size;
   char name[name_bytes];
 };
 static_assert(sizeof(label) == label_bytes);
 constexpr std::string_view label_magic = "MUSTER-R";
 
-// The content that the label names, or nothing without a label. The name is empty while a content
-// is being written.
+// What the label names; nothing without a label. The name is empty while a content is being
+// written.
 struct content {
   std::string name;
   std::uint64_t size = 0;
@@ -62,7 +62,7 @@ std::optional<content> labelled(int fd) {
   return content{std::string(l.name, sizeof l.name), l.size};
 }
 
-// Returns the target of the descriptor's link, which contains the content's name.
+// The target contains the content's name.
 std::string path_of(int fd) {
   char link[4096];
   auto const at = "/proc/self/fd/" + std::to_string(fd);

@@ -95,7 +95,7 @@ peer_value_server::~peer_value_server() {
   }
   shutdown(listening_.get(), SHUT_RDWR);
   thread_.join();
-  for (auto& s : serving_) s.thread.join();  // no more threads are added
+  for (auto& s : serving_) s.thread.join();
 }
 
 void peer_value_server::use_certificate(std::string const& certificate, std::string const& key) {

@@ -144,7 +144,7 @@ file_descriptor region_store::make(std::string_view name, memory_parts parts,
     shared_->free_max = free_max;
     gone = shared_->too_many();
   }
-  gone.clear();  // frees memory before more is allocated
+  gone.clear();
   if (!found && (size > free_max || !can_be()))
     return filled_memory(name, [parts](int fd) {
       for (auto const& part : parts) write_all(fd, part);
@@ -186,8 +186,7 @@ std::unique_ptr<region> region_store::state::fitting(std::size_t size) {
   return found;
 }
 
-// Removes and returns the regions that are no longer tracked. The remaining regions keep their
-// order.
+// Removes and returns the regions that are no longer tracked. Keeps the order of the rest.
 region_store::regions region_store::state::too_many() {
   std::vector<region*> unused, used;
   for (auto const& r : all) (r->is_free() ? unused : used).push_back(r.get());

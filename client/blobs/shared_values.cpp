@@ -162,7 +162,7 @@ shared_values::held shared_values::hold(std::string_view bytes, std::string cons
   return {name, std::move(content)};
 }
 
-// Returns an equal argument that is already held. Comparing is faster than copying.
+// Returns an equal argument that is already held, because comparing is faster than copying.
 shared_values::held shared_values::same(std::string_view bytes) {
   std::vector<std::pair<std::string, memory>> alike;
   {
@@ -241,8 +241,7 @@ void shared_values::content_released(std::string const& name, bool by_closure, b
   e.elsewhere |= elsewhere;
   e.last_use = clock::now();
   if (!e.output || !e.unneeded || !e.content.expired()) return;
-  // A function may have returned the value again after the server declared it unneeded, so query
-  // the server again.
+  // The server may be wrong, because a function may have returned the value again; query it again.
   e.unneeded = false;
   e.via->dropped(name);
   e.via->announce({name, e.bytes->bytes().size(), e.copy});
@@ -261,7 +260,7 @@ void shared_values::unneeded(std::string const& name) {
   on_.on_dropped(name);
 }
 
-// Drops a copy that the server no longer lists; it stays in the cache.
+// The copy stays in the cache.
 void shared_values::unlisted(std::string const& name) {
   std::lock_guard held(mutex_);
   auto const it = entries_.find(name);
@@ -308,7 +307,7 @@ std::vector<std::string> shared_values::needed() {
   return all;
 }
 
-// Stores an argument of this program on the server, because an output refers to it.
+// Stores an argument on the server, because an output refers to it.
 void shared_values::output_names(std::string const& name) {
   {
     std::lock_guard held(mutex_);

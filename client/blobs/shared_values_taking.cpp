@@ -1,4 +1,4 @@
-// Selects the process from which a value is fetched, by trying each place that the server returns.
+// Tries each place that the server returns for a value.
 #include <absl/strings/escaping.h>
 
 #include "client/blobs/shared_values.hpp"

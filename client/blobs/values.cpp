@@ -94,7 +94,6 @@ class store {
     woken_ = true;
     changed_.notify_all();
   }
-  /// Ends the store's threads, and wakes all waiting threads.
   void close() {
     {
       std::lock_guard const held(mutex_);
@@ -156,7 +155,7 @@ class store {
   std::thread thread_;
 };
 
-// The stores of this process. A forked process starts without stores. It does not access its
+// The stores of this process. A forked process starts without stores and does not access its
 // parent's stores, whose mutex may be locked.
 struct stores {
   std::mutex mutex;  // protects the members below

@@ -10,7 +10,6 @@ namespace {
 
 using detail::array_view;
 
-/// Initial content of a variable.
 struct initial {
   std::string_view dtype;
   shape const& of;

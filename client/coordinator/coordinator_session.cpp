@@ -1,5 +1,4 @@
-// Members that run on the engine thread: processing of server messages, and the start of a new
-// stream.
+// Processes server messages and starts new streams, on the engine thread.
 #include "client/coordinator/coordinator_session.hpp"
 
 #include <algorithm>

@@ -30,7 +30,7 @@ struct part {
   strategy const* with;
 };
 
-// All inputs of a worker function call; each thread has a copy.
+// Copied to each thread.
 struct job {
   inputs in;
   part work, evaluation;
@@ -38,7 +38,7 @@ struct job {
   std::chrono::milliseconds barrier_timeout;
 };
 
-// Copies and configures a strategy. Only evaluations can be without a strategy.
+// The strategy can be null only for evaluations.
 std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, task const& t,
                                      session_config& config) {
   if (!from) return nullptr;
@@ -49,8 +49,8 @@ std::unique_ptr<strategy> configured(strategy const* from, inputs const& in, tas
   return own;
 }
 
-// Returns one call of a part. The call owns all its inputs, because its thread can be detached and
-// outlive the caller's strategy.
+// The call owns all its inputs, because its thread can be detached and outlive the caller's
+// strategy.
 std::function<std::any()> prepared(part const& p, job const& j, task const& t,
                                    std::stop_token stop = {}, barrier_place place = {}) {
   auto config = j.in.config;
@@ -110,8 +110,7 @@ std::any run_in_graph(job const& j, thread_coordinator::options o) {
   return result;
 }
 
-// Returns the configuration of a server. It has no device filters, because the server must work for
-// any strategy.
+// Omits device filters, because the server must work for any strategy.
 standard_server_config server_config(job const& j) {
   auto config = j.in.config;
   task const t{j.in.task_type, j.in.task_id.value_or(0)};
@@ -167,7 +166,6 @@ void announce(job const& j, distribute_options const& o) {
     log(log_level::warning, "eval_strategy is not set; evaluation runs without a strategy");
 }
 
-// Describes what this process runs, for readers of the logs of many tasks.
 std::string opening_line(job const& j, coordinator_mode mode) {
   constexpr std::size_t cluster_bytes_max = 2000;
   if (j.in.cluster.empty())

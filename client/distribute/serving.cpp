@@ -33,7 +33,7 @@ class stopping {
     int const fd = ::eventfd(0, EFD_CLOEXEC);
     if (fd < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     int none = -1;
-    if (!signals.compare_exchange_strong(none, fd)) {  // another thread handles SIGTERM
+    if (!signals.compare_exchange_strong(none, fd)) {
       ::close(fd);
       return;
     }

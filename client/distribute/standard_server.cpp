@@ -64,7 +64,6 @@ class worker_server : public standard_server {
   int status_ = 0;
 };
 
-// A placeholder for a server that runs elsewhere.
 class waiting_server : public standard_server {
  public:
   explicit waiting_server(std::string target) : target_(std::move(target)) {}

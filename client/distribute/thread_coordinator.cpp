@@ -30,7 +30,7 @@ bool is_end_of_data(std::exception_ptr const& e) {
 
 }  // namespace
 
-// State shared with the threads; a detached thread keeps it.
+// Shared with the threads; a detached thread keeps it.
 struct thread_coordinator::state {
   explicit state(options o) : settings(o) {}
 

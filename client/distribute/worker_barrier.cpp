@@ -1,4 +1,3 @@
-// A barrier counts arrivals per round; the first failure is permanent.
 #include "muster/worker_barrier.hpp"
 
 namespace muster {

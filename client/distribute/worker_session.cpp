@@ -50,7 +50,7 @@ std::unique_ptr<worker_session> session_creator::create() const {
     prepare(*session, checkpoint, scaffold);
     return session;
   }
-  // Only the program can determine whether the job is ready, so poll it with growing pauses.
+  // Only the program knows whether the job is ready, so poll it with growing pauses.
   backoff pause(std::chrono::milliseconds(20), std::chrono::milliseconds(2'000), 1);
   while (scaffold.ready && !scaffold.ready(*session)) {
     auto const next = clock::now() + pause.next();

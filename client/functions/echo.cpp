@@ -15,8 +15,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(whitespace) - first + 1);
 }
 
-// Returns the number of elements in an array, given the text between its brackets. Counts commas
-// outside strings and nested brackets.
+// `inside` is the text between the brackets. Counts commas outside strings and nested brackets.
 std::size_t count_elements(std::string_view inside) {
   if (trimmed(inside).empty()) return 0;
   std::size_t count = 1;

@@ -31,8 +31,8 @@ std::optional<std::string> contents(std::string const& path) {
   return text ? std::optional(std::move(*text)) : std::nullopt;
 }
 
-/// Returns MUSTER_TOKEN, or else the first line of the file MUSTER_TOKEN_FILE. If the file has no
-/// token, logs this and returns an empty string.
+/// Returns MUSTER_TOKEN, or else the first line of the file MUSTER_TOKEN_FILE. If the file is
+/// invalid, logs an error and returns an empty string.
 std::string token_of_environment() {
   auto token = setting("MUSTER_TOKEN");
   auto const path = setting("MUSTER_TOKEN_FILE");

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t name_bytes_max = 256;  // same limit as on the server
 
-/// A method's output, with the same handle type as a call's output.
 class call_handle final : public value_handle {
  public:
   call_handle(std::shared_ptr<object_calls> calls, object_calls::one call)

@@ -29,7 +29,7 @@ using boost::system::error_code;
 
 constexpr std::size_t report_bytes_max = std::size_t{1} << 20;
 
-// Variables that ranks inherit from the worker. This is an allowlist, so that no credentials leak.
+// Variables that ranks inherit from the worker; an allowlist, so that no credentials leak.
 constexpr char const* inherited[] = {
     "PATH",       "HOME",        "USER",        "LOGNAME",         "SHELL",
     "LANG",       "TZ",          "TMPDIR",      "LD_LIBRARY_PATH", "LANGUAGE",
@@ -66,7 +66,7 @@ struct launcher {
   pid_t pid = 0;
 };
 
-// Returns a pipe. The launcher receives the read end.
+// The launcher receives the read end.
 std::pair<file_descriptor, file_descriptor> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -170,8 +170,8 @@ struct launchers::state {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::map<std::uint64_t, std::shared_ptr<launcher>> all;
-  waiting_lines expected;                        // sent after the start
-  std::map<std::uint64_t, std::uint32_t> given;  // start orders
+  waiting_lines expected;  // sent after the start
+  std::map<std::uint64_t, std::uint32_t> given;
   asio::thread_pool disk{1};
   bool closing = false;
   std::thread thread;

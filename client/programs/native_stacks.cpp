@@ -64,7 +64,6 @@ file_descriptor samples_of(std::vector<pid_t> const& processes, clock::time_poin
   return file;
 }
 
-// Reads until the end or the deadline.
 std::string read_text_until(int out, clock::time_point until) {
   std::string all;
   char buffer[4096];

@@ -1,4 +1,4 @@
-// Protobuf's JSON with the names of the .proto file.
+// Uses Protobuf's JSON format with the field names of the .proto file.
 #include "client/programs/order_lines.hpp"
 
 #include <google/protobuf/util/json_util.h>

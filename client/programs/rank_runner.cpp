@@ -42,7 +42,7 @@ std::optional<std::pair<uid_t, gid_t>> owner_of_files(std::string const& user) {
   return std::pair(entry->pw_uid, entry->pw_gid);
 }
 
-// Returns RANK of torch.distributed, or nullopt if the rank does not train.
+// Returns the RANK of torch.distributed, or nullopt if the rank does not train.
 std::optional<std::uint32_t> torch_rank(v1::StartRanks const& order, v1::StartRank const& rank) {
   if (rank.type() == "ps" || rank.type() == "evaluator") return {};
   std::uint32_t before = 0;
@@ -194,15 +194,14 @@ void rank_runner::start(v1::StartRanks order) {
   order.upload().empty() ? launch(launcher, order) : unpack(launcher, std::move(order));
 }
 
-// If the server does not provide the upload, the program has not failed. If the worker's current
-// server is a different one, the worker requests the upload from it. Otherwise, the ranks end as
-// stopped.
+// A missing upload is not a failure of the program. If the worker is now connected to a different
+// server, it requests the upload from that server. Otherwise, the ranks end as stopped.
 void rank_runner::unpacked(std::uint64_t launcher, uploads::outcome const& what) {
   auto const waited = unpacking_.extract(launcher);
   if (!waited) return;
   auto& [order, from] = waited.mapped();
   if (!what.why_not.empty() && !what.is_unavailable) {
-    launchers_.dismiss(launcher);  // if it was kept
+    launchers_.dismiss(launcher);  // in case it was kept
     return on_gone(launcher, false, what.why_not);
   }
   drop_ended_ranks(order);

@@ -62,7 +62,7 @@ void rank_runner::read(v1::ReadLog const& query) {
   });
 }
 
-// Sends one message for all ranks. The server requests ranks again that did not fit.
+// Sends one message for all ranks. Ranks that did not fit are requested again by the server.
 void rank_runner::read(v1::ReadLastLines const& query) {
   v1::LastLines answer;
   answer.set_program(query.program());

@@ -1,4 +1,3 @@
-// Ranks whose working directories must first be filled with an upload.
 #include <string>
 #include <utility>
 
@@ -35,7 +34,6 @@ void rank_runner::prepare(v1::PrepareRanks const& order) {
   uploads_.provide(std::move(asked));
 }
 
-// Removes ranks that have been stopped in the meantime.
 void rank_runner::drop_ended_ranks(v1::StartRanks& order) {
   google::protobuf::RepeatedPtrField<v1::StartRank> alive;
   for (auto& rank : *order.mutable_rank()) {

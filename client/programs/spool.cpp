@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the offset of the first kept byte. A file whose beginning was dropped starts with a hole.
+// A file whose beginning was dropped starts with a hole.
 std::uint64_t first_kept(int fd, std::uint64_t size) {
   auto const data = ::lseek(fd, 0, SEEK_DATA);
   return data < 0 ? size : static_cast<std::uint64_t>(data);

@@ -95,7 +95,7 @@ bool is_stopped(char state) {
   return state == 'T' || state == 't';
 }
 
-// Returns whether the process handles the signal, does not block it and has none pending. A pending
+// Returns true if the process handles the signal, does not block it and has none pending. A pending
 // signal would survive an exec and kill the program.
 bool takes(pid_t pid, int signal) {
   std::istringstream status(content("/proc/" + std::to_string(pid) + "/status"));
@@ -118,7 +118,7 @@ std::string in_words(pid_t pid, char state) {
   return words;
 }
 
-// Returns whether the process is waiting for a child, as a shell does for its program.
+// Returns true if the process is waiting for a child, as a shell does for its program.
 bool waits_for_child(pid_t pid) {
   return content("/proc/" + std::to_string(pid) + "/wchan").starts_with("do_wait");
 }
@@ -132,7 +132,7 @@ std::string command_of(pid_t pid) {
   return shortened(to_utf8(line), shown_max);
 }
 
-// Opens a stack file. The path can be anything that the rank's user has created.
+// The path can be anything that the rank's user has created.
 file_descriptor open_own(fs::path const& path) {
   file_descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about {
@@ -143,8 +143,8 @@ file_descriptor open_own(fs::path const& path) {
   return file;
 }
 
-// Returns whether the process still has its stack file open. Otherwise, the stack could be written
-// into another file that reuses the descriptor.
+// If the process has closed its stack file, the stack could be written into another file that
+// reuses the descriptor.
 bool has_open(pid_t pid, fs::path const& file) {
   std::error_code error;
   auto const descriptor = file.extension().string();  // ".200"
@@ -286,7 +286,6 @@ stack_files::prepared stack_files::of_ranks() const {
   return signal_ == 0 ? prepared{} : prepared{modules_, now_, signal_};
 }
 
-// State of one take().
 struct stack_files::look {
   std::map<std::uint32_t, pid_t> const& pids;
   std::map<pid_t, std::uint32_t> ranks{};

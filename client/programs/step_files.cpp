@@ -34,7 +34,6 @@ file_descriptor open_file(fs::path const& path) {
   return file;
 }
 
-// Parses the program and attempt in a file name.
 std::optional<std::pair<std::uint64_t, std::uint32_t>> attempt_of(std::string const& name) {
   try {
     auto const dot = name.find('.');

@@ -31,8 +31,8 @@ void step_watch::add(rank_key const& key) {
   post([this, key] { ranks_[key]; });
 }
 
-// Passes the current order of the attempt to a rank that starts late. A rank can exit before its
-// file is created.
+// Passes the attempt's current order to a rank that starts late. A rank can exit before its file is
+// created.
 void step_watch::made(rank_key const& key) {
   post([this, key] {
     auto const it = orders_.find({key.program, key.attempt});
@@ -150,7 +150,7 @@ void step_watch::answer() {
   }
 }
 
-// Returns posted functions in order, or nullopt when closing.
+// Returns nullopt when closing.
 std::optional<std::vector<std::function<void()>>> step_watch::next_posted(clock::time_point until) {
   std::unique_lock lock(mutex_);
   auto const news = [this] { return closing_ || !posted_.empty(); };

@@ -55,7 +55,7 @@ struct tunnels::listener {
 
   name const of;
   tcp::acceptor acceptor;
-  std::set<call_type*> calls;  // in progress
+  std::set<call_type*> calls;
 };
 
 tunnels::tunnels(tunnel_options o) : options_(std::move(o)), key_(random_key()) {}

@@ -31,7 +31,6 @@ bool may_pass(grpc::StatusCode c) {
   return c == UNAVAILABLE || c == INTERNAL || c == RESOURCE_EXHAUSTED;
 }
 
-/// Received data and its hash.
 class download {
  public:
   explicit download(std::filesystem::path const& to)

@@ -161,7 +161,7 @@ class session::stream final : public detail::client_session {
     return called_bit | at->second;
   }
 
-  /// Marks numbers that are an index into display_names_.
+  /// Marks function numbers that are indices into display_names_.
   static constexpr std::uint32_t called_bit = std::uint32_t{1} << 31;
   static constexpr std::size_t called_max = 65'536;
   struct called {
@@ -179,7 +179,7 @@ class session::stream final : public detail::client_session {
         !on_stream_thread(),
         "a callback cannot wait, because its thread receives the answers; wait on another thread");
   }
-  /// Cancels the gRPC call unless it has ended, and waits until it has ended.
+  /// Cancels the gRPC call and waits until it has ended.
   void abandon() {
     check_may_wait();
     {
@@ -217,7 +217,7 @@ class session::stream final : public detail::client_session {
   // of out_ by about one entry per outcome.
   bool ending_ =
       false;  // no further calls are accepted; the session ends after every handler has been called
-  /// Handlers by the low bits of the token, one per call in flight.
+  /// Indexed by the low bits of the token; one per call in flight.
   std::vector<outcome_handler> handlers_;
   std::vector<std::uint32_t> free_handlers_;
   std::vector<called> display_names_;  // at most called_max

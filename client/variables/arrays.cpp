@@ -95,7 +95,7 @@ head head_at(reader& r, std::string const& field) {
   return h;
 }
 
-/// Returns true if an array of this shape has `bytes` bytes. Returns false if the size overflows.
+/// Returns false if the size overflows.
 bool has_bytes(array_view const& a, std::uint64_t bytes) {
   if (a.dtype == "none") return bytes == 0;
   if (a.dtype == "utf8" && a.shape.size() != 1) return false;

@@ -39,8 +39,7 @@ std::int64_t integer_of(array_view const& a) {
   return n;
 }
 
-/// Writes an answer: the array, then names and slots alternately, then the version. Returns the
-/// version.
+/// Writes the array, then names and slots alternately, then the version. Returns the version.
 std::int64_t write(checkpoint_writer& out, variable_core const& v, std::uint64_t begin,
                    value const& answer) {
   auto const parts = decode(answer.bytes);

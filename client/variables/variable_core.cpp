@@ -90,7 +90,7 @@ detail::shape variable_core::of_rows(std::uint64_t count) const {
   return made;
 }
 
-/// Returns the rows `r` of `data`, whose first row is `first`.
+/// `first` is the first row of `data`.
 array_view variable_core::rows_of(std::string_view data, std::uint64_t first,
                                   range const& r) const {
   return {dtype_, of_rows(r.end - r.begin),
@@ -319,7 +319,7 @@ variable_core::handle variable_core::change_rows(std::string_view method, indice
   return all_of(std::move(parts));
 }
 
-// A step is a single call per shard.
+// A step must fit into a single call per shard.
 void variable_core::check_step_fits(indices which) const {
   constexpr std::uint64_t heads = 1'000;
   for (std::size_t i = 0; i < shards_.size(); ++i) {

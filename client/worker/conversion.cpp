@@ -60,7 +60,6 @@ std::string_view kind_of(json::value const& v) {
   }
 }
 
-// Returns a prefix that is long enough to recognise the value.
 std::string excerpt(json::value const& v) {
   constexpr std::size_t shown_max = 40;
   if (v.is_structured()) return {};

@@ -132,7 +132,7 @@ std::vector<std::shared_ptr<job>> held_closures::settle(
   std::vector<bool> wanted(offered.size());
   for (auto const k : kept)
     if (k < offered.size()) wanted[k] = true;
-  // Answers of a hello are kept until they are acknowledged.
+  // Answers that were sent in a hello are kept until they are acknowledged.
   if (!acknowledged_ || !acknowledges) forget_answers();
   acknowledged_ = acknowledges;
   std::vector<std::shared_ptr<job>> to_answer;

@@ -81,8 +81,7 @@ worker_options checked(worker_options o) {
 
 }  // namespace
 
-// Functions and threads of a worker, and its reconnect loop. Created, filled and run by the user's
-// thread; the loop runs on the engine thread.
+// Created, filled and run by the user's thread; the reconnect loop runs on the engine thread.
 class worker::runtime {
  public:
   explicit runtime(worker_options options)
@@ -147,7 +146,7 @@ class worker::runtime {
     objects_->end();  // first, because functions can wait for objects
     threads_->stop();
     if (ranks_) ranks_->end();
-    // Waits for handlers that were posted earlier.
+    // Waits for handlers that have already been posted.
     std::binary_semaphore swept(0);
     engine.post([this, &swept] {
       objects_.reset();
@@ -354,10 +353,9 @@ class worker::runtime {
   std::uint64_t received_ = 0;  // number received on the current stream at the last check
   coro::timer* pause_ = nullptr;
   coro::timer* void_timer_ = nullptr;
-  // Time at which held closures become void without a stream.
+  // Time at which held closures are dropped if there is no stream.
   std::chrono::steady_clock::time_point void_at_{};
-  /// Servers that have not accepted this worker since it last tried them; limited by the configured
-  /// servers.
+  /// Servers that have not accepted this worker since it last tried them.
   struct unreached {
     unsigned tries = 0;
     std::string reason;

@@ -1,5 +1,4 @@
-// The life cycle of the stream: Hello, the order of writes, leaving and the end.
-// worker_stream_messages.cpp processes the messages.
+// The life cycle of the stream; worker_stream_messages.cpp processes the messages.
 #include "client/worker/worker_stream.hpp"
 
 #include <utility>
@@ -16,7 +15,7 @@ using steady = std::chrono::steady_clock;
 constexpr auto final_acknowledgement_timeout = std::chrono::seconds(5);
 constexpr auto rank_check_interval = std::chrono::seconds(1);
 
-// Returns whether the server would reject the same Hello again.
+// Returns true if the server would reject the same Hello again.
 bool is_permanent(grpc::StatusCode code) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::UNAUTHENTICATED ||
          code == grpc::StatusCode::PERMISSION_DENIED;

@@ -1,4 +1,3 @@
-// Processes the server's messages and queues answers.
 #include <algorithm>
 #include <iterator>
 #include <utility>
