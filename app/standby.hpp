@@ -1,5 +1,5 @@
-// State of the process until it serves, and its right to answer. Determines HTTP's answer until
-// then. With `--store`, waits for leadership. Owned by the app; outlives its users.
+// State of the process before it serves, and whether it may answer. Determines HTTP's answer until
+// it serves. With `--store`, waits for leadership. Owned by the app; outlives its users.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class standby {
   /// Makes HTTP report that the server is reading `what`.
   void reading(std::string what);
   void serving();
-  /// Returns if the process may answer; see leadership::check.
+  /// Ends the process if it may no longer answer; see leadership::check.
   void check() const {
     if (leadership_) leadership_->check();
   }

@@ -97,8 +97,8 @@ class grpc_server {
   [[nodiscard]] admission admit(server_call_state& call, int needs, std::string const& method);
   void remove_admitted(server_call_state& call) { admitted_.erase(&call); }
   void call_created() noexcept { ++calls_; }
-  // Called when a client cancels a call soon after its start and before the response. `peer` has
-  // gRPC's format. It is stored at the start, because gRPC 1.51 does not provide it later.
+  // Called when a client cancels a call soon after its start and before the response. `peer` is
+  // stored at the start, because gRPC 1.51 does not provide it later.
   virtual void call_reset(std::string const& peer);
   [[nodiscard]] bool is_soon(std::chrono::steady_clock::time_point came) const {
     return std::chrono::steady_clock::now() - came < options_.reset_soon;

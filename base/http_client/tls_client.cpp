@@ -68,8 +68,7 @@ muster::status cannot_use(std::string const& what, std::string const& path,
   return {muster::code::invalid_argument, what + " " + path + ": " + why};
 }
 
-/// A file is read once, because it can be a pipe such as a shell's `<(…)`. OpenSSL would read
-/// without a limit.
+/// A file is read once, because it can be a pipe such as a shell's `<(…)`.
 muster::result<std::string> contents(std::string const& what, std::string const& path) {
   auto text = read_bounded_file(path);
   if (!text) return cannot_use(what, path, text.error().message);

@@ -39,7 +39,7 @@ class line_splitter {
   /// Returns whether an unfinished line has changed since its last report.
   bool stands() const { return changed_; }
   /// Reports an unfinished line, with a carriage return at its end, when `stands_for` has passed
-  /// since the first of these calls or its last report. The complete line is reported again later.
+  /// since the first of these calls or its last report. The complete line is still reported later.
   void report_pending_line(clock::time_point now) {
     if (!changed_) return;
     if (since_ == clock::time_point{}) since_ = now;

@@ -32,7 +32,7 @@ bool is_mine(fs::path const& path) {
          about.st_uid == ::geteuid();
 }
 
-// Returns whether the Python package created the directory. It locks the directory itself.
+// Returns whether the Python package created the directory. The package locks the directory itself.
 bool is_of_python(std::string const& name) {
   return name.starts_with("muster-worker-") || name.starts_with("muster-local-") ||
          name.starts_with("muster-upload-");

@@ -48,8 +48,8 @@ class accepting_server final : public coro::grpc_server {
   // Rejects calls of unknown methods with UNIMPLEMENTED, like gRPC, but also counts them as resets.
   void refuse_unknown_methods();
 
-  // Binds the ports, starts the server and returns the ports in the order of add_port(). Ports are
-  // not shared with other processes. If a port is in use, the error contains its address.
+  // Binds the ports, starts the server and returns the ports in the order of add_port(). If a port
+  // is in use, the error contains its address.
   [[nodiscard]] coro::start_result start() override;
 
   // Returns the listener, for opening and closing ports at run time. Handlers of these ports pass

@@ -23,8 +23,7 @@ class connection_ends {
   ~connection_ends();
   connection_ends(connection_ends const&) = delete;
 
-  /// Watches a socket. Keeps a copy of the descriptor until the connection ends or `forget` is
-  /// called.
+  /// Watches a copy of the descriptor until the connection ends or `forget` is called.
   /// @return the watch's number. Returns 0 if no descriptor is free, or if the socket's peer is not
   ///   `peer` ("10.0.0.3:4711"), because the descriptor number was reused.
   std::uint64_t watch(int socket, std::string const& peer);

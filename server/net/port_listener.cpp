@@ -65,8 +65,8 @@ error_code adopt_port(tcp::acceptor& acceptor, int socket, std::chrono::millisec
   return ec;
 }
 
-// RFC 9113, section 3.4: the fixed part, followed by the header of the SETTINGS frame. Connections
-// that start differently are passed to gRPC.
+// RFC 9113, section 3.4: the fixed part, followed by the header of the SETTINGS frame. Other
+// connections are passed to gRPC.
 constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr std::size_t preface_bytes = preface.size() + 9;
 

@@ -28,8 +28,8 @@ struct tls_material {
   bool expired() const { return not_after <= std::chrono::system_clock::now(); }
 };
 
-/// Loads the files. Accepts an expired certificate. Errors: FAILED_PRECONDITION with the file and
-/// the problem: unreadable, larger than 1 MiB, not PEM, or a key that does not match.
+/// Accepts an expired certificate. Errors: FAILED_PRECONDITION with the file and the problem:
+/// unreadable, larger than 1 MiB, not PEM, or a key that does not match.
 muster::result<tls_material> load_tls(tls_paths const& paths);
 
 class tls_files {

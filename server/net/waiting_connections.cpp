@@ -16,8 +16,8 @@ namespace {
 using boost::system::error_code;
 using clock = std::chrono::steady_clock;
 
-// Makes the socket readable only at its end or when this many bytes have arrived. Clients that send
-// single bytes therefore do not wake the thread.
+// Makes the socket readable only at its end or when this many bytes have arrived, so that single
+// bytes do not wake the thread.
 void set_readable_at(int socket, std::size_t bytes) {
   int const mark = static_cast<int>(bytes);
   ::setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof mark);

@@ -16,9 +16,8 @@ namespace muster::relay {
 
 namespace asio = boost::asio;
 
-/// Checks a server. Returns an empty string if it answered 200, otherwise a reason such as "HTTP
-/// status 503", "connection refused" or "no answer within 5 s". Without `tls`, the check uses
-/// plaintext.
+/// Returns an empty string if it answered 200, otherwise a reason such as "HTTP status 503",
+/// "connection refused" or "no answer within 5 s". Without `tls`, the check uses plaintext.
 coro::task<std::string> check_ready(host_port where, std::chrono::milliseconds limit,
                                     std::shared_ptr<tls_towards> tls = nullptr);
 

@@ -25,8 +25,8 @@ class tls_towards {
   static muster::result<std::shared_ptr<tls_towards>> from(https_options options);
 
   https_options const& options() const { return options_; }
-  /// Returns the settings. Checks the files at most once per second. If their contents do not
-  /// match, for example during a replacement, the old settings remain.
+  /// Checks the files at most once per second. If their contents do not match, for example during a
+  /// replacement, the old settings remain.
   std::shared_ptr<asio::ssl::context> current();
 
  private:

@@ -11,9 +11,8 @@ namespace muster::server {
 
 class proxied_peers {
  public:
-  /// Adds a connection of `peer` on behalf of `client`. Both are equal for direct connections.
-  /// Bounded by the process's descriptors, because a connection replaces the last one with its
-  /// number.
+  /// Adds a connection of `peer` on behalf of `client`. Bounded by the process's descriptors,
+  /// because a connection replaces the last one with its number.
   void accepted(int socket, std::string const& peer, std::string const& client) {
     if (peer == client && none_) return;
     std::lock_guard const lock(mutex_);

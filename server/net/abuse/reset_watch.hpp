@@ -21,7 +21,7 @@ std::size_t resets_in(std::string_view bytes);
 
 class reset_watch {
  public:
-  /// Starts the thread. REQUIRES: `engine` outlives the watch.
+  /// REQUIRES: `engine` outlives the watch.
   /// @param was_cut Called on the watch's thread with the peer of a closed connection,
   ///   "10.0.0.3:4711".
   /// @param beside Called on the watch's thread ten times per second.

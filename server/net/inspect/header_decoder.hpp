@@ -14,7 +14,6 @@ namespace muster::net {
 
 class header_decoder {
  public:
-  /// Decodes the connection's next block.
   /// @param found Called with the value of each `authorization` field.
   /// @return false if this block or an earlier one was malformed
   bool decode(std::string_view block, std::function<void(std::string_view)> const& found);

@@ -139,8 +139,7 @@ coro::task<muster::status> blob_get::give() {
   co_return co_await std::move(giving);
 }
 
-// Polls until the blob is uploaded, cannot arrive, or the client has disconnected. Polling is good
-// enough, because such waits are rare.
+// Polls until the blob is uploaded, cannot arrive, or the client has disconnected.
 coro::task<void> blob_get::await_blob() {
   deadline_.cancel();
   auto const begun = coro::timer::clock::now();

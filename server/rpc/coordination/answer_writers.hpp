@@ -28,8 +28,8 @@ class answer_writers {
   answer_writers(coro::engine_context& engine, unsigned helpers);
   answer_writers(answer_writers const&) = delete;
 
-  /// Adds an answer, which is written before the engine waits again. `in_order` makes all answers
-  /// of the turn be written in the order in which they were added. REQUIRES: `operations` is valid
+  /// Adds an answer, which is written before the engine waits again. With `in_order`, all answers
+  /// of the turn are written in the order in which they were added. REQUIRES: `operations` is valid
   /// until its tag is returned.
   void add(grpc::internal::Call const& call, grpc::internal::CallOpSetInterface& operations,
            bool in_order);

@@ -49,9 +49,8 @@ struct coordination_method {
   bool (*encode)(answer_scope const& scope, core::coordination::reply& r, grpc::ByteBuffer& out);
 };
 
-// Encoders for answers that are identical in both dialects. They write bytes without a message
-// object, because these answers are frequent. All readers share large values without copies. Engine
-// thread.
+// These encoders write bytes without a message object, because these answers are frequent. All
+// readers share large values without copies. Engine thread.
 
 bool encode_nothing(answer_scope const&, core::coordination::reply&, grpc::ByteBuffer& out);
 /// Heartbeat: {fixed64 incarnation = 1}.
