@@ -1,14 +1,14 @@
 // Names and sizes of the blobs that the server stores: contents of up to 1 GiB, identified by
 // SHA-256, to which arguments and values refer. (A core::blob is different: the bytes of one
-// argument or value.) Used only on the thread of the blob_store, which stores the bytes.
+// argument or value.) Used only on the blob_store's thread.
 //
 //   (nothing) ──put──► stored, leased ──hold──► stored, held ──release──► stored, left ──► removed
 //                            └────────────────────── kept ──────────────────────────────────▲
 //
-// A blob that values refer to is held and never removed. Other blobs are removed `kept` after the
+// A blob that values refer to is held and never removed. Other blobs are removed `kept` after their
 // last put, touch or release, or earlier if the budget needs the space: first the blobs that were
-// held and not touched since, oldest first, then blobs that were put or touched at least `fresh`
-// ago. Newer blobs are kept, because a client or worker is probably about to refer to them.
+// held and not touched since, then blobs that were put or touched at least `fresh` ago, oldest
+// first. Newer blobs are kept, because a client or worker is probably about to refer to them.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct blob_limits {
 
 struct blob_counts {
   std::uint64_t blobs = 0;
-  std::uint64_t bytes = 0;  // includes blobs that are being put
+  std::uint64_t bytes = 0;
   std::uint64_t held = 0;
   std::uint64_t held_bytes = 0;
   std::uint64_t bytes_max = 0;
@@ -51,8 +51,7 @@ class blob_table {
  public:
   explicit blob_table(blob_limits limits) : limits_(limits) {}
 
-  /// Reserves space and removes other blobs if necessary. REQUIRES: the caller then calls
-  /// take_removed().
+  /// Removes other blobs if necessary. REQUIRES: the caller then calls take_removed().
   muster::status reserve(std::uint64_t bytes, time_point now);
   void give_back(std::uint64_t bytes) { reserved_ -= bytes, used_.take(bytes); }
   /// Uses a reservation of `size` bytes. Returns false if the blob was already stored.
@@ -63,13 +62,10 @@ class blob_table {
 
   /// Returns whether the blob is stored. If so, restarts the time until its removal.
   bool touch(std::string_view hash, time_point now);
-  /// Adds a reference. Returns false if the blob is not stored.
   bool hold(std::string_view hash);
-  /// Returns whether the blob is held, stored or not.
   bool is_held(std::string_view hash) const;
   void release(std::string_view hash, time_point now);
-  /// Protects a blob from removal. Unlike hold(), a pin does not change the blob's later removal
-  /// time.
+  /// Protects a blob from removal. Unlike hold(), a pin does not change the later removal time.
   void pin(std::string_view hash);
   void unpin(std::string_view hash, time_point now);
 
@@ -84,7 +80,6 @@ class blob_table {
   std::string invalid() const;
 
  private:
-  // Time at which the blob became unreferenced, and a sequence number.
   using place = std::pair<time_point, std::uint64_t>;
   using order = std::map<place, std::string>;
   struct entry {
@@ -93,7 +88,7 @@ class blob_table {
     std::uint32_t pins = 0;
     bool there = false;
     bool left = false;  // the blob was held and has not been touched since
-    place at{};         // position in fresh_ or left_ while neither held nor pinned
+    place at{};
   };
   using entries = std::unordered_map<std::string, entry>;
 

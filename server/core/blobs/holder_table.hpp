@@ -1,6 +1,5 @@
 // Registers which processes hold large values in their own memory, and the sockets at which other
-// processes on the same host read them. The processes own the bytes. Used only on the thread of its
-// owner, blob_holders.
+// processes on the same host read them. Used only on the thread of its owner, blob_holders.
 //
 // A name is 32 random bytes and is known while a connected process reports it. Workers hold closure
 // outputs. A worker must drop an output whose last value is released, or to which no value has
@@ -35,7 +34,7 @@ struct holder_limits {
   /// At the limit, further names are refused, and their holders must upload the values to the
   /// server.
   std::size_t names_max = 100'000;
-  /// Per value. Further copies are not registered; their holders may keep them.
+  /// Maximum number of holders of one value. Further copies are not registered.
   std::size_t holders_max = 8;
   /// Time within which a value must refer to an announced output.
   duration told = std::chrono::seconds(30);
@@ -50,7 +49,7 @@ struct holder_limits {
 
 struct holder_hello {
   std::string socket;
-  std::string task{};    // the worker's task; empty for a client
+  std::string task{};
   std::string host{};    // equal if processes can reach each other's sockets; empty: unknown
   holder_id former = 0;  // secret id of the process's previous stream, or 0
 };
@@ -65,7 +64,7 @@ struct holder_counts {
   std::uint64_t names = 0;
   std::uint64_t bytes = 0;
   std::uint64_t outputs = 0;
-  std::uint64_t copies = 0;  // not counting the first holder of each value
+  std::uint64_t copies = 0;
   std::uint64_t copy_bytes = 0;
 };
 
@@ -82,8 +81,7 @@ class holder_table {
 
   explicit holder_table(holder_limits limits = {}) : limits_(limits) {}
 
-  /// Adds a process. Values that only the worker's previous process held become lost. REQUIRES: the
-  /// id is unused.
+  /// Values that only the worker's previous process held become lost. REQUIRES: the id is unused.
   void open(holder_id id, holder_hello hello);
   void close(holder_id id, time_point now);
 
@@ -102,21 +100,20 @@ class holder_table {
   holder_hello const& of(holder_id id) const { return holders_.at(id).hello; }
   /// Returns the holders, starting with those on `host`. Successive calls rotate the order.
   std::vector<holder_id> holders_round_robin(std::string_view name, std::string_view host);
-  /// Returns the process that must upload the value: the maker first, then the other holders in
-  /// turn.
+  /// Returns the process that must upload the value: the maker, then the other holders in turn.
   std::optional<holder_id> choose_uploader(std::string_view name, time_point now);
 
   std::vector<holder_id> workers_to_drop(std::string_view name) const;
-  /// Return outputs announced `copied` (or `told`) ago, once each.
+  /// Return outputs that were announced `copied` (or `told`) ago. Each output is returned only
+  /// once.
   std::vector<std::string> take_copied(time_point now, std::size_t most);
   std::vector<std::string> take_unreferenced(time_point now, std::size_t most);
-  /// Returns outputs without a reconnected holder, once each.
+  /// Returns outputs without a reconnected holder. Each output is returned only once.
   std::vector<std::string> take_lost(time_point now, std::size_t most);
   /// Returns outputs whose maker did not reconnect. Their copies can be dropped at any time.
   std::vector<std::string> take_orphans(time_point now, std::size_t most);
 
   holder_counts counts() const;
-  /// Sorted by size, largest first.
   std::vector<worker_holding> workers(std::size_t most) const;
   holder_limits const& limits() const { return limits_; }
   std::string invalid() const;
@@ -133,7 +130,6 @@ class holder_table {
   static bool is_worker(holder const& h) { return !h.hello.task.empty(); }
   /// Returns whether a stream of the same process holds the value. If so, moves the value to `id`.
   bool is_its_own(holder_id id, places::iterator it);
-  /// Returns false if there are too many names.
   bool begin(holder_id id, std::string_view name, std::uint64_t size, holder_id maker,
              time_point now);
   void add(holder_id id, places::iterator it);
@@ -145,12 +141,12 @@ class holder_table {
   holder_limits const limits_;
   std::unordered_map<holder_id, holder> holders_;
   places places_;
-  // Queues, oldest first, with outdated entries. new_ (before `copied`) and copied_ are ordered by
+  // Oldest first, with outdated entries. new_ (before `copied`) and copied_ are ordered by
   // announcement, away_ (last holder) and orphans_ (maker) by departure.
   line new_, copied_, away_, orphans_;
   struct absence {
     time_point since{};
-    std::string task;  // the last holder's task
+    std::string task;
   };
   std::unordered_map<std::string, absence> away_since_;  // outputs in away_ that have not returned
   std::uint64_t bytes_ = 0, outputs_ = 0, copies_ = 0, copy_bytes_ = 0;

@@ -10,9 +10,8 @@
 //
 // A prefetched closure counts as QUEUED: a worker has received it, but no slot executes it yet.
 //
-// Sessions are identified by number; callers update queues and workers after a change. Engine
-// thread only. Callers enforce config::closures_max; the function table enforces
-// config::functions_max.
+// Callers update queues and workers after a change. Engine thread only. Callers enforce
+// config::closures_max; the function table enforces config::functions_max.
 #pragma once
 
 #include "server/core/api/changes.hpp"
@@ -35,7 +34,6 @@ class closure_book {
     session_id id{};             // none: a session of the core itself
     std::vector<slot> closures;  // by position; filled only if keeps_order
 
-    /// Counts the unfinished closures that no worker holds.
     std::uint64_t waiting() const { return counts.queued - counts.sent + counts.blocked; }
     std::uint64_t held() const { return counts.running + counts.sent; }
     std::uint64_t unfinished() const { return waiting() + held(); }
@@ -43,10 +41,8 @@ class closure_book {
   struct ended {
     bool was_held = false;
   };
-  /// Reason why a worker no longer holds a closure.
   enum class requeue_cause : std::uint8_t { loss, retry, retract };
 
-  /// REQUIRES: all parameters outlive the book.
   closure_book(closure_table& records, config const& c, changes& out)
       : functions(c, out), records_(records), changes_(out) {}
 
@@ -58,13 +54,12 @@ class closure_book {
   void close(session_number n) { tallies_.close(n); }
   tally const& of(session_number n) const { return tallies_[n]; }
 
-  /// Consumes the arguments of `spec`.
   slot create(session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
   /// While enabled, changes are marked as restored, so that readers do not count them as new.
   void restoring(bool on) { restoring_ = on; }
   /// Sets the position of the session's next closure. REQUIRES: the position is unused.
   void continue_at(session_number n, std::uint32_t order) { tallies_[n].scheduled = order; }
-  /// Like create(), in an allocated record.
+  /// Creates a closure in a record that is already allocated.
   void create_in(slot c, session_number n, closure_spec& spec, std::uint32_t queue, time_point now);
   /// Assigns a closure to a worker. `runs`: executed immediately, otherwise prefetched.
   void send(slot c, worker_number w, bool runs, time_point now);
@@ -73,16 +68,14 @@ class closure_book {
   void stop(slot c);
   /// Changes a held closure's state back to QUEUED.
   void requeue(slot c, requeue_cause why);
-  /// Removes an interrupted build, which no state counts. REQUIRES: it was requeued and is in no
-  /// list.
+  /// Removes an interrupted build, which does not count in any state. REQUIRES: it was requeued and
+  /// is in no list.
   void withdraw(slot c);
-  /// Moves a closure to another stream of the same worker.
   void take_over(slot c, worker_number w);
   /// Reports the state in changes::moved. Ordinary dispatches are in effects::dispatches.
   void report_move(slot c, move_reason why);
   void block(slot c);
   void unblock(slot c);
-  /// Marks a QUEUED closure as waiting for a time or its gang.
   void defer(slot c, bool for_gang);
   void end_deferral(slot c);
   /// REQUIRES: `as` is a final state.
@@ -94,8 +87,8 @@ class closure_book {
     else
       report_release(c, why);
   }
-  /// Records that the worker has executed the closure until `now`. The next finish or requeue
-  /// reports the attempt.
+  /// Records that the worker executed the closure until `now`. The next finish or requeue reports
+  /// the attempt.
   void answered(slot c, time_point now) { answered_ = c, answered_at_ = now; }
   /// Reports an attempt whose times are now known more exactly, or whose worker is lost. REQUIRES:
   /// a worker holds the closure.
@@ -119,7 +112,6 @@ class closure_book {
   void change(slot c, closure_phase to, move_reason why);
   void outline(slot c, closure_outline& into);
   void report_release(slot c, release_reason why);
-  /// Shortens the texts. Returns the index in changes::failures.
   std::uint32_t append_failure(failure const& f);
   void leave(closure_record const& r);
   void enter(closure_record const& r);

@@ -1,4 +1,4 @@
-// Assigns small numbers to function names, and counts closures for each. Function names are never
+// Assigns numbers to function names, and counts closures for each. Function names are never
 // removed; config::functions_max limits them. Engine thread only.
 //
 // A function such as "python:3.11" calls a callable that it receives. A callable has its own
@@ -23,11 +23,11 @@ namespace muster::core {
 
 struct function_entry {
   std::string name;
-  std::uint32_t workers = 0;  // connected workers
+  std::uint32_t workers = 0;
   bool ever_had = false;      // a worker has provided the function
-  std::uint64_t waiting = 0;  // for a time or an input; not in `queued`
+  std::uint64_t waiting = 0;  // waiting for a time or an input; not included in `queued`
   std::uint64_t queued = 0, running = 0, succeeded = 0, failed = 0, cancelled = 0;
-  // Members of callables. Empty name: the number is free.
+  // The following members are used only for callables. If `name` is empty, the number is free.
   bool callable = false;
   function_id served{};  // function that workers provide; for a function, itself
   std::string hash{};
@@ -37,7 +37,6 @@ struct function_entry {
 
 class function_table {
  public:
-  /// REQUIRES: both outlive the table.
   function_table(config const& c, changes& out) : config_(c), changes_(out) {}
 
   result<function_id> intern(std::string_view name) {
@@ -63,9 +62,9 @@ class function_table {
     return id;
   }
 
-  /// Returns a callable's number. Beyond callable_versions_max hashes per name, the name's number
-  /// without a hash. Nothing if the table is full. REQUIRES: `f` is a function, and the name is not
-  /// empty.
+  /// Returns a callable's number. If its name has callable_versions_max hashes, returns the number
+  /// of the name without a hash. Returns nothing if the table is full. REQUIRES: `f` is a function,
+  /// and the name is not empty.
   std::optional<function_id> intern(function_id f, callable_name const& called);
   function_id served(function_id f) const { return (*this)[f].served; }
   void name(function_id f, closure_spec& into) const {

@@ -1,6 +1,6 @@
 // Timers of a core, ordered by time. `Kind` is the action, and `id` the object that it concerns.
 // Every object clears its timers when it is destroyed, so the limits on objects also limit the
-// timers.
+// timers. Single thread.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// State that a sub-model keeps for each session or worker, indexed by number. The session or worker
-// table assigns the numbers and limits them. Pure; single thread.
+// State of each session or worker, indexed by number. The session or worker table assigns the
+// numbers and limits them. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,6 @@ class numbered {
   T& operator[](Number n) { return *cells_[raw(n)]; }
   T const& operator[](Number n) const { return *cells_[raw(n)]; }
 
-  /// Calls `f(n, state)` in ascending order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < cells_.size(); ++i)

@@ -1,6 +1,6 @@
 // Objects with 64-bit ids. The low half of an id is the slot, the high half counts the uses of the
-// slot. Ids are therefore never reused. References are valid until the object is erased. The user
-// limits the number of objects. Pure; single thread.
+// slot, so ids are never reused. References are valid until the object is erased. The user limits
+// the number of objects. Pure; single thread.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,6 @@ class slot_table {
 
   std::size_t size() const { return slots_.size() - free_.size(); }
 
-  /// Calls `f(id, object)` in slot order.
   template <class F>
   void for_each(F f) const {
     for (std::size_t i = 0; i < slots_.size(); ++i)

@@ -1,6 +1,5 @@
 // Calls that wait for their reply. `Wait` describes the awaited condition and has a member
-// `time_point deadline`. Owned by a core, which limits the calls and refuses further calls
-// immediately. Pure; single thread.
+// `time_point deadline`. The owning core limits the calls. Pure; single thread.
 #pragma once
 
 #include <set>
@@ -38,7 +37,7 @@ class waiting_calls {
   time_point next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  /// Returns the call with the earliest deadline. REQUIRES: next_deadline() != never.
+  /// REQUIRES: next_deadline() != never.
   call_id first() const { return deadlines_.begin()->second; }
   std::size_t size() const { return calls_.size(); }
   bool empty() const { return calls_.empty(); }

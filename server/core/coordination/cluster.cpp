@@ -1,4 +1,3 @@
-// Transitions between generations, and the effect of new declarations.
 #include "server/core/coordination/cluster.hpp"
 
 #include <algorithm>

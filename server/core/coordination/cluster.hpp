@@ -1,5 +1,5 @@
-// A declared cluster: its declaration, the coordination service of its current generation, and its
-// earlier generations. Engine thread only; pure.
+// A declared cluster, the coordination service of its current generation, and its earlier
+// generations. Engine thread only; pure.
 //
 //   running --failed, or all tasks left; a new registration--> next generation
 //      \--redeclared: after its end; or renewed--> closed (one tick) --> next generation
@@ -50,14 +50,12 @@ class cluster {
   /// than the current one.
   void remember(generation_view g);
 
-  /// Appends records of this step's changes, starting with change `first`.
   void append_records(changes const& step, std::size_t first, std::vector<fact>& out) const;
   void append_all_records(std::vector<fact>& out) const;
   void write_state(change_log const& log) const;
   /// Heartbeat timeouts start now. REQUIRES: no other event was handled.
   void restore(restored_cluster const& r, time_point now);
 
-  /// Returns false if the request was refused without any effect.
   bool perform(time_point now, request& r, effects& fx);
   void call_abandoned(time_point now, call_id call, effects& fx) {
     current_->call_abandoned(now, call, fx);
@@ -73,7 +71,6 @@ class cluster {
   void end_generation(time_point now, cluster_spec spec, effects& fx);
   status give_up(time_point now, fail_cluster const& e, effects& fx);
   void listens(std::uint16_t port, bool journalled, effects& fx);
-  /// Returns the cluster's last own port, or 0.
   std::uint16_t port() const { return port_; }
   void stop(time_point now, effects& fx);
   time_point next_deadline(time_point now) const;
@@ -92,7 +89,6 @@ class cluster {
   bool refuse_during_redeclare(request const& r, effects& fx) const;
   static void break_off(generation_view& g, time_point now);
   void retire(std::string cause);
-  /// Returns the refusal for a call from an ended generation, or null.
   fault_ptr retired_fault(request const& r) const;
 
   /// An ended generation. Its members can continue to run for a long time, but must not act for the

@@ -5,7 +5,7 @@
 namespace muster::core::coordination {
 namespace {
 
-constexpr std::string_view service_type = "standalone";  // the only type: runs in this process
+constexpr std::string_view service_type = "standalone";
 
 }  // namespace
 

@@ -34,15 +34,13 @@ class clusters {
   bool exists(cluster_id c) const { return all_.contains(c); }
   /// REQUIRES (also below): the cluster exists.
   cluster_spec const& spec(cluster_id c) const { return at(c).spec(); }
-  /// Returns 0 if the cluster has no own port. See cluster_listens.
+  /// 0: the cluster has no own port
   std::uint16_t port(cluster_id c) const { return at(c).port(); }
   service const& current(cluster_id c) const { return at(c).current(); }
   cluster_view view(cluster_id c, time_point now) const { return at(c).view(now); }
   std::deque<generation_view> const& past(cluster_id c) const { return at(c).past(); }
-  /// Restores a run of an earlier server process, for display.
   void remember(cluster_id c, generation_view g) { entry_of(c).what.remember(std::move(g)); }
 
-  /// Returns records of the complete state, except running barriers.
   std::vector<fact> everything() const;
   /// Returns the complete state as changes, equivalent to all past changes.
   changes whole() const;

@@ -10,8 +10,8 @@ constexpr std::size_t waiters_shown = 100;
 
 }  // namespace
 
-// Returns the barrier that each task has delayed for too long, or null. If a task delays several
-// barriers, selects the one with the longest wait.
+// Returns for each task the barrier that it has delayed for too long, or null. If a task delays
+// several barriers, selects the longest wait.
 generation_views::late_for generation_views::late_tasks(time_point now, duration late_after) const {
   late_for late(registry.size());
   for (auto const n : barriers.running()) {

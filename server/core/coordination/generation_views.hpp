@@ -25,7 +25,6 @@ class generation_views {
   /// than `late_after` (default: the cluster's stuck_after).
   std::vector<agent_view> tasks(time_point now, std::size_t after, std::size_t limit,
                                 std::optional<duration> late_after = {}) const;
-  /// Counts tasks by agent_health, and tasks that have been silent since a restart.
   void count(time_point now, generation_view& into) const;
   /// Returns running barriers by start, then finished barriers, newest first, without lists of
   /// tasks.
@@ -38,7 +37,6 @@ class generation_views {
   std::vector<key_wait_view> key_waits(std::string_view prefix, std::size_t limit) const;
 
  private:
-  /// For each task, the barrier for which it is late, or null.
   using late_for = std::vector<coordination::barrier const*>;
   late_for late_tasks(time_point now, duration late_after) const;
   agent_health health_of(task_index t, late_for const& late, time_point now) const;

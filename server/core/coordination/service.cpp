@@ -312,7 +312,7 @@ generation_view service::view(time_point now) const {
   return v;
 }
 
-// Checks that each part is valid, and that each waiting call is in exactly one part.
+// Each waiting call must be in exactly one part.
 std::string service::violated_invariant() const {
   auto const& alive = queries_.alive();
   auto const& polls = polls_.polls();

@@ -1,13 +1,10 @@
 // The coordination service of one generation of a cluster. Unmodified JAX and TensorFlow agents can
-// use it; error messages additionally contain missing tasks and the first cause.
-//
-// Owns the independent parts that hold state, and the transitions that use them. All consequences
+// use it; error messages additionally contain missing tasks and the first cause. All consequences
 // of an event are handled within the step; see error_propagation. A transition can use only the
 // transitions before it:
 //   step, record; queries, notices, keys, polls; membership; barrier callers; error propagation;
 //   failure detector, barrier service; registration, shutdown.
-// A tick checks, in this order: heartbeats and closed connections, barriers, waiting calls,
-// watchers, and tasks that cannot receive a notice. Engine thread only; pure.
+// Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/generation_views.hpp"
@@ -27,7 +24,6 @@ class service {
   /// Writes the reply to `fx` now or in a later step. REQUIRES: `now` does not decrease; the call
   /// id is not parked.
   void perform(time_point now, request& r, effects& fx);
-  /// Handles a caller's disconnection: its wait ends, and no reply follows.
   void call_abandoned(time_point now, call_id call, effects& fx);
   void connection_closed(time_point now, task_index t, core::incarnation i);
   /// See fail_cluster. REQUIRES: the generation has neither failed nor ended.
@@ -41,9 +37,8 @@ class service {
   void inherit(service& before) { store_.take_entries(before.store_); }
 
   void append_changed_records(touched const& by, std::vector<fact>& out) const;
-  /// Appends records of the complete state, except running barriers.
   void append_all_records(std::vector<fact>& out) const;
-  /// Returns the record of the generation, without the cluster's declarations.
+  /// Does not return the cluster's declarations.
   cluster_fact facts() const { return record_.facts(); }
   void write_state(change_log const& log) const;
   /// REQUIRES: no request was made.
@@ -52,7 +47,6 @@ class service {
   generation const& which() const { return step_.which; }
   core::incarnation incarnation() const { return step_.which.incarnation; }
   generation_state state() const { return record_.state(); }
-  /// Returns whether a registration with this incarnation belongs to this generation.
   bool knows(core::incarnation i) const { return registry_.knows(i); }
   std::vector<core::incarnation> incarnations() const { return registry_.incarnations(); }
   bool knows_peer(std::string const& peer) const { return registry_.find({}, peer) != no_task; }
@@ -70,7 +64,6 @@ class service {
   std::string violated_invariant() const;
 
  private:
-  // Each handler answers or parks its call.
   void on(register_task& r) { registration_.on(r); }
   void on(heartbeat& r) { registration_.on(r); }
   void on(shutdown_task& r);
@@ -125,7 +118,7 @@ class service {
   coordination::registration registration_;
   coordination::shutdown shutdown_;
 
-  std::int64_t version_before_ = 0;  // the registry's version at the start of the step
+  std::int64_t version_before_ = 0;
 };
 
 }  // namespace muster::core::coordination

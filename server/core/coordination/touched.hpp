@@ -18,7 +18,7 @@ class touched {
   }
 
   bool anew = false;
-  bool declared = false;          ///< declaration or course of the generation
+  bool declared = false;
   std::vector<task_index> tasks;  ///< sorted, without duplicates
   std::vector<std::string> keys;  ///< sorted, without duplicates
   std::vector<barrier_number> ended;

@@ -13,11 +13,10 @@ enum class wait_kind : std::uint8_t { barrier, key, poll, watch, alive };
 struct waiting_call {
   wait_kind kind = wait_kind::poll;
   task_index task = no_task;
-  /// Identifies the awaited object. `kind` determines its type: barrier_number, key_wait_id,
-  /// watched list or alive_group_id.
+  /// `kind` determines the type: barrier_number, key_wait_id, watched list or alive_group_id.
   std::uint64_t what = 0;
   time_point since{};
-  /// The call is answered at this time at the latest, shortly before the caller's own deadline.
+  /// Latest time of the answer, shortly before the caller's own deadline.
   time_point deadline = never;
 
   barrier_number barrier() const { return barrier_number{what}; }

@@ -12,7 +12,7 @@ class durable_records {
  public:
   explicit durable_records(engine_state& core) : core_(core) {}
 
-  /// Appends to effects::facts. REQUIRES: the step makes no further changes.
+  /// REQUIRES: the step makes no further changes.
   void append_all();
   /// Returns records that remove all durable objects, for a cluster that is being deleted.
   std::vector<fact> forget_all() const;

@@ -104,7 +104,7 @@ std::vector<function_id> job_restart::functions_of(accepted_fact const& f) {
 void job_restart::restore_closures(session& s, restored_job& j, std::vector<request>& waiting) {
   std::sort(j.closures.begin(), j.closures.end(),
             [](auto const& a, auto const& b) { return a.order < b.order; });
-  // By time, because the positions in a session can restart at 0.
+  // Sorted by time, because positions in a session can restart at 0.
   std::sort(j.accepted.begin(), j.accepted.end(), [](auto const& a, auto const& b) {
     return std::pair(a.created, a.first) < std::pair(b.created, b.first);
   });
@@ -162,8 +162,8 @@ void job_restart::restore_closures(session& s, restored_job& j, std::vector<requ
   }
 }
 
-// Assigns the token to the newest closure: a client reuses a token only after it has released the
-// previous closure.
+// A client reuses a token only after it has released the previous closure, so the token belongs to
+// the newest closure.
 void job_restart::restore_held(session& s, slot c) {
   auto const& r = core_.closures[c];
   if (r.token != 0) {

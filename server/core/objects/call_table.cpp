@@ -22,7 +22,7 @@ call_table::verdict call_table::take(caller_id who, call_spec const& c) {
   if (from.left) ++left_;
   auto& made = from.calls[c.number];
   made.object = c.object;
-  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // longer names are refused
+  made.method = c.method.substr(0, limits_.name_bytes_max + 1);  // longer method names are refused
   made.args = c.args;
   ++open_[c.object];
   return verdict::fresh;

@@ -38,9 +38,8 @@ class call_table {
     full,   ///< the caller's limit, or the limit on all bytes, is reached
   };
   verdict take(caller_id who, call_spec const& c);
-  /// Registers the number of a call that is not recorded, because its object belongs to an earlier
-  /// server process. Returns false if the caller is resending earlier calls and will resend this
-  /// call.
+  /// Registers the number of a call whose object belongs to an earlier server process. Returns
+  /// false if the caller is resending earlier calls and will resend this call.
   bool pass(caller_id who, std::uint64_t number);
   /// Returns null if the call is unknown, or if its answer was received.
   call* find(call_name const& n);
@@ -60,7 +59,6 @@ class call_table {
   /// calls. Returns the objects of forgotten calls, one entry per call.
   std::vector<object_id> retire(caller_id who);
 
-  /// Counts unanswered calls.
   std::size_t open(object_id object) const {
     auto const it = open_.find(object);
     return it == open_.end() ? 0 : it->second;

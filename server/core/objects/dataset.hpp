@@ -7,8 +7,7 @@
 // The next epoch begins when all splits of the current epoch are done. If no split is queued, a
 // draw waits, because splits that were already drawn can be requeued. When all closures that hold
 // splits are waiting, each draw is answered with the end of the dataset. A closure reads a single
-// epoch: the epoch of its first split, or the epoch that it requests. Engine thread only. Limits:
-// dataset_limits; waiting draws: object_limits.
+// epoch. Engine thread only. Limits: dataset_limits; waiting draws: object_limits.
 #pragma once
 
 #include <deque>
@@ -45,8 +44,7 @@ class dataset {
   void ended(closure_id closure, bool succeeded, answers& out);
   /// Ends the closure's draws. The closure keeps its splits until it ends.
   void stop(closure_id closure, answers& out);
-  /// Removes and returns the waiting draws, which the caller must answer. Called before the dataset
-  /// is deleted.
+  /// Removes and returns the waiting draws, which the caller must answer.
   std::vector<call_name> abandon();
 
   /// Scans all splits.
@@ -76,7 +74,7 @@ class dataset {
     std::uint32_t attempt = 0;
     std::uint32_t epoch = datasets::any_epoch;  // any_epoch until known
     std::string worker{};
-    std::map<std::uint32_t, bool> held{};  // splits; true: read to the end
+    std::map<std::uint32_t, bool> held{};  // splits; true if read to the end
     std::size_t waits = 0;
     bool end_reached = false;
     bool named = false;

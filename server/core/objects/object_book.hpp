@@ -57,7 +57,7 @@ class object_book {
  public:
   explicit object_book(object_limits const& limits) : limits_(limits) {}
 
-  /// Returns a number for a dataset. Datasets and objects share one sequence of numbers.
+  /// Datasets and objects share one sequence of numbers.
   std::uint64_t next_number() { return ++last_; }
   void begin_above(std::uint64_t last) { last_ = last; }
   /// Errors: INVALID_ARGUMENT with the field, ALREADY_EXISTS for the name, RESOURCE_EXHAUSTED.
@@ -75,7 +75,6 @@ class object_book {
 
   task& of(task_name const& t) { return tasks_[t]; }
   std::optional<task_name> task_of(stream_id stream) const;
-  /// `stream`: none if the task has disconnected.
   void connect(task& t, task_name const& name, stream_id stream);
   std::map<task_name, task>& tasks() { return tasks_; }
   std::map<task_name, task> const& tasks() const { return tasks_; }

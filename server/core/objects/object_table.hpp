@@ -8,8 +8,8 @@
 //
 // A call is executed at most once: the caller numbers its calls, and the worker skips numbers that
 // it has seen. Calls are never sent to another incarnation of a task; unanswered calls then fail
-// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Owned by the hub;
-// engine thread only. No clock, randomness or I/O. Limits: object_limits.
+// with UNAVAILABLE. Calls of one caller reach an object in numerical order. Engine thread only. No
+// clock, randomness or I/O. Limits: object_limits.
 #pragma once
 
 #include <map>
@@ -50,10 +50,9 @@ class object_table {
   bool must_wait_for_name(time_point now, session_id s, std::string_view name) const;
   session_id holder_of(std::string_view ticket) const;
 
-  /// Creates an object. A repeated `number` of the session returns the same object. An object with
-  /// the same name is deleted if its client has been away for object_limits::name_grace, and if
-  /// this session may use the object. Errors: as object_book::check; FAILED_PRECONDITION if the
-  /// session is not open.
+  /// A repeated `number` of the session returns the same object. An object with the same name is
+  /// deleted if its client has been away for object_limits::name_grace, and if this session may use
+  /// the object. Errors: as object_book::check; FAILED_PRECONDITION if the session is not open.
   result<object_id> create(time_point now, session_id s, std::uint64_t number, object_spec spec);
   bool has_made(session_id s, std::uint64_t number) const;
   /// Returns the connected tasks that can hold objects, starting with those that hold the fewest.
@@ -73,19 +72,17 @@ class object_table {
   /// REQUIRES: the object exists.
   void remove(object_id id);
 
-  /// Creates a dataset. A repeated `number` of the session returns the same dataset. Errors:
-  /// INVALID_ARGUMENT with the field, RESOURCE_EXHAUSTED; FAILED_PRECONDITION if the session is not
-  /// open.
+  /// A repeated `number` of the session returns the same dataset. Errors: INVALID_ARGUMENT with the
+  /// field, RESOURCE_EXHAUSTED; FAILED_PRECONDITION if the session is not open.
   result<dataset_id> create_dataset(time_point now, session_id s, std::uint64_t number,
                                     datasets::dataset_spec spec);
-  /// Draws a split for a closure. Errors become the call's answer. REQUIRES: the closure belongs to
-  /// session `of` and executes this attempt on `worker`.
+  /// Errors become the call's answer. REQUIRES: the closure belongs to session `of` and executes
+  /// this attempt on `worker`.
   void draw(caller_id who, session_id s, call_spec const& c, datasets::draw_request const& r,
             session_id of, std::string const& worker);
   void refuse(caller_id who, call_spec const& c, failure why);
   /// Returns whether an unfinished closure has drawn from a dataset.
   bool is_drawn_from() const { return !drawing_.empty(); }
-  /// Handles the end or restart of a closure.
   void closure_ended(closure_id closure, bool succeeded);
   void closure_stops(closure_id closure);
   dataset const* find(dataset_id id) const {
@@ -98,20 +95,20 @@ class object_table {
   std::vector<datasets::dataset_view> list_datasets(dataset_id before, std::size_t limit,
                                                     std::string const& submitter) const;
 
-  /// `takes`: the task can hold objects. REQUIRES: task_disconnected() was called for its previous
-  /// stream.
+  /// `takes`: whether the task can hold objects. REQUIRES: task_disconnected() was called for its
+  /// previous stream.
   void attached(time_point now, task_name const& t, core::incarnation i, stream_id stream,
                 bool takes);
-  /// Handles the end of a task's stream. Its objects are lost after object_limits::grace unless the
-  /// task reconnects, or immediately if `final`.
+  /// The task's objects are lost after object_limits::grace unless the task reconnects, or
+  /// immediately if `final`.
   void task_disconnected(time_point now, stream_id stream, bool final, std::string const& why);
   /// Fails a call that could not be sent because its worker reads too slowly. Ignored if the call
   /// is unknown or answered.
   void refuse(call_name const& n, failure why);
-  /// Handles the result of a construction: success, or failure `why` of kind `how`.
+  /// `why`: the failure of kind `how`, or nothing if the construction succeeded.
   void built(time_point now, stream_id stream, object_id id, std::optional<failure> why,
              object_end how = object_end::raised);
-  /// Handles a worker's answer. Ignored unless `stream` belongs to the object's task.
+  /// Ignored unless `stream` belongs to the object's task.
   void answered(stream_id stream, object_id id, call_answer a);
 
   void tick(time_point now);
@@ -137,10 +134,9 @@ class object_table {
     user of;
     std::map<std::uint64_t, object_id> made;
     std::map<std::uint64_t, dataset_id> datasets{};
-    time_point away_since = never;  // when the client disconnected
+    time_point away_since = never;
   };
 
-  /// Returns whether the call is new and must be executed. Otherwise answers it if necessary.
   bool take(call_name const& name, call_spec const& c);
   status check(datasets::dataset_spec const& spec) const;
   void ask(dataset_id id, call_name const& name, session_id s, call_spec const& c);
@@ -155,8 +151,8 @@ class object_table {
   void passed(std::vector<object_id> const& forgotten);
   void find_due();
   bool can_end(call_name const& n) const;
-  /// Returns when the client that owns the name disconnected. Returns never if the client is
-  /// connected, or if the session may not take over the name.
+  /// Returns the time at which the client that owns the name disconnected. Returns never if the
+  /// client is connected, or if the session may not take over the name.
   time_point abandoned_since(session_id s, std::string_view name) const;
   void use(session_id s, object& o);
   failure refused(session_id s, object const* o, call_spec const& c) const;

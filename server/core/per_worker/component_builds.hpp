@@ -41,7 +41,7 @@ struct per_worker_component {
   std::uint32_t num_workers = 0;  // passed to the builder; 0: not built yet
   std::uint32_t losses = 0;       // consecutive workers lost during the build
   std::uint32_t losses_max = 0;   // limit at the last loss; 0: no limit
-  std::string lost_by{};          // why the last of these workers was lost
+  std::string lost_by{};
   // Worker lost during a build. Counts as dead once another incarnation connects.
   core::incarnation suspect{};
   std::uint32_t built_again = 0;  // tolerated failures since the last successful build
@@ -73,8 +73,8 @@ struct per_worker_entry {
   std::uint64_t users = 0;  // unfinished closures that need it
   /// At most one for each row of the task registry.
   std::map<std::pair<std::string, std::int64_t>, per_worker_component> components;
-  /// Stateful tasks that must build the value, because a closure assigned to them uses it. Index -1
-  /// means all tasks of the role and is used beyond named_max.
+  /// Stateful tasks that must build the value. Index -1 means all tasks of the role and is used
+  /// beyond named_max.
   std::set<std::pair<std::string, std::int64_t>> named;
   static constexpr std::size_t named_max = 1'024;
 
@@ -89,7 +89,6 @@ class component_builds {
  public:
   using task_key = std::pair<std::string, std::int64_t>;
 
-  /// REQUIRES: both outlive this object.
   component_builds(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   per_worker_entry& add() {
@@ -154,15 +153,13 @@ class component_builds {
     if (all.size() == 1) waiting_.push_back(s);
   }
   void look_at(stream_id s) { waiting_.push_back(s); }
-  /// Returns whether a worker has pending builds, or a closure on a stateful task needs a value.
   bool any_waits() const { return !waiting_.empty() || !named_.empty(); }
-  /// Records that a closure on a stateful task needs the value.
   void name(per_worker_entry& v, std::pair<std::string, std::int64_t> task) {
     if (v.named.size() >= per_worker_entry::named_max) task.second = -1;
     if (v.named.insert(std::move(task)).second) named_.push_back(v.id);
   }
   std::vector<per_worker_id> take_named() { return std::exchange(named_, {}); }
-  /// Returns the streams with pending builds. A stream can be listed more than once.
+  /// Can return a stream more than once.
   std::vector<stream_id> take_waiting() { return std::exchange(waiting_, {}); }
   /// Builds the value again after a pause: 1 s, doubled for each of the `before` attempts, at most
   /// one minute.
@@ -174,7 +171,6 @@ class component_builds {
     constexpr duration most = std::chrono::minutes(1);
     return attempts < 6 ? first * (1 << attempts) : most;
   }
-  /// Records that the value's builders have lost too many workers.
   void note_trouble(per_worker_id v) { troubled_.insert(v); }
   bool is_troubled(per_worker_id v) const { return troubled_.contains(v); }
   bool any_troubled() const { return !troubled_.empty(); }
@@ -184,7 +180,6 @@ class component_builds {
     for (; due() <= now; again_.erase(again_.begin()))
       build_later(again_.begin()->stream, again_.begin()->value);
   }
-  /// Returns whether there was a pending build.
   bool cancel_build(stream_id s, per_worker_id v) {
     auto const same = [&](delayed const& a) { return a.stream == s && a.value == v; };
     if (std::erase_if(again_, same) > 0) return true;

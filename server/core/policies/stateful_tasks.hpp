@@ -35,17 +35,18 @@ class stateful_tasks {
     bool lost = false;
   };
   arrival task_connected(task_key const& t, incarnation i);
-  /// `until`: when the task is lost. Returns the alarm's number, or 0 if the task is unknown or
-  /// already disconnected.
+  /// `until`: time at which the task is lost. Returns the alarm's number, or 0 if the task is
+  /// unknown or already disconnected.
   std::uint64_t task_disconnected(task_key const& t, time_point until);
   std::uint64_t number_of(task_key const& t) const;
   task_key const* find(std::uint64_t number) const;
   /// REQUIRES: the task is known.
   void on_alarm(task_key const& t) { tasks_.at(t).lost_at = never; }
-  /// Removes the task. Returns when it would have been lost, or never if it was connected.
+  /// Removes the task. Returns the time at which it would have been lost, or never if it was
+  /// connected.
   time_point lose(task_key const& t);
 
-  /// Records that the session relies on the task's current state. Ignored for an unknown task.
+  /// Ignored for an unknown task.
   void use(session_number s, task_key const& t);
   /// `name`: for example "ps:1".
   void use(session_number s, std::string_view name);

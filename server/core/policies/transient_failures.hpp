@@ -28,7 +28,7 @@ class transient_failures {
     };
     std::vector<count> counts;       // sorted
     std::vector<std::string> fatal;  // dependencies at the limit; empty: failure is tolerated
-    duration pause{};                // delay of a tolerated closure
+    duration pause{};
   };
   /// REQUIRES: wrong() returned an empty string for `f`.
   verdict dependencies_lost(transient_reports& all, failure const& f, time_point now);
@@ -38,8 +38,7 @@ class transient_failures {
   std::string wrong(failure const& f, known_task const& exists) const;
   std::size_t dependency_limit() const;
 
-  /// Counts a reported time-out. Returns whether the closure is requeued. `workers`: number of
-  /// connected workers.
+  /// Returns whether the closure is requeued. `workers`: number of connected workers.
   bool tolerates_timeout(transient_reports& all, std::uint32_t workers, time_point now);
 
   transient_reports& of(session_number s) { return sessions_[s]; }

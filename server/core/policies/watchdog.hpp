@@ -1,7 +1,6 @@
-// Reports that no closure finishes although closures run or could run. The watch starts with the
-// first such closure and restarts when a closure finishes. The first report follows after one
-// period; later intervals double, up to one hour, because repeated reports add no information.
-// Engine thread only.
+// Reports that no closure finishes although closures run or could run. The first report follows
+// after one period; later intervals double, up to one hour, because repeated reports add no
+// information. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +41,7 @@ class watchdog {
   time_point due() const { return due_; }
   /// Returns whether a stall was reported and no closure has finished since.
   bool stalled() const { return stalled_; }
-  /// Returns when the time without progress began, or never while idle.
+  /// Returns the time at which the lack of progress began, or never while idle.
   time_point quiet_since() const { return quiet_since_; }
 
   std::string invalid() const {

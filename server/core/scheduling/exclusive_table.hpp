@@ -52,8 +52,8 @@ class exclusive_table {
     return last_tried_ = it == waiting_.end() ? *waiting_.begin() : *it;
   }
 
-  /// Returns when to start keeping a worker empty, or to try another worker; `never` if no closure
-  /// waits.
+  /// Returns the time at which to keep a worker empty, or to try another worker. `never` if no
+  /// closure waits.
   time_point due() const { return due_; }
   void wait_longer(time_point now) {
     patience_ *= 2;

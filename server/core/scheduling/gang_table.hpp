@@ -45,7 +45,6 @@ class gang_table {
   /// Maximum number of waiting gangs examined per step, including gangs too large for all workers.
   static constexpr std::size_t looks_max = 64;
 
-  /// Announces a member of a gang in the request that is being scheduled.
   void expect(std::string const& name) {
     auto const [it, added] = forming_.try_emplace(name, last_ + 1);
     if (added) all_[++last_].name = name;
@@ -57,11 +56,9 @@ class gang_table {
     all_.at(id).members.push_back(member);
     return id;
   }
-  /// Clears the gang names, which are valid only within one request.
   void end_of_request() { forming_.clear(); }
 
-  /// Counts a ready member. Returns whether it was the last member; the caller then sets an alarm
-  /// for `impatient_at`.
+  /// Returns whether this was the last member; the caller then sets an alarm for `impatient_at`.
   bool member_ready(std::uint64_t id, time_point now) {
     auto& g = all_.at(id);
     if (++g.ready < g.size) return false;
@@ -99,7 +96,6 @@ class gang_table {
   bool oldest(std::uint64_t id) const {
     return !waiting_.empty() && waiting_.begin()->second == id;
   }
-  /// Returns whether any complete gang has not started.
   bool any_waits() const { return !waiting_.empty() || !oversized_.empty(); }
 
   /// Returns whether the current fleet is known to be able to hold the gang.
@@ -107,7 +103,7 @@ class gang_table {
   void found_to_fit(std::uint64_t id) { all_.at(id).fleet = fleet_; }
   /// REQUIRES: the gang waits.
   void set_oversized(std::uint64_t id) { oversized_.insert(waiting_.extract(all_.at(id).turn)); }
-  /// Causes all gangs to be checked again after a change of workers or their capacity.
+  /// Must be called after a change of workers or their capacity. All gangs are then checked again.
   void fleet_changed() {
     ++fleet_;
     waiting_.merge(oversized_);
@@ -150,8 +146,8 @@ class gang_table {
 
  private:
   std::map<std::uint64_t, gang> all_;
-  std::map<std::uint64_t, std::uint64_t> waiting_, oversized_;  // gang by turn
-  std::map<std::string, std::uint64_t> forming_;  // gang by name, in the current request
+  std::map<std::uint64_t, std::uint64_t> waiting_, oversized_;
+  std::map<std::string, std::uint64_t> forming_;
   std::vector<std::pair<std::uint64_t, closure_id>> broken_;  // gang and member, in this step
   std::uint64_t last_ = 0, last_turn_ = 0, last_apart_ = 0;
   std::uint64_t fleet_ = 1;

@@ -29,8 +29,8 @@ struct placement_class {
   std::vector<function_id> functions;
   std::vector<std::uint32_t> satisfied;  // requirement numbers, sorted
   bool by_name_only = false;             // workers accept only closures that select them explicitly
-  std::vector<bool> has;                 // by function number
-  std::vector<bool> meets;               // by requirement number
+  std::vector<bool> has;
+  std::vector<bool> meets;
   std::uint32_t workers = 0;
   ring<worker_slots, worker_turn> idle;
   ring<worker_slots, worker_turn> prefetching;

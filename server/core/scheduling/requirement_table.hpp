@@ -1,5 +1,4 @@
-// Assigns numbers to the requirements of closures: a task, labels, resource amounts, and
-// PerWorkerValues that the worker must have built. A number is valid while a session's queue uses
+// Assigns numbers to the requirements of closures. A number is valid while a session's queue uses
 // it. Engine thread only.
 #pragma once
 

@@ -1,6 +1,5 @@
 // An intrusive doubly linked list, used as a ring of turns: the front element is served, then
-// rotated to the back. An element must be removed before it is destroyed. All operations except
-// for_each and find are O(1). Single thread.
+// rotated to the back. An element must be removed before it is destroyed. Single thread.
 #pragma once
 
 #include "base/check.hpp"

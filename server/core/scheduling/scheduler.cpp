@@ -7,8 +7,8 @@ namespace muster::core {
 
 namespace {
 
-/// Combinations of function, priority and requirement in one session. Further combinations are
-/// refused with RESOURCE_EXHAUSTED.
+/// Maximum number of combinations of function, priority and requirement in one session. Further
+/// combinations are refused with RESOURCE_EXHAUSTED.
 constexpr std::size_t queues_max = 4'096;
 
 template <class T>

@@ -1,8 +1,7 @@
 // Decides which worker runs which closure. Placement classes match sessions with workers, turn by
-// turn; see scheduler_placement.cpp. Sessions and workers are identified by number. The caller
-// updates counts and records and produces the effects. A closure is queued, deferred (waiting for a
-// time, an input, its gang or an empty worker), held by a worker (running or prefetched), or
-// unknown here.
+// turn; see scheduler_placement.cpp. The caller updates counts and records and produces the
+// effects. A closure is queued, deferred (waiting for a time, an input, its gang or an empty
+// worker), held by a worker (running or prefetched), or unknown here.
 //
 // Engine thread only. Limits: requirement_table, gang_table and queues_max. The owners of sessions,
 // closures and workers limit their numbers.
@@ -35,10 +34,10 @@ class scheduler {
   void end_turns(session_number n);
   void clear_queues(session_number n);
   session_queue const& queue(session_number n) const { return queues_[n]; }
-  /// Returns the queues of all sessions, in the order of their ids.
+  /// In the order of session ids.
   std::vector<std::reference_wrapper<session_queue>> all_queues();
 
-  /// Checks whether there is room for the queues and requirements that these closures would add.
+  /// Checks whether there is room for the queues and requirements of these closures.
   /// @param s null for a new session.
   status room_for(session_queue const* s, std::vector<closure_spec> const& closures) const;
   std::uint32_t queue_for(session_number n, closure_spec const& spec) {
@@ -69,8 +68,8 @@ class scheduler {
   void remove(worker_slots& w);
   /// REQUIRES: the worker holds no closures and was removed.
   void forget(worker_slots& w);
-  /// Moves the worker to the correct ring. Must be called after any change of the closures that it
-  /// holds, its window, or whether it is open.
+  /// Must be called after any change of the closures that the worker holds, its window, or whether
+  /// it is open.
   void update(worker_slots& w) {
     if (!w.placed) return;
     if (auto const wanted = w.wanted(); wanted != w.ready) move_to_ring(w, wanted);
@@ -80,7 +79,7 @@ class scheduler {
     auto const it = workers_.find(s);
     return it == workers_.end() ? nullptr : it->second.get();
   }
-  /// Returns all workers in the iteration order of worker_registry::all().
+  /// Has the iteration order of worker_registry::all().
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> const& all_workers() const {
     return workers_;
   }
@@ -97,21 +96,19 @@ class scheduler {
   void return_lent(worker_slots& w, resource_amounts const& amounts);
   /// Returns a version that changes when the fleet changes or resources become free.
   std::uint64_t capacity_version() const { return room_version_; }
-  /// Appends a closure to the worker's lists: running if a slot is free, otherwise prefetched.
-  /// Returns whether the closure runs; the caller updates its book.
+  /// Adds a closure to the worker: running if a slot is free, otherwise prefetched. Returns whether
+  /// the closure runs; the caller updates its book.
   [[nodiscard]] bool hold(worker_slots& w, slot c) {
     w.idle_noted = false;
     bool const runs = w.running.size < w.slots && w.prefetched.size == 0;
     closures_.push_back(runs ? w.running : w.prefetched, c);
     return runs;
   }
-  /// Prepends the closure to the list that matches its state.
   void hold_first(worker_slots& w, slot c) {
     closures_.push_front(list_of(w, c), c);
     if (closures_[c].exclusive) w.shut |= worker_slots::runs_exclusive;
   }
-  /// Moves a prefetched closure to the running list. REQUIRES: its recorded state is still
-  /// prefetched.
+  /// REQUIRES: the closure's recorded state is still prefetched.
   void start(worker_slots& w, slot c, bool reported);
   /// Moves the newest unreported running closure back to the prefetched list. Returns that closure,
   /// or no_slot.
@@ -123,7 +120,6 @@ class scheduler {
   void reserve(worker_slots& w, slot c) {
     if (auto const& l = queue_of(c); l.single) take_for_queue(w, l);
   }
-  /// Removes the closure from its worker and frees its resources.
   [[gnu::always_inline]] void let_go(worker_slots& w, slot c) {
     if (w.yielded > 0 && closures_[c].waits) reclaim_slot(w, c);
     closures_.remove(list_of(w, c), c);
@@ -133,7 +129,6 @@ class scheduler {
   }
 
   bool any_idle() const { return idle_workers_ > 0; }
-  /// Marks workers with an idle slot, for retract().
   void note_idle(time_point now);
   bool idle_noted() const { return noted_at_ != never; }
   /// Returns prefetched closures that could run on marked workers that are still idle, each only
@@ -148,7 +143,7 @@ class scheduler {
   /// the closures and calls `update`.
   worker_slots* next(std::vector<slot>& run);
 
-  /// Records that a worker was added, or now accepts or refuses closures.
+  /// Must be called when a worker was added, or now accepts or refuses closures.
   void fleet_changed() {
     gangs.fleet_changed();
     ++room_version_;
@@ -168,10 +163,8 @@ class scheduler {
   void end_exclusive_wait(slot c, time_point now);
   /// Ends the isolation of a closure. REQUIRES: it does not wait for an empty worker.
   void not_exclusive(slot c);
-  /// Returns an empty worker that can run the closure immediately, or null.
   worker_slots* empty_worker_for(slot c);
-  /// Keeps a worker empty that could run the closure, and releases the previous worker. Returns the
-  /// worker, or null.
+  /// Keeps a worker empty that could run the closure, and releases the previous worker.
   worker_slots* keep_one_empty_for(slot c);
   /// Reserves the worker for an isolated closure. REQUIRES: the worker holds no closures.
   void run_exclusively_on(worker_slots& w) { w.shut |= worker_slots::runs_exclusive; }
@@ -238,7 +231,7 @@ class scheduler {
   std::vector<std::vector<placement_class*>> classes_of_;
   std::vector<std::uint32_t> free_indexes_;
   std::uint32_t next_index_ = 0;
-  std::size_t idle_workers_ = 0;         // in all idle rings
+  std::size_t idle_workers_ = 0;         // number of workers in all idle rings
   std::vector<placement_class*> dirty_;  // can have both runnable closures and a worker with room
   requirement_table requirements_;
   numbered<session_number, session_queue> queues_;
@@ -246,7 +239,7 @@ class scheduler {
   std::unordered_map<stream_id, std::unique_ptr<worker_slots>> workers_;
   std::vector<worker_slots*> by_number_;
   std::vector<stream_id> reserved_;
-  time_point noted_at_ = never;  // when idle workers were marked
+  time_point noted_at_ = never;
   std::uint64_t room_version_ = 1;
 };
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t gang_name_bytes_max = 256;
 
-/// A worker's remaining capacity while a plan is made.
 struct room {
   worker_slots* w = nullptr;
   std::uint32_t slots = 0;

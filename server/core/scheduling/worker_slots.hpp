@@ -1,6 +1,6 @@
 // A worker as the scheduler sees it. A held closure either runs in a slot or is prefetched. Workers
-// need not report which: they start closures in order of arrival, so the oldest prefetched closure
-// runs when a slot becomes free. A worker's reports can correct that assumption.
+// start closures in order of arrival, so the oldest prefetched closure is assumed to run when a
+// slot becomes free; a worker's reports can correct that assumption.
 //
 // `window` is the number of closures that the worker may hold now, between its slots and its
 // credits. It doubles while closures are answered quickly; otherwise it is halved. Long closures
@@ -8,9 +8,9 @@
 // full.
 //
 // A closure that waits for another closure's value yields its slot, so the worker temporarily has
-// one more slot, up to its credits. The waiting closure keeps its resources. When it continues,
-// more closures than slots can run for a while. If it waited for a free slot instead, it could
-// deadlock, because the closure in that slot may need a lock that the waiting closure holds.
+// one more slot, up to its credits. When it continues, more closures than slots can run for a
+// while: if it waited for a free slot, it could deadlock, because the closure in that slot may need
+// a lock that the waiting closure holds.
 //
 // A full worker is refilled when half of its window has been answered: refilling after each answer
 // would keep batches small. Engine thread only.
@@ -54,7 +54,7 @@ struct worker_slots {
   slot_list running;          // closures in slots, oldest first
   slot_list prefetched;       // sent but not started, oldest first
   resource_amounts free;
-  resource_amounts lent;  // resources lent to program ranks, or reserved for them
+  resource_amounts lent;
   std::vector<per_worker_id> built;
   std::vector<std::uint32_t> satisfied;
   placement_class* placed = nullptr;
@@ -62,14 +62,14 @@ struct worker_slots {
   readiness ready = readiness::none;
   ring_link<worker_slots> turn;
 
-  static constexpr std::uint8_t for_gang = 1;  // reserved for a gang
+  static constexpr std::uint8_t for_gang = 1;
   static constexpr std::uint8_t reserved_for_exclusive = 2;
   static constexpr std::uint8_t runs_exclusive = 4;
 
   readiness wanted() const {
     if (!open || shut != 0) return readiness::none;
     if (held() < slots) return readiness::idle;
-    if (yielded > 0) return readiness::none;  // or closures could precede the awaited one
+    if (yielded > 0) return readiness::none;  // otherwise closures could precede the awaited one
     auto const refill_at = ready == readiness::none ? window / 2 : window - 1;
     return held() <= refill_at ? readiness::prefetch : readiness::none;
   }

@@ -14,7 +14,7 @@ namespace muster::core {
 class request_ledger {
  public:
   struct request {
-    std::uint32_t first = 0;  ///< position of the first closure
+    std::uint32_t first = 0;
     std::uint32_t size = 0;
   };
 
@@ -23,7 +23,7 @@ class request_ledger {
     live_.emplace(r.first, entry{r.size, r.size - forgotten});
   }
 
-  /// Removes the closure at this position. Returns its request if this was the last closure.
+  /// Returns the closure's request if this was its last closure.
   std::optional<request> forget(std::uint32_t order) {
     auto it = live_.upper_bound(order);
     check(it != live_.begin(), "a closure must belong to a request");
@@ -34,7 +34,6 @@ class request_ledger {
     return whole;
   }
 
-  /// Returns whether the position belongs to a request that still has closures.
   bool has(std::uint32_t order) const {
     auto const it = live_.upper_bound(order);
     return it != live_.begin() && order - std::prev(it)->first < std::prev(it)->second.size;
@@ -65,7 +64,7 @@ class request_ledger {
     std::uint32_t size = 0;
     std::uint32_t left = 0;
   };
-  std::map<std::uint32_t, entry> live_;  // by position of the first closure
+  std::map<std::uint32_t, entry> live_;
 };
 
 }  // namespace muster::core

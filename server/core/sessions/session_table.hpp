@@ -41,8 +41,8 @@ struct session : job_fact {
   // processes then count towards the default limit.
   bool ignores_lost_workers = false;
 
-  bool started = false;  // a closure was sent to a worker
-  bool full = false;     // the client must pause until a notice allows it to continue
+  bool started = false;
+  bool full = false;  // the client must pause until a notice allows it to continue
   bool owns_per_worker = false;
   bool unsettled = false;
   std::string stopped_because;  // error message of closures that are cancelled while stopping
@@ -50,10 +50,10 @@ struct session : job_fact {
 
   // Only for resumable sessions.
   std::unordered_map<std::uint64_t, closure_id> by_token;  // unreleased closures
-  slot_list held;                                          // records of ended closures
-  request_ledger requests;                                 // only for durable sessions
-  std::uint64_t repeating = 0;     // requested repeats whose values are being read back
-  bool attached = false;           // a stream serves the session
+  slot_list held;
+  request_ledger requests;      // only for durable sessions
+  std::uint64_t repeating = 0;  // requested repeats whose values are being read back
+  bool attached = false;
   time_point lease_until = never;  // when the session expires if its client sends nothing
   time_point lease_alarm = never;  // alarm for lease_until, or earlier
 
@@ -61,13 +61,11 @@ struct session : job_fact {
   time_point age_alarm = never;  // when a value, or the job, becomes too old
   std::vector<call_id> joins;
 
-  /// Sets the specification and the limits that follow from it.
   void take(session_spec s, config const& c);
 
   core::delivery delivery() const { return spec.delivery; }
   session_traits const& traits() const { return traits_of(spec.delivery); }
   bool terminal() const { return state != job_state::running; }
-  /// Returns the displayed state: QUEUED for a job that has not started.
   job_state shown_state() const {
     return terminal() || started || traits().generations ? state : job_state::queued;
   }
@@ -77,13 +75,11 @@ struct session : job_fact {
 
 class session_table {
  public:
-  /// REQUIRES: both outlive the table.
   session_table(server_wide& wide, changes& out) : wide_(wide), changes_(out) {}
 
   /// At the limit, the oldest note about a removed session is dropped.
   static constexpr std::size_t notes_max = 10'000;
 
-  /// Creates a session that belongs to the core itself and is not listed.
   session& open_own(delivery d);
   session_id next_id() const { return session_id{wide_.last_session + 1}; }
   /// REQUIRES: s.id is next_id().
@@ -91,7 +87,7 @@ class session_table {
   /// Restores a session of an earlier server process. REQUIRES: the id is unused; ended sessions
   /// are restored in the order in which they ended.
   session& restore(session s) { return put(std::move(s), true); }
-  /// Removes the session and keeps a note. REQUIRES: its closures, values and queues are removed.
+  /// Keeps a note about the session. REQUIRES: its closures, values and queues are removed.
   /// @param values number of the session's succeeded closures.
   void erase(session& s, release_reason why, time_point now, std::uint64_t values = 0);
 
@@ -164,7 +160,7 @@ class session_table {
   std::uint64_t streams_ = 0;
   std::size_t held_back_ = 0;
   std::vector<session_id> unsettled_;
-  std::unordered_map<session_id, release_note> notes_;  // recently removed sessions
+  std::unordered_map<session_id, release_note> notes_;
   std::deque<session_id> notes_order_;
 };
 

@@ -28,8 +28,8 @@ namespace muster::core {
 
 class lineage_book {
  public:
-  /// Closures kept only because other closures need their values. At the limit, the oldest is
-  /// removed; values that depend on it can no longer be rebuilt.
+  /// Maximum number of closures kept only because other closures need their values. At the limit,
+  /// the oldest is removed; values that depend on it can no longer be rebuilt.
   static constexpr std::size_t alone_max = 10'000;
   /// Maximum length of a chain of dependent values that are not on the server. The value at the
   /// limit is copied immediately.

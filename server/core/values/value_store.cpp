@@ -6,7 +6,7 @@
 namespace muster::core {
 
 namespace {
-/// Kept arguments of ended closures. At the limit, the oldest arguments are dropped.
+/// Limit for the kept arguments of ended closures. At the limit, the oldest arguments are dropped.
 constexpr std::uint64_t arguments_bytes_max = std::uint64_t{64} << 20;
 }  // namespace
 
@@ -287,7 +287,7 @@ bool value_store::may_be_lost(closure_record const& r) const {
 }
 
 // Returns whether a value was lost, rather than released as intended (by age, number or its
-// client). Only lost values are rebuilt.
+// client).
 bool value_store::lost(release_reason why) {
   return why == release_reason::bytes || why == release_reason::spill_bytes ||
          why == release_reason::unreadable || why == release_reason::holder_lost;

@@ -29,7 +29,7 @@ namespace muster::core {
 
 class value_store {
  public:
-  /// Concurrent reads. Further reads wait.
+  /// Maximum number of concurrent reads. Further reads wait.
   static constexpr std::size_t reads_max = 64;
   /// Maximum number of repeated runs of a closure, and maximum depth of lost inputs. Beyond either,
   /// values are not rebuilt.
@@ -42,9 +42,9 @@ class value_store {
     std::uint64_t live = 0;  // number of values that are neither released nor dropped
     std::uint64_t bytes = 0;
     std::uint64_t spilled_bytes = 0;
-    std::uint64_t blob_bytes = 0;  // size of the blobs that values name, once for each value
+    std::uint64_t blob_bytes = 0;  // size of the blobs that values refer to, counted once per value
     std::vector<closure_id> with_arguments{};
-    std::uint64_t retry_turn = 0;  // in retry_order_; 0: no arguments are kept
+    std::uint64_t retry_turn = 0;  // position in retry_order_; 0: no arguments are kept
     bool arguments_gone = false;   // some arguments were dropped
   };
   /// A value that is being read back, with the calls and closures that wait for it.
@@ -52,11 +52,10 @@ class value_store {
     std::uint64_t bytes = 0;
     std::vector<closure_id> dependents;
     session_id repeat{};      // session whose client wants the outcome again
-    std::uint64_t token = 0;  // that closure's token
+    std::uint64_t token = 0;  // token of the closure whose outcome is repeated
     bool sent = false;
     bool orphan = false;  // released during the read
   };
-  /// A closure that runs again because its value was lost.
   struct rebuilding {
     closure_id by{};
     std::uint32_t depth = 0;
@@ -64,8 +63,6 @@ class value_store {
     std::vector<closure_id> dependents;
   };
 
-  /// REQUIRES: `wide`, which has the limits shared by all stores of the server, outlives this
-  /// object.
   value_store(closure_table& records, config const& c, server_wide& wide, changes& out)
       : records_(records),
         config_(c),
@@ -82,11 +79,10 @@ class value_store {
   holder const& of(session_number n) const { return holders_[n]; }
 
   void keep(slot c);
-  /// Removes the value from all counts.
   void let_go(slot c);
-  /// Clears a record's value after the client has released it.
+  /// Must be called after the client has released the value.
   void forget_value(slot c);
-  /// Drops a record's value and notes the reason. The record is kept.
+  /// Drops a record's value and notes the reason.
   void drop(slot c, release_reason why, time_point now, bool restored = false);
   bool has_value(closure_id id) const;
   std::optional<release_note> note_of(closure_id id) const;
@@ -101,7 +97,6 @@ class value_store {
   bool over_disk() const { return disk_.over(config_.spill_bytes_max); }
   bool too_much_in_memory() const { return bytes() - writing_bytes_ > bytes_max(); }
   bool full() const { return bytes() > bytes_max(); }
-  /// Return and dequeue the oldest value that can be dropped, or no_slot.
   slot pop_oldest_on_disk();
   slot pop_oldest_in_memory();
 
@@ -137,7 +132,6 @@ class value_store {
   std::uint32_t runs_of(closure_id id) const;
   /// Records that the closure runs again. The caller sets `by`.
   rebuilding& begin_rebuilding(closure_id id, std::uint32_t depth, time_point now);
-  /// Ends a rebuild. Restores the value if the closure still lacks it.
   rebuilding end_rebuilding(closure_id id, blob const* value);
   /// Keeps the arguments of a job's unsuccessful closure for a retry, within
   /// config::retry_bytes_max.
@@ -157,10 +151,9 @@ class value_store {
   /// A blob counts once for each value that names it.
   std::uint64_t blob_bytes() const { return blob_bytes_; }
 
-  /// Returns since when writes have failed while values should be written; otherwise `never`.
+  /// Returns the time since which values could not be written, or `never`.
   time_point disk_fails_since() const { return bytes() > spill_above() ? failing_since_ : never; }
 
-  /// Returns whether the sessions' expected repeats match the reads.
   bool repeats(std::map<session_id, std::uint64_t> const& expected) const;
   std::string invalid() const;
 
@@ -190,7 +183,6 @@ class value_store {
   budget_share memory_, disk_;  // values being written count as in memory
   std::vector<value_move> moves_;
   numbered<session_number, holder> holders_;
-  // Sizes of values that are being written or on disk.
   std::unordered_map<closure_id, std::uint64_t> spilled_;
   std::unordered_map<closure_id, release_note> release_notes_;
   std::map<closure_id, reading> reads_;

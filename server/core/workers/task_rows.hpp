@@ -82,11 +82,9 @@ inline bool worker::serves() const {
 
 class task_rows {
  public:
-  /// REQUIRES: all outlive the table.
   task_rows(config const& c, server_wide& wide, changes& out)
       : config_(c), wide_(wide), changes_(out) {}
 
-  /// Returns how many tasks of a job are expected, by index.
   using reckoned = std::function<std::int64_t(std::string const& job)>;
   /// Returns the row for a worker that attaches. The first rule that applies decides:
   /// - its explicit index
@@ -119,7 +117,6 @@ class task_rows {
     std::vector<task_row*> given_up;  // tasks whose recovery timeout has just elapsed
     bool forgot = false;              // rows were deleted since the last sweep
   };
-  /// Marks late tasks, deletes old dead rows, and finds silent tasks.
   /// @param stalled pause of the server itself, which does not count as silence.
   /// @param awaited returns whether a lost task's row is kept until the task is given up.
   sweep_result sweep(time_point now, duration stalled,
@@ -158,11 +155,10 @@ class task_rows {
  private:
   /// The tasks without an explicit index that one worker program has in one job.
   struct worker_group {
-    std::uint32_t size = 0;  // as announced
+    std::uint32_t size = 0;  // announced number of tasks
     std::uint32_t rows = 0;
     std::uint32_t present = 0;
 
-    /// Counts announced tasks that have not attached.
     std::uint32_t missing() const { return present > 0 && size > rows ? size - rows : 0; }
   };
   /// Counts of one job. Each job and group has at least one row.
@@ -170,7 +166,7 @@ class task_rows {
     std::uint32_t rows = 0;
     std::int64_t free_hint = 0;  // every lower index is in use
     std::uint32_t occupied = 0;  // rows with an index in use
-    std::uint32_t missing = 0;   // sum over all groups
+    std::uint32_t missing = 0;
     std::map<std::uint64_t, worker_group> groups;
   };
   using tallies = std::unordered_map<std::string, job_tally>;

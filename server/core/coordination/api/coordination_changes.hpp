@@ -1,8 +1,7 @@
 // State changes of a step, with their reasons: the only source for readers of the coordination
-// core. Changes are complete: a reader that applies them all has the state of all clusters,
-// generations, tasks, barriers and keys (see tests/coordination/changes_model.hpp). Heartbeats are
-// not changes; waiting calls are changes only at barriers. Replies do not wait until readers have
-// handled changes.
+// core. Changes are complete: a reader that applies them all has the core's state of all clusters
+// (see tests/coordination/changes_model.hpp). Heartbeats are not changes; waiting calls are changes
+// only at barriers.
 //
 // Changes are in chronological order and valid until the next step. A generation can end, and the
 // next begin, within a step; changes after `generation_begun` belong to the new generation.
@@ -61,8 +60,8 @@ enum class generation_why : std::uint8_t {
   task_failed,
   registration_failed,
   shutdown_failed,
-  given_up,  ///< by fail_cluster
-  stopped,   ///< by the end of the server or cluster, or to start the next generation
+  given_up,
+  stopped,  ///< because the server or cluster ends, or to start the next generation
 };
 
 struct generation_changed {
@@ -113,16 +112,16 @@ enum class failed_why : std::uint8_t {
   silent,
   connection_closed,
   restarted,          ///< another process tried to replace it without permission
-  generation_failed,  ///< all tasks, because errors could not be delivered
+  generation_failed,  ///< all tasks failed, because errors could not be delivered
   registration_failed,
   shutdown_failed,
-  given_up,  ///< all tasks, by fail_cluster
+  given_up,
 };
 
 struct task_failed {
   task_index task = no_task;
   failed_why why{};
-  bool casualty = false;  ///< a consequence of another task's failure
+  bool casualty = false;
   fault_ptr error;
 };
 
@@ -164,7 +163,6 @@ struct notice_changed {
 
 enum class barrier_number : std::uint64_t {};
 
-/// Determines which callers are answered at the end of a barrier, and how.
 enum class barrier_purpose : std::uint8_t { user = 0, registration = 1, devices = 2, shutdown = 3 };
 constexpr auto enum_names(barrier_purpose) {
   using enum barrier_purpose;
@@ -172,7 +170,7 @@ constexpr auto enum_names(barrier_purpose) {
                                       "devices", shutdown, "shutdown");
 }
 
-/// In ascending order.
+/// Task indices in ascending order.
 using participants = std::vector<task_index>;
 
 struct barrier_begun {
@@ -187,10 +185,10 @@ struct barrier_begun {
 
 enum class barrier_move : std::uint8_t {
   came,
-  superseded,  ///< by a newer call of the task, which follows
+  superseded,  ///< replaced by a newer call of the same task
   withdrawn,   ///< the caller disconnected, or was answered before its own deadline
   gave_up,     ///< after `withdrawn`: the task has arrived, so it is not missing
-  task_gone,   ///< failed, left or restarted, as another change reports
+  task_gone,   ///< the task failed, left or restarted
 };
 
 struct barrier_moved {
@@ -212,7 +210,7 @@ enum class barrier_outcome : std::uint8_t {
   timed_out,
   task_failed,
   task_left,
-  in_error_before,      ///< a participant was already in error
+  in_error_before,
   miscounted,           ///< a call has a different use count
   unknown_participant,  ///< a call names a task that is not in the cluster
   other_participants,   ///< a call names other participants than the first call
@@ -248,7 +246,6 @@ struct key_changed {
   key_why why{};
 };
 
-/// A change that owns memory.
 using rich_change =
     std::variant<task_known, task_failed, task_addressed, barrier_begun, barrier_ended,
                  barrier_forgotten, key_changed, cause_found, error_delivered, cluster_declared>;
@@ -271,13 +268,12 @@ struct changes {
   std::vector<incident> incidents;
 
   void clear() {
-    constexpr std::size_t kept = 16'384;  // larger lists are released
+    constexpr std::size_t kept = 16'384;
     incidents.capacity() > kept ? std::vector<incident>().swap(incidents) : incidents.clear();
     if (list.empty()) return;
     list.capacity() > kept ? std::vector<change>().swap(list) : list.clear();
     rich.capacity() > kept ? std::vector<rich_change>().swap(rich) : rich.clear();
   }
-  /// Calls `take(cluster, change)` for each change in order, starting with index `first`.
   template <class Take>
   void each(Take take, std::size_t first = 0) const {
     for (auto i = first; i < list.size(); ++i) {

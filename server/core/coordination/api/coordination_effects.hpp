@@ -39,13 +39,13 @@ using key_value = std::pair<std::string, blob>;
 
 struct reply {
   call_id call{};
-  fault_ptr fault;  ///< null: success
+  fault_ptr fault;
   std::variant<std::monostate,
                core::incarnation,  // register_task, heartbeat: incarnation of the service
                std::shared_ptr<task_states const>,  // get_task_state, watch_tasks
-               key_value,                           // get_, increment_key_value: key as requested
-               std::vector<key_value>,              // get_key_value_dir
-               std::int64_t,                        // enter_barrier: its counter
+               key_value,               // get_key_value, increment_key_value: key as requested
+               std::vector<key_value>,  // get_key_value_dir
+               std::int64_t,            // enter_barrier: its counter
                std::shared_ptr<alive_tasks const>,
                std::shared_ptr<std::vector<blob> const>>  // wait_for_all_tasks
       body;
@@ -61,13 +61,13 @@ struct effects {
   std::vector<reply> replies;
   std::vector<fact> facts;  ///< only if limits::journalled is set
   coordination::changes changes;
-  status declared;  ///< result of create_, redeclare_ or remove_cluster
+  status declared;  ///< result of create_cluster, redeclare_cluster or remove_cluster
   cluster_id cluster{};
   void clear() {
     replies.clear();
     facts.clear();
     changes.clear();
-    declared.code = code::ok;  // usually unchanged, with an empty message
+    declared.code = code::ok;
     declared.message.clear();
     cluster = {};
   }

@@ -23,7 +23,7 @@ enum class agent_state : std::uint8_t {
 
 struct cluster_fact {
   cluster_spec spec;
-  std::optional<cluster_spec> next{};  ///< pending declaration
+  std::optional<cluster_spec> next{};
   std::uint64_t generation = 0;
   core::incarnation incarnation{};
   time_point started{};
@@ -66,7 +66,7 @@ struct key_fact {
 /// A finished barrier. `counter`: number of its next use.
 struct barrier_fact {
   std::string id;
-  bool forgotten = false;  ///< the other fields are not set
+  bool forgotten = false;  ///< if true, the other fields are not set
   std::int64_t counter = 0;
   std::uint8_t purpose = 0;
   std::optional<std::vector<task_index>> who{};  ///< empty: the whole cluster

@@ -1,5 +1,5 @@
-// Field tables of coordination data; see core/api/described.hpp. The numbers are also those of
-// journal entries.
+// Field tables of coordination data; see core/api/described.hpp. Journal entries use the same
+// numbers.
 #pragma once
 
 #include <utility>
@@ -38,7 +38,6 @@ constexpr auto fields_of(std::type_identity<cluster_spec>) {
                 field(8, "register_barrier", &t::register_barrier), field(11, "renew", &t::renew));
 }
 
-/// Stored form of a fault, with a barrier instance as two fields.
 struct fault_entry {
   muster::code code{};
   std::string message{};

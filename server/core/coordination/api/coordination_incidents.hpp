@@ -33,7 +33,7 @@ struct cluster_ready {
 };
 
 enum class takes_effect : std::uint8_t {
-  as_it_is,  ///< already in force
+  as_it_is,
   at_once,
   never,  ///< not until the cluster is removed, because it does not renew itself
   with_new_generation,
@@ -46,7 +46,6 @@ struct cluster_changed {
   takes_effect when{};
 };
 
-/// A failure that is not a consequence of another failure.
 struct task_failed {
   std::string task;
   fault_ptr why;
@@ -65,7 +64,6 @@ struct barrier_failed {
   fault_ptr why;
 };
 
-/// A task has waited at the barrier for a long time.
 struct barrier_stuck {
   std::string id;
   std::size_t arrived = 0;

@@ -9,28 +9,30 @@
 namespace muster::core::coordination {
 
 struct limits {
-  /// Further clusters are refused.
+  /// Maximum number of clusters. Further clusters are refused.
   std::size_t clusters_max = 1'000;
-  /// Tasks of one cluster. Larger declarations are refused.
+  /// Maximum number of tasks of one cluster. Larger declarations are refused.
   std::uint32_t tasks_max = 100'000;
-  /// Parked calls of one cluster: about three per task, plus waits for keys. At the limit, calls
-  /// fail immediately with RESOURCE_EXHAUSTED.
+  /// Maximum number of parked calls of one cluster: about three per task, plus waits for keys. At
+  /// the limit, calls fail immediately with RESOURCE_EXHAUSTED.
   std::size_t parked_calls_max = 1'000'000;
-  /// Running barriers of one cluster. At the limit, a call that would start another barrier is
-  /// refused.
+  /// Maximum number of running barriers of one cluster. At the limit, a call that would start
+  /// another barrier is refused.
   std::size_t barriers_max = 100'000;
-  /// Finished barriers kept for late callers and counters. At the limit, the oldest is removed, and
-  /// the counter of a later call to its id is not checked.
+  /// Maximum number of finished barriers kept for late callers and counters. At the limit, the
+  /// oldest is removed, and the counter of a later call to its id is not checked.
   std::size_t finished_barriers_max = 20'000;
   std::size_t barrier_id_bytes_max = 4'096;
   /// Longer keys are refused.
   std::size_t key_bytes_max = 65'536;
-  /// Keys of one cluster, and total size of its keys and values. At the limit, inserts are refused.
+  /// Maximum number and total size of one cluster's keys and values. At the limit, inserts are
+  /// refused.
   std::size_t keys_max = 10'000'000;
   std::size_t value_bytes_max = std::size_t{8} << 30;
-  /// Size of one task's device descriptions. Larger descriptions are refused.
+  /// Maximum size of one task's device descriptions. Larger descriptions are refused.
   std::size_t device_bytes_max = 16u << 20;
-  /// Device names kept for views of a task. Further names are dropped; longer names are truncated.
+  /// Limits of device names in views of a task. Further names are dropped; longer names are
+  /// truncated.
   std::size_t device_names_max = 16;
   std::size_t device_name_bytes_max = 128;
 
@@ -43,10 +45,10 @@ struct limits {
   /// within these bounds.
   duration answer_margin_min = std::chrono::milliseconds(50);
   duration answer_margin_max = std::chrono::seconds(1);
-  /// A later tick shows that the server was stalled. The lost time is added to all heartbeat
-  /// timeouts.
+  /// A tick that is later than this shows that the server was stalled. The lost time is added to
+  /// all heartbeat timeouts.
   duration stall_grace = std::chrono::seconds(1);
-  /// Whether steps produce records for a restart; see coordination_facts.hpp.
+  /// Whether steps produce records for a restart.
   bool journalled = false;
   /// Whether another process takes over sockets and state when this process exits, so that agents
   /// survive.

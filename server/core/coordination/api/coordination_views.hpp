@@ -49,7 +49,7 @@ struct agent_view {
   std::uint32_t index = 0;
   agent_health health = agent_health::missing;
   core::incarnation incarnation{};
-  std::string peer;  ///< address of its connection; empty: unknown
+  std::string peer;
   bool recoverable = false;
   time_point registered_at{};   ///< zero: never
   time_point last_heartbeat{};  ///< zero: never
@@ -58,7 +58,6 @@ struct agent_view {
   std::size_t devices = 0;
   std::vector<std::string> device_names;
   fault_ptr error;
-  /// The error is a consequence of another task's error.
   bool casualty = false;
   /// If LATE for a barrier: its id, and when the first task started to wait there.
   std::string late_for;
@@ -128,7 +127,7 @@ struct generation_view {
   time_point ended{};    ///< zero: not ended
   std::optional<first_cause> cause;
   std::array<std::size_t, 6> by_health{};
-  std::size_t unheard = 0;  ///< connected tasks that are unheard; see agent_view
+  std::size_t unheard = 0;  ///< connected tasks that are `unheard` (see agent_view)
   std::size_t barriers_running = 0;
   std::size_t barriers_remembered = 0;
   std::size_t keys = 0;
@@ -145,13 +144,13 @@ struct unreachable_tasks {
 
   std::size_t count = 0;
   std::vector<std::string> first;
-  time_point since = never;  ///< first detection
+  time_point since = never;  ///< time of the first detection
   bool notice_is_set = false;
 };
 
 struct cluster_view {
   cluster_spec spec;
-  std::optional<cluster_spec> next;  ///< declaration for the next generation
+  std::optional<cluster_spec> next;
   std::string address;
   generation_view generation;
   std::vector<generation_view> past;  ///< newest first, at most 16

@@ -20,7 +20,6 @@ struct job_spec {
   bool operator==(job_spec const&) const = default;
 };
 
-/// How tasks are notified that the cluster has failed.
 enum class error_delivery : std::uint8_t {
   automatic = 0,  ///< heartbeat if sockets outlive the server process (limits::outlives), else poll
   poll = 1,       ///< parked polls are answered immediately, and fail if the server exits
@@ -64,7 +63,6 @@ struct cluster_spec {
   /// Zero: tasks leave without a barrier.
   duration shutdown_timeout = std::chrono::minutes(5);
   bool register_barrier = true;
-  /// Whether tasks can fail and return without an error for other tasks.
   bool recoverable = false;
   /// Whether a task that timed out may register again with a new incarnation. Implied by `renew`,
   /// which then starts a new generation.
@@ -84,9 +82,8 @@ struct cluster_spec {
   std::optional<std::vector<std::string>> stateful_jobs = {};
 
   task_index size() const;
-  /// Returns the index of task `id` in the role, or `no_task`. If `job` is empty, `id` counts
-  /// through the whole cluster, as in JAX. The same applies to "jax_worker", unless a role has that
-  /// name.
+  /// Returns the index of task `id` in the role, or `no_task`. If `job` is empty, or is
+  /// "jax_worker" and no role has that name, `id` counts through the whole cluster, as in JAX.
   task_index find(std::string_view job, std::int64_t id) const;
   /// Returns the index of the task's role in `jobs`, and the task's id in the role. REQUIRES: task
   /// < size().

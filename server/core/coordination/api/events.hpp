@@ -20,8 +20,8 @@ struct create_cluster {
 
 /// Replaces the cluster's declaration, except its name. It takes effect immediately if no task has
 /// registered and no call waits (keys are kept), or if the generation has ended and can be renewed;
-/// otherwise with the next generation. Reports an incident if anything changes. Errors: as
-/// create_cluster. REQUIRES (also below): the cluster exists.
+/// otherwise with the next generation. Errors: as create_cluster. REQUIRES (also below): the
+/// cluster exists.
 struct redeclare_cluster {
   cluster_id cluster{};
   cluster_spec spec;

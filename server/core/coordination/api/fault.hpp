@@ -22,7 +22,7 @@ inline constexpr task_index no_task = ~task_index{0};
 
 struct barrier_instance {
   std::string id;
-  std::int64_t counter = 0;  ///< use of the id, starting with 0
+  std::int64_t counter = 0;  ///< number of the id's use, starting with 0
   bool operator==(barrier_instance const&) const = default;
 };
 
@@ -72,8 +72,7 @@ struct task_error {
   }
 };
 
-/// Usable part of the 8 KB for trailers, in encoded form: messages are percent-encoded, details
-/// base64-encoded.
+/// Usable part of the 8 KB for trailers. Messages are percent-encoded, details base64-encoded.
 inline constexpr std::size_t trailer_bytes_max = 7'000;
 /// Returns the length of the longest prefix that has at most `bytes` when encoded. gRPC sends three
 /// bytes for each byte that is not printable ASCII.
@@ -88,7 +87,6 @@ fault_ptr task_fault(task_index t, code c, std::string_view message, bool report
 fault_ptr heartbeat_fault(fault const& told, std::string const& how);
 /// Callers continue counting from this barrier instance.
 fault_ptr barrier_fault(barrier_instance b, code c, std::string_view message);
-/// Returns a fault for a caller that names another incarnation of the service.
 fault wrong_service(core::incarnation believed, core::incarnation now);
 /// Example: "key: has 70000 bytes, the limit is 65536".
 std::string longer_than(std::string_view field, std::size_t bytes, std::size_t bytes_max);

@@ -119,7 +119,7 @@ struct get_key_value {
   caller from;
   std::string key;
   bool wait = true;  ///< false: fails with NOT_FOUND if the key is missing
-  /// These fields identify the waiting task, if set.
+  /// Set if the waiting task is known.
   core::incarnation incarnation{};
   std::string peer;
 };

@@ -1,5 +1,4 @@
-// A barrier: an id and its running or last instance. Plain data of barrier_table; engine thread
-// only.
+// A barrier: an id and its running or last instance. Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +33,7 @@ struct barrier {
   std::shared_ptr<participants const> who;
   // Waiting calls while running, indexed as `who`. 0 if the task has not arrived.
   std::vector<call_id> calls;
-  // Indexed as `who`.
+  // Arrival times, indexed as `who`.
   std::vector<time_point> came;
   // Whether the task arrived and was answered before its own deadline, indexed as `who`. Such a
   // task is not missing.
@@ -42,7 +41,6 @@ struct barrier {
   std::size_t gave_up_count = 0;
   std::string missing;  // cached, because a thousand callers can need it at once
   time_point missing_at{};
-  // position in the list of running or finished barriers
   std::list<barrier_number>::iterator place;
 
   /// Returns who->size() if the task is not a participant.

@@ -1,8 +1,7 @@
 // The barriers of one generation, the calls that wait at them, and their deadlines. Running
-// barriers are ordered by start, finished barriers by end. The owner, `service`, handles the
-// consequences of an end and answers callers. Pure; engine thread only. Limits: the owner refuses
-// calls that would exceed barriers_max running barriers; beyond finished_barriers_max, the oldest
-// finished barrier is removed.
+// barriers are ordered by start, finished barriers by end. Pure; engine thread only. Limits: the
+// owner refuses calls that would exceed barriers_max running barriers; beyond
+// finished_barriers_max, the oldest finished barrier is removed.
 //
 //   (unknown) --open--> running --end--> finished --open: the next instance--> running
 //        ^                                   |
@@ -50,7 +49,6 @@ enum class arrival_fit : std::uint8_t {
   no_participant,
 };
 
-/// The result with which an instance ends.
 struct barrier_verdict {
   barrier_outcome how = barrier_outcome::passed;
   fault_ptr fault = nullptr;  ///< null: passed
@@ -66,12 +64,11 @@ struct barrier_end {
     call_id call{};
     task_index task = no_task;
   };
-  std::vector<waiter> waiters;  // by position; no longer waiting
+  std::vector<waiter> waiters;  // sorted by position; no longer parked
 };
 
 class barrier_table {
  public:
-  /// `tasks`: size of the whole cluster. `stuck_after`: see cluster_spec.
   barrier_table(task_index tasks, duration stuck_after, limits const& l, change_log log);
 
   /// References are valid until the barrier is removed.
@@ -115,7 +112,6 @@ class barrier_table {
   void stop_clock(barrier_number n) { set_due(all_.at(n), never); }
   void keep_missing(barrier_number n, std::string text, time_point now);
 
-  /// Returns the record of the id's last finished instance.
   barrier_fact fact_of(std::string const& id) const;
   /// Restores a finished barrier. REQUIRES: the id is unknown; barriers are restored in the order
   /// in which they ended.
@@ -145,7 +141,8 @@ class barrier_table {
   // By time, then by id, so that effects do not depend on numbers.
   std::map<std::pair<time_point, std::string_view>, barrier_number> due_;
   change_log const log_;
-  bool has_forgotten_ = false;  // counters of unknown ids cannot be checked
+  // Barriers were removed, so counters of unknown ids cannot be checked.
+  bool has_forgotten_ = false;
 };
 
 }  // namespace muster::core::coordination

@@ -24,7 +24,6 @@ class failure_record {
   }
   bool add_victim(task_index t) { return victims_.insert(t).second; }
   std::set<task_index> const& victims() const { return victims_; }
-  /// Returns whether the task's error is a consequence of another task's error.
   bool is_casualty(task_index t) const {
     return cause_ && cause_task_ != t && !victims_.contains(t);
   }
@@ -37,9 +36,7 @@ class failure_record {
   bool failed() const { return failed_; }
   /// Returns false if the generation had already failed.
   bool fail() { return !std::exchange(failed_, true); }
-  /// Returns the error that was delivered to polling tasks, or null.
   fault_ptr const& broadcast() const { return broadcast_; }
-  /// Returns false if the delivered error is already set.
   bool set_broadcast(fault_ptr f) {
     if (broadcast_) return false;
     broadcast_ = std::move(f);

@@ -23,10 +23,9 @@ class alive_groups {
   alive_group_id ask(std::vector<task_index> const& tasks, task_index t, call_id call);
   /// REQUIRES: the call waits in this group.
   void withdraw(alive_group_id g, call_id call);
-  /// Members and calls of a group whose connected members have all sent a query.
   struct complete {
     std::vector<task_index> tasks;
-    std::vector<call_id> calls;  // ascending
+    std::vector<call_id> calls;
   };
   std::optional<complete> take_if_complete(alive_group_id g, connected const& is_connected);
 
@@ -43,9 +42,9 @@ class alive_groups {
   struct group {
     std::vector<task_index> tasks;
     std::map<call_id, task_index> calls;
-    std::vector<std::uint32_t> asked;  // number of calls, indexed as `tasks`
+    std::vector<std::uint32_t> asked;
     // Position of a connected task that had sent no query at the last check. The next check starts
-    // there, so a thousand callers of one set cost a thousand steps, not a million.
+    // there, so that a thousand callers cost a thousand steps, not a million.
     std::size_t awaited = 0;
 
     std::size_t position(task_index t) const;

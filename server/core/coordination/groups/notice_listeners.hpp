@@ -28,12 +28,11 @@ class notice_waits {
 
   notice_waits(task_index tasks, change_log log) : tasks_(tasks), log_(log) {}
 
-  /// Records that a call of the task waits for the notice.
   void waits(task_index t) {
     ++tasks_[t].calls;
     set(t, state::listens);
   }
-  /// Records that such a call has ended. `told`: it was answered with the notice.
+  /// `told`: the call was answered with the notice.
   void over(task_index t, bool told) {
     auto& a = tasks_[t];
     if (a.calls > 0 && --a.calls > 0) return;
@@ -53,7 +52,7 @@ class notice_waits {
     untold_.push_back(t);
     if (due_ == never) due_ = now + together;
   }
-  /// Returns when to report the tasks that take_unreported() returns.
+  /// Returns the time at which to report the tasks that take_unreported() returns.
   time_point due() const { return due_; }
   std::vector<task_index> take_unreported() {
     due_ = never;
@@ -76,7 +75,6 @@ class notice_waits {
       if (tasks_[t].is == state::deaf) all.push_back(t);
     return all;
   }
-  /// Start of the current period with deaf tasks. Meaningless if there are none.
   time_point since() const { return since_; }
   void write_state(change_log const& log) const {
     for (task_index t = 0; t < tasks_.size(); ++t)

@@ -14,8 +14,6 @@ namespace muster::core::coordination {
 
 class task_watches {
  public:
-  /// `lists`: number of task lists that can be watched. `interval`, `few`: see
-  /// limits::watch_interval and limits::few_watchers.
   task_watches(std::size_t lists, duration interval, std::size_t few = 0)
       : snapshots_(lists), interval_(interval), few_(few) {}
 
@@ -50,7 +48,6 @@ class task_watches {
   }
 
   time_point due() const { return due_; }
-  /// Removes and returns all watchers.
   std::set<call_id> take() {
     due_ = never;
     return std::exchange(watchers_, {});
@@ -59,7 +56,7 @@ class task_watches {
 
  private:
   std::set<call_id> watchers_;
-  // by list; last states sent, or null
+  // last states sent for each list, or null
   std::vector<std::shared_ptr<task_states const>> snapshots_;
   time_point snapshot_at_{};
   time_point due_ = never;

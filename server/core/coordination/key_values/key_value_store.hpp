@@ -32,7 +32,7 @@ class key_value_store {
     std::string asked;  // the caller's spelling of the key, if different
     std::string peer;
   };
-  /// By call, and therefore in order of arrival.
+  /// Sorted by call, and therefore in order of arrival.
   using waiters = std::map<call_id, waiter>;
 
   key_value_store(limits const& l, change_log log) : limits_(l), log_(log) {}
@@ -60,7 +60,6 @@ class key_value_store {
   key_wait_id wait(std::string const& key, call_id call, waiter w);
   /// REQUIRES: the call waits there.
   void withdraw(key_wait_id id, call_id call);
-  /// Removes and returns all calls that wait for `key`.
   waiters wake(std::string_view key);
   std::map<std::string, key_wait_id, std::less<>> const& waiting() const { return waiting_; }
   /// REQUIRES (also below): calls wait there.
@@ -96,7 +95,7 @@ class key_value_store {
   slot_table<key_wait_id, wait_of_key> waits_;
   std::map<std::string, key_wait_id, std::less<>> waiting_;
   std::size_t waiting_calls_ = 0;
-  std::size_t bytes_ = 0;  // keys and values
+  std::size_t bytes_ = 0;  // total size of keys and values
   change_log const log_;
 };
 

@@ -32,7 +32,6 @@ class closed_connections {
       if (closed_at_[t] != never) closed_at_[t] = now;
   }
 
-  /// Returns a time not later than the oldest entry, or never.
   time_point oldest() const { return order_.empty() ? never : order_.front().at; }
   /// Removes and returns the tasks recorded until then that have been silent since.
   std::vector<task_index> take(time_point until) {
@@ -41,7 +40,7 @@ class closed_connections {
       auto const t = order_.front().task;
       order_.pop_front();
       if (closed_at_[t] == never) continue;
-      if (closed_at_[t] > until) {  // closed again since
+      if (closed_at_[t] > until) {  // the connection was closed again since
         order_.push_back({closed_at_[t], t});
         continue;
       }

@@ -1,6 +1,5 @@
-// The tasks of one generation: their states, the identities by which their calls are recognized,
-// and the connected tasks ordered by last sign of life. All tasks have the same timeout, so the
-// first task in this order times out first. Pure; engine thread only.
+// The tasks of one generation, and the connected tasks ordered by last sign of life. All tasks have
+// the same timeout, so the first task in this order times out first. Pure; engine thread only.
 //
 //   disconnected ---connect---> connected ---fail---> error
 //
@@ -22,14 +21,14 @@ namespace muster::core::coordination {
 
 struct task : task_fact {
   std::optional<core::incarnation> registering;  // waits for other tasks under this incarnation
-  core::incarnation known_as{};                  // key in the registry's index
-  time_point alive_at{};                         // last heartbeat or other call
-  time_point beat_at{};                          // last heartbeat since it connected; zero: none
-  duration beat_interval{};                      // between the last two heartbeats; zero: unknown
+  core::incarnation known_as{};
+  time_point alive_at{};     // last heartbeat or other call
+  time_point beat_at{};      // last heartbeat since it connected; zero: none
+  duration beat_interval{};  // between the last two heartbeats; zero: unknown
   // Neighbors in the order of signs of life; `no_task` at the ends.
   task_index beats_before = no_task;
   task_index beats_after = no_task;
-  time_point last_seen{};  // any call
+  time_point last_seen{};  // last call of any kind
   std::string peer;
 
   time_point last_message_at() const { return std::max(last_seen, alive_at); }
@@ -64,7 +63,6 @@ class task_registry {
   void become_recoverable(task_index t) {
     if (!std::exchange(tasks_[t].recoverable, true)) log_.note(task_known{tasks_[t]});
   }
-  /// Sets whether the task waits or has waited for a preemption notice.
   void set_notice_wait(task_index t, bool on) { tasks_[t].hears_notices = on; }
   /// Sets the incarnation with which the task waits for other tasks; empty: it does not wait.
   void await(task_index t, std::optional<core::incarnation> i) {
@@ -72,7 +70,7 @@ class task_registry {
   }
   /// Allowed in any state.
   void connect(task_index t, core::incarnation i, time_point now);
-  /// Records that a new process has replaced the task. REQUIRES: the task is connected.
+  /// REQUIRES: the task is connected.
   void replace(task_index t, core::incarnation i, time_point now);
   /// Returns false if the task is already in error; the first error is kept.
   bool fail(task_index t, fault_ptr error, bool casualty, failed_why why);
@@ -94,7 +92,6 @@ class task_registry {
   void identify(task_index t, core::incarnation i, std::string const& peer);
   /// Returns the task with this incarnation, otherwise with this address, otherwise `no_task`.
   task_index find(core::incarnation i, std::string const& peer) const;
-  /// Returns whether a task has registered or is registering with this incarnation.
   bool knows(core::incarnation i) const;
   std::vector<core::incarnation> incarnations() const;
   std::vector<std::string> peers() const;

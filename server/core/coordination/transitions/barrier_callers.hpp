@@ -1,5 +1,4 @@
-// Parks, removes and answers calls at barriers. error_propagation handles the consequences of a
-// barrier's end. Engine thread only; pure.
+// Parks, removes and answers calls at barriers. Engine thread only; pure.
 #pragma once
 
 #include "server/core/coordination/groups/device_exchange.hpp"
@@ -7,7 +6,6 @@
 
 namespace muster::core::coordination {
 
-/// Tasks that fail or leave at the same time.
 class leavers {
  public:
   leavers(std::vector<task_error> const& all, task_index tasks)
@@ -46,8 +44,8 @@ class barrier_callers {
   void supersede(barrier const& b, task_index t);
   /// REQUIRES: the call was removed from the parked calls.
   void withdraw(waiting_call const& w);
-  /// Handles tasks that fail or leave. For recoverable tasks, only removes their calls. Returns the
-  /// result with which the barrier must end; without a fault, the barrier continues or has ended.
+  /// For recoverable tasks, only removes their calls. Returns the result with which the barrier
+  /// must end; without a fault, the barrier continues or has ended.
   barrier_verdict leave(barrier_number n, leavers const& gone);
   /// Ends the instance and unparks its callers. Reports an incident if a user barrier fails.
   /// REQUIRES: the instance is running.
@@ -58,7 +56,7 @@ class barrier_callers {
   /// Blames the missing tasks for the failure of one of the service's barriers. The other tasks are
   /// casualties.
   void blame_missing(barrier const& b);
-  /// Stores a task's first device descriptions. Returns null, or the error.
+  /// Returns null, or the error.
   fault_ptr bring(wait_for_all_tasks& r);
 
   device_exchange const& devices() const { return devices_; }

@@ -19,7 +19,7 @@ class barrier_faults {
   /// Returns why a new instance can never pass, or null. `unknown`: name of a participant that is
   /// not in the cluster.
   fault_ptr unsatisfiable(barrier const& b, std::string const& unknown) const;
-  /// Returns the error for a call that does not match the instance. `who`: the caller's own name.
+  /// `who`: the caller's own name.
   fault_ptr unfit(barrier const& b, arrival const& a, arrival_fit fit, task_ref const& who,
                   std::string const& unknown) const;
   fault_ptr timed_out(barrier const& b);
@@ -28,7 +28,6 @@ class barrier_faults {
 
   /// Returns the message for a caller whose deadline is near. `waited`: duration of the wait.
   std::string early(barrier const& b, std::string const& waited);
-  /// Returns the message for a task that has broken one of the service's barriers.
   std::string missing_task_message(barrier const& b, task_index t) const;
   /// Cached for one second unless tasks arrive or leave, because ten thousand callers with the same
   /// deadline need the text.

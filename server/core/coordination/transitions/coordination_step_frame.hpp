@@ -66,8 +66,7 @@ struct step_frame {
   std::string task_name(task_index t) const { return spec.task_name(t); }
 
   bool full() const { return calls.size() >= limits.parked_calls_max; }
-  /// Refuses the call if the limit of parked calls is reached. Returns whether the call was
-  /// refused.
+  /// Returns whether the call was refused, because the limit of parked calls is reached.
   bool refused_as_full(caller const& from) {
     if (full())
       refuse(from, code::resource_exhausted, "the cluster has reached its limit on waiting calls");

@@ -39,7 +39,7 @@ void error_propagation::announce_external_failure(fault_ptr const& f, bool refus
 void error_propagation::finish_external_failure(fault_ptr const& f) {
   for (auto const n : callers_.running()) {
     auto const b = callers_.running(n);
-    if (!b) continue;  // ended by another barrier
+    if (!b) continue;
     // Agents repeat a registration that fails with most other codes, which would start a new run.
     auto const c = b->id == step_.own.registration ? code::failed_precondition : f->code;
     end_barrier(n, {barrier_outcome::given_up, barrier_fault(*b, c, f->message)});

@@ -34,14 +34,13 @@ class error_propagation {
   /// Handles fail_cluster, and answers all polls. REQUIRES: the generation has not failed.
   void announce_external_failure(fault_ptr const& f, bool refuses);
   /// Ends running barriers. If errors cannot be delivered, puts all tasks in error. REQUIRES:
-  /// announce_external_failure() was called, and queries for living tasks were answered, because
-  /// this call would answer them as usual.
+  /// announce_external_failure() was called, and queries for living tasks were answered.
   void finish_external_failure(fault_ptr const& f);
   /// Disconnects the tasks that are connected or in error. A shutdown reports no incidents.
   void leave(std::vector<task_index> const& tasks, left_why why);
   /// Removes the tasks from running barriers, which continue or end.
   void leave_barriers(std::vector<task_error> const& gone);
-  /// Ends a barrier and answers its callers. REQUIRES: the barrier is running.
+  /// REQUIRES: the barrier is running.
   barrier_end end_barrier(barrier_number n, barrier_verdict v);
 
  private:

@@ -38,8 +38,7 @@ class failure_detector {
  private:
   void check_heartbeats();
   void check_connections();
-  /// Fails the tasks in `dead`. `how` returns how a task died; `told` is the error for all other
-  /// tasks.
+  /// `how` returns how a task died; `told` is the error for all other tasks.
   void fail(std::vector<task_index> const& dead, failed_why why,
             std::function<std::string(task_index)> const& how, std::string const& told);
 
@@ -49,7 +48,7 @@ class failure_detector {
   task_descriptions const& descriptions_;
   generation_record& record_;
   error_propagation& propagation_;
-  time_point next_check_{};  // limits the rate of heartbeat checks
+  time_point next_check_{};
 };
 
 }  // namespace muster::core::coordination

@@ -18,7 +18,6 @@ class generation_record {
   generation_state state() const;
 
   void begin(task_index t);
-  /// Called when a task has connected. Continues a generation that ended without failure.
   void go_on() {
     if (!failures_.failed() && ended_ != time_point{}) end(generation_why::goes_on, {});
   }
@@ -37,9 +36,8 @@ class generation_record {
   /// fail().
   void refuse() { refuses_ = true; }
   bool refuses() const { return refuses_; }
-  /// Fails the generation, once. `f`: the error that is displayed and sent to tasks.
+  /// `f`: the error that is displayed and sent to tasks.
   void fail(fault_ptr const& f, generation_why why);
-  /// Ends the generation if all tasks had registered and all have left.
   void end_if_all_left();
   void stop() {
     if (ended_ == time_point{}) end(generation_why::stopped, step_.now);

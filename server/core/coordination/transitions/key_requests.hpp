@@ -13,8 +13,8 @@ class key_requests {
 
   void on(insert_key_value& r);
   void on(get_key_value& r);
-  /// Adds to a number stored as text. A missing key counts as 0. Errors: FAILED_PRECONDITION if the
-  /// value is not a number, or if the sum is too large.
+  /// A missing key counts as 0. Errors: FAILED_PRECONDITION if the value is not a number, or if the
+  /// sum is too large.
   void on(increment_key_value& r);
   void on(get_key_value_dir& r);
   /// Erases a key, or a directory with all keys below it.

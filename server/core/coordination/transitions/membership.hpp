@@ -1,5 +1,5 @@
-// Transitions of a single task: register, send heartbeats, fail, leave. error_propagation handles
-// the consequences for other tasks. Engine thread only; pure.
+// Transitions of a single task. error_propagation handles the consequences for other tasks. Engine
+// thread only; pure.
 #pragma once
 
 #include "server/core/coordination/transitions/error_polling.hpp"
@@ -20,8 +20,7 @@ class membership {
         polls_(polls),
         record_(record) {}
 
-  /// Connects the task from any state. A task that returns from an error does not receive an
-  /// earlier failure of the generation.
+  /// A task that returns from an error does not receive an earlier failure of the generation.
   void connect(task_index t, core::incarnation i, time_point now) {
     auto const other = registry_[t].incarnation != i;
     auto const back = registry_[t].state == agent_state::error;
@@ -34,7 +33,7 @@ class membership {
   }
   /// REQUIRES: the task waits for other tasks.
   void join(task_index t, time_point now) { connect(t, registry_[t].registering.value(), now); }
-  /// Registers a connected task again. Returns whether a new process has replaced it.
+  /// Returns whether a new process has replaced the task's process.
   bool reconnect(register_task const& r, time_point now) {
     auto const t = r.task.index;
     auto const other = registry_[t].incarnation != r.incarnation;
@@ -49,8 +48,7 @@ class membership {
     closed_.forget(t);
     return other;
   }
-  /// Records a heartbeat of a connected task. Returns the refusal that delivers an error that the
-  /// task has not received, or null.
+  /// Returns the refusal that delivers an error that the task has not received, or null.
   fault_ptr beat(heartbeat const& r, time_point now) {
     auto const t = r.task.index;
     registry_.beat(t, now);

@@ -28,8 +28,8 @@ class preemption_notices {
     listeners_.waits(t);
     registry_.set_notice_wait(t, true);
   }
-  /// Records the end of a wait. `told`: the notice was delivered. Ignored for a wait of an earlier
-  /// process, which can end long after that process.
+  /// `told`: the notice was delivered. Ignored for a wait of an earlier process, which can end long
+  /// after that process.
   void listened(waiting_call const& w, bool told) {
     if (w.task != no_task && w.since >= registry_[w.task].registered_at)
       listeners_.over(w.task, told);
@@ -38,7 +38,6 @@ class preemption_notices {
     listeners_.forget(t);
     registry_.set_notice_wait(t, false);
   }
-  /// Records that the task listened before the server restarted.
   void restore(task_index t) { listeners_.restore(t); }
   void write_state(change_log const& log) const { listeners_.write_state(log); }
   /// Called at a heartbeat. Marks a living task as unreachable if it has lost its wait, unless the

@@ -14,13 +14,12 @@ class task_queries {
   task_queries(step_frame& step, task_registry const& registry);
 
   void on(get_task_state& r);
-  /// Answers when the states are newer than the version that the caller knows.
   void on(watch_tasks& r);
   /// Answers with the living tasks of the set when each of them has sent a query or is
   /// disconnected.
   void on(get_alive_tasks& r);
 
-  /// Called after a task was disconnected.
+  /// Must be called after a task was disconnected.
   void check_alive();
   /// Cancels queries of the task's previous process.
   void forget_asked(task_index t);

@@ -33,8 +33,8 @@ class admission {
   /// @param ids receives the closures' ids in order; may be null.
   void schedule_closures(session& s, std::vector<closure_spec>& specs,
                          std::vector<closure_id>* ids);
-  /// Queues unfinished closures of one request that were restored into these slots. Their inputs
-  /// are identified by id. Consumes the specs.
+  /// Queues unfinished closures of one request that were restored into these slots. Consumes the
+  /// specs.
   void resume(session& s, std::vector<closure_spec>& specs, std::vector<slot> const& closures);
   std::string why_not_again(slot c) const;
   /// Runs the closure and its lost inputs again. Returns null if that is impossible. REQUIRES: its
@@ -56,7 +56,6 @@ class admission {
 
  private:
   slot create(session& s, closure_spec& spec);
-  /// Selects the positions of up to `n` closures of one request, which share one fact.
   void begin_request(session& s, std::size_t n);
   /// Returns why the session must reject the function that no worker provides, or an empty string.
   std::string unserved(function_id f, session_spec const& session) const;
@@ -64,8 +63,7 @@ class admission {
   /// @param restored records of restored closures; those that have started join no gang.
   void form_gangs(session const& s, std::vector<closure_spec> const& specs,
                   std::vector<slot> const* restored = nullptr);
-  /// Sets a new closure's options and inputs. Returns the error with which the closure fails
-  /// immediately, if any.
+  /// Returns the error with which the closure fails immediately, if any.
   /// @param request closures of the same request, by position.
   /// @param former details of the closure that it rebuilds, if any.
   std::optional<failure> take_extras(slot c, std::shared_ptr<closure_extras const> extras,

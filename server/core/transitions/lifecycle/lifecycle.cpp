@@ -221,8 +221,8 @@ bool lifecycle::lose_state_of(session& s, stateful_tasks::task_key const& t,
   return first;
 }
 
-// A closure with own_error continues when its session fails. It fails only if it can run on no task
-// but the lost one, whose state it was to use.
+// A closure with own_error continues when its session fails, unless it can run only on the lost
+// task.
 void lifecycle::fail_bound(session& s, stateful_tasks::task_key const& t,
                            core::failure const& why) {
   std::vector<slot> bound;
@@ -260,8 +260,8 @@ void lifecycle::ask_to_stop(slot c) {
   core_.step.fx.stop_requests.push_back({w.stream, core_.closures.id_of(c), r.attempt});
 }
 
-// Queued closures end immediately. Held closures end with their worker's answer, so that no closure
-// still executes when the session has drained.
+// Held closures end with their worker's answer, so that no closure still executes when the session
+// has drained.
 void lifecycle::stop_session(session& s, std::string_view why, stops which,
                              core::failure const* with) {
   bool const spares = which == stops::but_own_errors && flow_.of(s).own_errors > 0;

@@ -30,13 +30,10 @@ class lifecycle {
   /// Adopts a waiting closure that this worker has held since before the server started.
   void adopt_held(worker_slots& w, slot c, std::uint32_t attempt);
   void start(worker_slots& w, slot c, time_point at, bool reported);
-  /// Records and returns the start of a prefetched closure whose answer arrived before its start
-  /// was known.
+  /// Returns the start of a prefetched closure whose answer arrived before its start was known.
   time_point began(slot c, time_point at);
-  /// Marks the closure as prefetched again, because another closure occupies its slot.
   void stop(slot c);
-  /// Frees the slot of a closure that waits for a value, and ends its isolation. REQUIRES: the
-  /// worker holds the closure, and may_yield().
+  /// Ends the closure's isolation as well. REQUIRES: the worker holds the closure, and may_yield().
   void yield_slot_of(worker_slots& w, slot c);
   void start_waiting(worker_slots& w);
   /// Adds the last attempt to the record, which keeps the newest sixteen attempts.
@@ -49,8 +46,7 @@ class lifecycle {
   void requeue(worker& w, slot c, bool suspect, attempt_outcome const& why, duration pause = {},
                bool process_ended = false);
   void succeed(slot c, blob&& value);
-  /// Ends the closure as FAILED or CANCELLED. The first failure of a fail-fast session stops the
-  /// session.
+  /// The first failure of a fail-fast session stops the session.
   void fail(slot c, closure_state as, core::failure f);
   void cancel(slot c, std::string_view why);
   /// Asks the worker once to stop the closure, which ends with the worker's answer. REQUIRES: a
@@ -67,7 +63,6 @@ class lifecycle {
   /// session is neither terminal nor stopping.
   /// @param all_fail whether queued closures fail with the error instead of being cancelled.
   void fail_session(session& s, core::failure f, std::string_view why, bool all_fail = false);
-  /// Removes the task's state and fails the sessions that relied on it.
   void lose_state(stateful_tasks::task_key const& t, std::string const& why);
   /// Returns whether the session's generation ended.
   bool lose_state_of(session& s, stateful_tasks::task_key const& t, std::string const& why);
@@ -75,13 +70,12 @@ class lifecycle {
   void forget_with_session(slot c, release_reason why);
   /// REQUIRES: the closure has ended.
   void forget(slot c, release_reason why);
-  /// Deletes an ended closure of a resumable session, with its token.
   void forget_held(slot c, release_reason why = release_reason::client);
   void use_input(slot c, std::size_t k, blob const& value);
   /// If other values depend on a released value, keeps its record, without its token. Returns
   /// whether the record was kept. REQUIRES: a resumable session holds the value.
   bool keep_for_others(slot c);
-  /// Deletes closures and values that other closures no longer need. Called at the end of a step.
+  /// Deletes closures and values that other closures no longer need.
   void forget_unneeded_inputs();
   void end_failed_inputs();
   /// Fails the closure with TIMEOUT. REQUIRES: its deadline has passed, and no worker executes it.
@@ -95,15 +89,12 @@ class lifecycle {
   void notify_dependents();
   /// Releases a per-worker value. Its components are deleted immediately, or with their last user.
   void release(per_worker_entry& v);
-  /// Returns the component that the closure builds, or null if its value was released.
   per_worker_component* component_of(worker const& w, slot c);
-  /// Schedules another build after a tolerated failure and a pause. REQUIRES: component_of() is not
-  /// null.
+  /// REQUIRES: component_of() is not null.
   void build_again(worker& w, slot c, core::failure why);
   void use_per_worker(closure_extras const& x);
-  /// Removes and returns the gang, and releases its alarm and its reserved workers.
+  /// Releases the gang's alarm and reserved workers.
   gang forget_gang(std::uint64_t id);
-  /// Cancels the other members of gangs that lost a member before they started.
   void cancel_broken_gangs();
   std::string absence(task_row const& t) const;
   /// Returns why no worker that meets the requirement can ever attach, or nothing.
@@ -111,7 +102,6 @@ class lifecycle {
   /// Returns why no worker that meets the requirement will have the value: its builds lost too many
   /// workers. Returns nothing if a worker has built it, is building it, or may return.
   std::optional<failure> unbuildable(per_worker_entry const& v, requirement const& r) const;
-  /// Schedules a check, at the end of the step, whether a worker can run the closure.
   void check_later(slot c);
   /// Fails scheduled closures that wait for a worker or value that can never appear.
   void check_feasible();
@@ -119,7 +109,7 @@ class lifecycle {
   /// queues; for many events in one step, set step_frame::check_all instead.
   std::size_t check_all_later();
   void enqueue(slot c);
-  /// Retries the closure after a user error if its options allow it. Returns whether it is retried.
+  /// Returns whether the closure's options allow a retry after a user error.
   bool retry(worker& w, slot c, core::failure const& f);
   /// Asks the worker to stop the closure. Without a worker, fails the closure with TIMEOUT.
   void deadline_passed(slot c);
@@ -127,7 +117,6 @@ class lifecycle {
   /// the tail. Closures of one queue keep their order. Isolated closures and members of gangs wait
   /// for their workers instead.
   void start_delays_elapsed();
-  /// Isolates the closure once it has lost `limit` workers.
   void run_alone_after(slot c, std::uint32_t limit, std::string const& worker);
   duration pause_after_loss(std::uint32_t losses) const;
   static duration pause_before_retry(closure_options const& o, std::uint32_t retry,
@@ -142,14 +131,11 @@ class lifecycle {
   /// Fails the session's closures with own_error that can run only on this task.
   void fail_bound(session& s, stateful_tasks::task_key const& t, core::failure const& why);
   void give(worker_slots& w, slot c, closure_record& r);
-  /// Returns the number of workers reported to a rebuild: the same as in the first run.
   std::uint32_t declared_for_lost(closure_record const& r) const;
   void count_loss(slot c, bool process_ended);
-  /// Returns the number of losses that count towards the session's limit.
   std::uint32_t counted_losses(session const& s, closure_record const& r) const;
   std::string text_of_losses(session const& s, closure_record const& r, std::uint32_t losses) const;
   enum class queue_end : std::uint8_t { head, tail };
-  /// @param to end of the queue that the closure joins.
   void start_delay_elapsed(slot c, queue_end to);
   void unlink(slot c, closure_record const& r);
   void finish(slot c, closure_state as);

@@ -1,4 +1,3 @@
-// Effects of lost workers on the closures that they executed.
 #include <algorithm>
 #include <vector>
 

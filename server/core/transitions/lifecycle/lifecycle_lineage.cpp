@@ -1,4 +1,3 @@
-// Closures that are kept after their release, because large values depend on them.
 #include "server/core/transitions/lifecycle/lifecycle.hpp"
 
 namespace muster::core {

@@ -1,5 +1,4 @@
-// Session functions that all transitions share: back pressure, leases, the age limit of values,
-// settling at the end of the step, and failure reports. Engine thread only.
+// Session functions that all transitions share. Engine thread only.
 #pragma once
 
 #include <memory>
@@ -14,11 +13,10 @@ class session_flow {
  public:
   explicit session_flow(engine_state& core) : core_(core) {}
 
-  /// Renews the lease of a session without a stream after a message from its client.
-  /// @param until when the client's current call ends.
+  /// Must be called after a message from a client without a stream.
+  /// @param until time at which the client's current call ends.
   void renew_lease(session& s, time_point until);
   void set_lease_alarm(session& s);
-  /// Sets the age alarm for data kept since `kept_since`, if values have an age limit.
   void set_age_alarm(session& s, time_point kept_since);
   /// Schedules the session to be settled at the end of the step if it has no closures left.
   /// Settling is deferred so that no session disappears during a transition.
@@ -27,7 +25,6 @@ class session_flow {
         (s.sealed || s.stopping || s.closed || !s.joins.empty()))
       core_.sessions.settle_later(s);
   }
-  /// Returns whether the session's queue or the closure table is nearly full.
   bool has_reason_to_hold_back(session const& s) const;
   void resume_if_room(session& s);
   /// Lets paused sessions continue when the closure table is no longer full.

@@ -19,13 +19,11 @@ class value_keeping {
 
   /// REQUIRES: the value is in memory, dropped, or an error.
   value_reply value_of(slot c) const;
-  /// Returns an ended closure's outcome for a resumable session. If the value was dropped, returns
-  /// the reason.
+  /// If the value was dropped, returns the reason.
   outcome outcome_of(slot c) const;
   /// Ends a rebuild: sends the value, or the reason why it is missing, to the waiting readers.
   void rebuilt(slot b);
   void keep_value(slot c);
-  /// Drops the value but keeps the record with the reason.
   void drop_value(slot c, release_reason why);
   void limit_values(session& s);
   /// Cancels the session's wait for this value to be read back.

@@ -1,7 +1,7 @@
-// Decides which workers build PerWorkerValues, and sends the builds. A build is a closure of the
-// core itself. It is sent before all other closures and may exceed the window, but not the credits.
-// If its worker is lost, it is removed, and the next worker builds the value. Its outcome becomes a
-// component's state. Engine thread only.
+// Decides which workers build PerWorkerValues. A build is a closure of the core itself. It is sent
+// before all other closures and may exceed the window, but not the credits. If its worker is lost,
+// it is removed, and the next worker builds the value. Its outcome becomes a component's state.
+// Engine thread only.
 #pragma once
 
 #include <memory>
@@ -45,8 +45,7 @@ class build_orders {
   /// any number.
   std::uint32_t losses_max(per_worker_entry const& v) const;
   void expect_component(worker& w, per_worker_entry& v);
-  /// Schedules, after a pause, a build that has lost too many workers in a row.
-  /// @param died whether the last of these workers was lost just now.
+  /// @param died whether the last lost worker was lost just now.
   void expect_quarantined(worker& w, per_worker_entry& v, per_worker_component& part, bool died);
   void expect_named();
   void send_build(worker& w, per_worker_entry& v);

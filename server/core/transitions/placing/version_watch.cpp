@@ -9,7 +9,6 @@
 namespace muster::core {
 
 namespace {
-/// Maximum number of closures failed in one step.
 constexpr std::size_t closures_a_step = 5'000;
 constexpr duration a_moment = std::chrono::milliseconds(1);
 
@@ -60,7 +59,7 @@ void version_watch::count_workers() {
   for (std::size_t i = 0; i < versions_.size(); ++i) {
     auto& v = versions_[i];
     if (before[i].present > 0 && v.present == 0) v.left = core_.step.now;
-    bool const first = families_before[v.family].present == 0;  // this is its family's first worker
+    bool const first = families_before[v.family].present == 0;
     if (first && is_missing(v) && waits(v))
       v.expected = core_.step.now + core_.step.config.reconnect_grace;
   }

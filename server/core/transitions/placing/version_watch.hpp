@@ -5,8 +5,7 @@
 // A version counts as present for reconnect_grace after its last worker has left, because that
 // worker may restart, and after the server has restarted with jobs. Closures that waited before the
 // first worker of the family attached have the same grace period. Draining, disconnected and
-// cordoned workers count. Engine thread only. Bounded by the functions with such names
-// (config::functions_max).
+// cordoned workers count. Engine thread only. Bounded by config::functions_max.
 #pragma once
 
 #include <optional>
@@ -20,8 +19,8 @@
 
 namespace muster::core {
 
-/// Returns the family of a versioned name: "python" for "python:3.11". Empty if the name does not
-/// end with a version, which starts with a digit and consists of digits and dots.
+/// Returns "python" for "python:3.11". Empty if the name does not end with a version, which starts
+/// with a digit and consists of digits and dots.
 std::string_view family_of(std::string_view function);
 
 class version_watch {
@@ -32,7 +31,7 @@ class version_watch {
   /// there were any.
   bool refuse();
   time_point due() const { return due_; }
-  /// Sets until when workers that connected before a restart can still reconnect.
+  /// Sets the time until which workers that connected before a restart can still reconnect.
   void trust_until(time_point t) { trusted_until_ = t; }
   std::optional<version_wait> why_it_waits(slot c, time_point now) const;
 
@@ -46,7 +45,7 @@ class version_watch {
   };
   struct version_family {
     std::string name;
-    std::uint32_t present = 0;  // number of workers with any version
+    std::uint32_t present = 0;
   };
 
   void learn_names();
@@ -61,7 +60,6 @@ class version_watch {
     return f.queued + f.waiting > 0;
   }
   std::vector<closure_id> waiting_for(function_id f, std::size_t most) const;
-  /// Example: "python:3.10", "python:3.11".
   std::vector<std::string> present_versions(std::uint32_t family) const;
 
   engine_state& core_;

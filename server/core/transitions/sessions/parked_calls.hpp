@@ -19,8 +19,7 @@ class parked_calls {
         admission_(admitting),
         ends_(ends) {}
 
-  /// Answers when the job has ended or the stream has drained. Errors: DEADLINE_EXCEEDED at the
-  /// call's deadline; NOT_FOUND.
+  /// Errors: DEADLINE_EXCEEDED at the call's deadline; NOT_FOUND.
   void join(join_session const& e);
   /// If necessary, reads the value from disk or rebuilds it.
   void await(await_value const& e);

@@ -38,9 +38,8 @@ class session_ends {
   void settle(session& s);
   /// REQUIRES: the session has no unfinished closures.
   void release_session(session& s, release_reason why);
-  /// Returns false if no job has ended.
+  /// Return false if no job (or no streaming session) has ended.
   bool forget_oldest_job(release_reason why);
-  /// Returns false if no streaming session has ended.
   bool forget_oldest_ended();
   bool over_a_limit() const;
   /// Drops or spills values and removes ended jobs, oldest first, until they are within the limits.
@@ -51,7 +50,7 @@ class session_ends {
   void finish_job(session& s);
   /// Keeps the session's record for display, or deletes it immediately.
   void end_session(session& s);
-  /// Deletes the session's closures, values and parked calls, but keeps the session and its rows.
+  /// Keeps the session and its rows.
   void release_contents(session& s, release_reason why);
   void clear(time_point& alarm, alarm_kind kind, session const& s);
   bool drop_oldest_in_memory();

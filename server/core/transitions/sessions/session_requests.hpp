@@ -20,7 +20,7 @@ class session_requests {
   void cancel_one(cancel_closure const& e);
   /// Closes the job to further closures, so that it ends with its last closure. Errors: NOT_FOUND.
   void seal(seal_session const& e);
-  /// Stops all unfinished closures. Errors: NOT_FOUND.
+  /// Errors: NOT_FOUND.
   void cancel_all(cancel_session const& e);
   /// Stops, then deletes the session of a stream whose client has left.
   void close(close_session const& e);
@@ -31,8 +31,8 @@ class session_requests {
   /// Opens a session with all or none of its first closures. If the idempotency key is known,
   /// answers with the existing session. Consumes the event.
   void open(open_session& e);
-  /// Adds all or none of these closures to an open session. If a stream's request has no call, each
-  /// closure that cannot be added receives a failed outcome instead. Consumes the event.
+  /// Adds all or none of these closures. If a stream's request has no call, each closure that
+  /// cannot be added receives a failed outcome instead. Consumes the event.
   void append(core::schedule& e);
 
  private:

@@ -71,8 +71,7 @@ session* worker_answers::owner_of(slot c) {
   return v ? core_.sessions.find(v->owner) : nullptr;
 }
 
-// The worker could not reach this server, which counts as a loss of the worker, not as an error of
-// the closure.
+// Counts as a loss of the worker, not as an error of the closure.
 void worker_answers::connection_lost(worker& w, slot c, failure f) {
   if (builds(c)) {
     // The value can have been released while its build waited for the server.

@@ -40,7 +40,6 @@ class worker_answers {
   void note(worker const& w, slot c, worker_result const& r);
   /// Records the answer of a closure that was not short.
   void note_long(worker const& w, slot c, worker_result const& r, bool ok);
-  /// Computes when the message's results ended, starting with index `first`.
   void lay_out(worker const& w, std::size_t first);
   /// REQUIRES: the worker holds the attempt that it answers.
   void apply_result(worker& w, slot c, worker_result& r);
@@ -60,7 +59,6 @@ class worker_answers {
   lifecycle& life_;
   worker_events& workers_;
 
-  // State of one message.
   std::vector<worker_result> const* message_ = nullptr;
   std::vector<time_point> ends_;  // by index of the result; empty: not computed yet
   std::vector<time_point> free_from_;

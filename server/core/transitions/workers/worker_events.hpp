@@ -24,7 +24,7 @@ class worker_events {
   worker_events(engine_state& core, lifecycle& life, build_orders& building)
       : core_(core), life_(life), building_(building) {}
 
-  /// Returns until when a closure waits for its disconnected worker.
+  /// Returns the time until which a closure waits for its disconnected worker.
   time_point waits_until(worker const& w, slot c) const;
   /// Requeues closures that have waited long enough. The worker is lost with the last closure.
   void stop_waiting(worker& w);
@@ -51,9 +51,7 @@ class worker_events {
   void alive(worker_alive const& e);
   /// Run time after which a durable closure is recorded as running.
   static constexpr duration worth_noting = std::chrono::seconds(1);
-  /// Records durable closures that have run for `worth_noting`, once each.
   void note_running(worker& w);
-  /// Handles the end of a stream: the worker has left, is lost, or may return.
   void disconnected(worker_disconnected const& e);
   /// Stops dispatch to the worker, which leaves when it holds no closures.
   void drain(worker_drain const& e);
@@ -61,8 +59,8 @@ class worker_events {
   void drain_by_name(drain_task const& e);
   /// Stops or resumes dispatch to the task; its worker stays connected. Errors: NOT_FOUND.
   void cordon(cordon_task const& e);
-  /// Retracts the worker's prefetched closures. Called when the worker is cordoned, or when a
-  /// closure there waits for a value that prefetched closures must not precede.
+  /// Called when the worker is cordoned, or when a closure there waits for a value that prefetched
+  /// closures must not precede.
   void retract_prefetched(worker& w);
 
  private:

@@ -1,7 +1,6 @@
 // A task that is lost for longer than recovery_timeout is given up. Closures that can run only
-// there fail, including later ones, whether queued, blocked, delayed or in a gang. The row is kept
-// while a closure waits for it, and for task_retention after that. After its removal, the task
-// counts as not attached yet.
+// there fail, including later ones. The row is kept while a closure waits for it, and for
+// task_retention after that. After its removal, the task counts as not attached yet.
 #include <algorithm>
 #include <utility>
 
